@@ -5,7 +5,7 @@ aliases and tags are refused: a file for people needs none of them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,15 +14,17 @@ import yaml
 from connectors.words import is_secret
 
 Path = tuple[str | int, ...]
-VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))")
-NUMBERS = [
+VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))")
+NUMBERS: list[tuple[re.Pattern[str], Callable[[str], int | float]]] = [
     (re.compile(r"[-+]?[0-9]{1,4000}"), int),
     (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
     (re.compile(r"0o[0-7]+"), lambda text: int(text, 8)),
     (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
     (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
 ]
-WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
+WORDS: dict[str, bool | None] = {
+    word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
+}
 PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 WORDS |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
 
@@ -64,8 +66,12 @@ class Document:
         return self.values.get(path) or self.key(path)
 
     def is_broken(self, path: Path) -> bool:
-        """Tells whether a problem was already met at, above or below this path."""
-        return any(path[: len(other)] == other or other[: len(path)] == path for other in self.broken)
+        """Tells whether a problem was already met at this path or above it."""
+        return any(path[: len(other)] == other for other in self.broken)
+
+    def is_broken_below(self, path: Path) -> bool:
+        """Tells whether a problem was already met at this path or anywhere below it."""
+        return any(other[: len(path)] == path for other in self.broken)
 
 
 def read(text: str, environment: Mapping[str, str]) -> Document:
@@ -115,10 +121,12 @@ class _Reader:
         place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
         self.document.values[path] = place
         if id(node) in self.nodes:
-            return self.report(path, place, "aliases (`*name`) are not supported, write the value out")
+            self.report(path, place, "aliases (`*name`) are not supported, write the value out")
+            return None
         self.nodes.add(id(node))
         if node.tag not in PLAIN_TAGS:
-            return self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")
+            self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")
+            return None
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -133,8 +141,8 @@ class _Reader:
             if not isinstance(key, str):
                 self.report(path, place, "a key must be a plain word, not a list or a mapping")
             elif key in data:
-                first = self.document.keys[*path, key]
-                self.report((*path, key), place, f"`{key}` stands here a second time, the first is in line {first.line}")
+                line = self.document.keys[*path, key].line
+                self.report((*path, key), place, f"`{key}` stands here twice, first in line {line}")
             else:
                 self.document.keys[*path, key] = place
                 data[key] = self.read(value_node, (*path, key))

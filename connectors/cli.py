@@ -1,0 +1,81 @@
+"""The commands, a line of work each.
+
+Whatever ends a command with a ConnectorError is printed as one plain sentence on standard error, and the process ends
+with the exit code of that error.
+"""
+
+import logging
+import pathlib
+import sys
+from typing import Annotated
+
+import typer
+
+from connectors.errors import ConfigError, ConnectorError, exit_codes
+
+CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
+
+app = typer.Typer(
+    help="Turns one YAML file into a Kafka stream processor that predicts and learns, exactly once.",
+    epilog=f"Exit codes:\n\n0  the work is done, or a signal ended it in order\n\n{CODES}",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor.", show_default=False)]
+
+
+@app.command()
+def run(file: File) -> None:
+    """Runs the processor of a file until SIGTERM or Ctrl-C, which finish the batch and commit."""
+    from connectors import config, processor
+
+    processor.run(config.load(file))
+
+
+@app.command()
+def lint(file: File) -> None:
+    """Checks a file and prints all that is wrong with it, with line and column."""
+    from connectors import config
+
+    try:
+        config.load(file)
+    except ConfigError as error:
+        typer.echo(str(error))
+        raise typer.Exit(error.exit_code) from error
+    typer.echo(f"{file}: ok")
+
+
+@app.command()
+def kafka(
+    brokers: Annotated[int, typer.Option(help="How many brokers to run.", min=1, max=3)] = 1,
+    version: Annotated[str, typer.Option(help="Which Apache Kafka.")] = "4.3.0",
+) -> None:
+    """Runs a local Apache Kafka until Ctrl-C; no Java or Docker is needed."""
+    from connectors.kafka import local
+
+    local.serve(brokers, version)
+
+
+@app.command()
+def demo() -> None:
+    """Shows the processor at work, killed and started again, and proves its output exact."""
+    from connectors import demo as demonstration
+
+    demonstration.run()
+
+
+def main() -> None:
+    """Runs a command and turns its errors into sentences and exit codes."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # one line for each reconnection of the client would bury what the processor says
+    logging.getLogger("kafka").setLevel(logging.WARNING)
+    try:
+        app(prog_name="river-margins")
+    except ConnectorError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

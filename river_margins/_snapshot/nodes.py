@@ -1,0 +1,86 @@
+"""Models as values: each object is a dict of its class's name, its parameters and what it has learned.
+
+Classes are found by name in a fixed list and in no other way, so nothing is imported because a file says so.
+"""
+
+import functools
+import inspect
+from typing import Any
+
+from river import base
+
+from river_margins._snapshot import river_steps
+from river_margins._snapshot.codec import SnapshotError
+
+
+@functools.cache
+def classes() -> dict[str, type]:
+    """The classes that a snapshot may hold, by the name they have there."""
+    import river_margins
+
+    public = {f"river_margins.{name}": getattr(river_margins, name) for name in river_margins.__all__}
+    ours = {name: kind for name, kind in public.items() if isinstance(kind, type) and _describes_itself(kind)}
+    return ours | {f"{kind.__module__.rpartition('.')[0]}.{kind.__name__}": kind for kind in river_steps.STEPS}
+
+
+def _describes_itself(kind: type) -> bool:
+    # Learners and scalers do so by River's contract, rules and spaces by their `parameters`.
+    return issubclass(kind, base.Base) or hasattr(kind, "parameters")
+
+
+@functools.cache
+def _names() -> dict[type, str]:
+    return {kind: name for name, kind in classes().items()}
+
+
+def name_of(kind: type) -> str:
+    """The name of a class in snapshots and in messages: ours without the package, as in a configuration file."""
+    return short(_names().get(kind) or f"{kind.__module__}.{kind.__qualname__}")
+
+
+def short(name: str) -> str:
+    return name.removeprefix("river_margins.").removeprefix("builtins.")
+
+
+@functools.cache
+def defaults(kind: type) -> dict[str, Any]:
+    """The constructor's parameters with their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
+
+
+def take_apart(thing: Any) -> dict[str, Any]:
+    """The node of a learner, step, rule or space; SnapshotError says what `thing` is where it is none of these."""
+    kind = type(thing)
+    name = _names().get(kind)
+    if name is None:
+        raise SnapshotError(
+            f"is or holds `{name_of(kind)}`, which is no learner, rule or space of river_margins, and none of the River "
+            f"steps that can ({', '.join(step.__name__ for step in river_steps.STEPS)})"
+        )
+    if kind in river_steps.STEPS:
+        parameters, state = river_steps.take_apart(thing)
+    elif isinstance(thing, base.Base):
+        parameters, state = {name: getattr(thing, name) for name in defaults(kind)}, thing.__getstate__()
+    else:
+        parameters, state = thing.parameters, {}
+    return {"class": name, "parameters": parameters, "state": state}
+
+
+def put_together(node: Any) -> Any:
+    """The object of a node; SnapshotError where the class is not in the list or does not take what is given."""
+    kind, parameters, state = classes().get(node["class"]), node["parameters"], node["state"]
+    if kind is None:
+        raise SnapshotError(f"the snapshot names `{node['class']}`, which is none of the classes that a snapshot may hold")
+    river_step = river_steps.STEPS.get(kind)
+    accepted = set(river_step.parameters if river_step else defaults(kind))
+    if unknown := sorted(parameters.keys() - accepted):
+        raise SnapshotError(f"the snapshot gives `{name_of(kind)}` a parameter `{unknown[0]}`, which it does not have")
+    try:
+        if river_step:
+            return river_steps.put_together(kind, parameters, state)
+        thing = kind(**parameters)
+        if isinstance(thing, base.Base):
+            thing.__setstate__(state)  # type: ignore[attr-defined]
+    except Exception as error:  # whatever a constructor raises is about what the file gave it
+        raise SnapshotError(f"the `{name_of(kind)}` in the snapshot cannot be rebuilt: {error}") from error
+    return thing

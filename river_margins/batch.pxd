@@ -1,0 +1,13 @@
+from libc.stdint cimport int32_t
+
+from river_margins.spaces.base cimport Row, Space
+
+
+cdef class Batch:
+    cdef readonly Py_ssize_t length
+    cdef object names
+    cdef const double[::1] values
+    cdef const int32_t[::1] columns
+    cdef const long long[::1] starts
+    cdef int32_t[::1] index_of
+    cdef int gather(self, Space space, Row row, Py_ssize_t i) except -1

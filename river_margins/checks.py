@@ -1,0 +1,28 @@
+"""Parameters are refused where they are given, with their name and value."""
+
+import math
+
+
+def positive(name: str, value: float) -> float:
+    """Return `value` if it is a finite number above 0.
+
+    >>> positive("C", 0.1)
+    0.1
+    >>> positive("C", -1.0)
+    Traceback (most recent call last):
+    ValueError: `C` must be a finite number above 0, not -1.0
+    """
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"`{name}` must be a finite number above 0, not {value!r}")
+    return value
+
+
+def not_negative(name: str, value: float) -> float:
+    """Return `value` if it is a finite number of at least 0.
+
+    >>> not_negative("eps", 0)
+    0
+    """
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"`{name}` must be a finite number of at least 0, not {value!r}")
+    return value

@@ -1,0 +1,27 @@
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.spaces.base cimport Direction, Row, Space
+from river_margins.tasks.base cimport Task
+
+
+cdef class Round:
+    cdef Row row
+    cdef Direction direction
+    cdef Seen seen
+    cdef Step step
+
+
+cdef class Learner:
+    cdef Rule live_rule
+    cdef Space live_space
+    cdef Task task
+    cdef Round spare
+    cdef bint in_python
+    cdef readonly long long n_seen, n_mistakes, n_updates
+    cdef Round take_round(self)
+    cdef int read(self, Round round, object x) except -1
+    cdef int score_row(self, Round round, Py_ssize_t blocks) except -1
+    cdef object learn(self, object x, object y, double weight, bint predicting)
+    cdef object learn_row(self, Round round, Task task, object y, double weight, bint predicting)
+    cdef int ask_rule(self, Round round, Task task, double weight) except -1
+    cdef Task task_for(self, object y)
+    cdef int open_blocks(self, Task task) except -1

@@ -1,0 +1,457 @@
+"""The driver that joins rule, space and task, and River's contract around it."""
+
+import copy
+from collections.abc import Mapping
+
+import numpy as np
+from river import base
+
+from libc.math cimport isfinite
+
+from river_margins.batch cimport Batch
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.spaces.base cimport Direction, Row, Space
+from river_margins.tasks.base cimport Labels, Task
+from river_margins.tasks.binary cimport Binary
+from river_margins.tasks.multiclass cimport Multiclass
+from river_margins.tasks.regression cimport Regression
+
+from river_margins.batch import csr_batch, frame_batch
+from river_margins.checks import not_negative
+from river_margins.spaces.linear import Linear
+from river_margins.tasks.labels import plain
+
+
+cdef class Round:
+    """The scratch paper of one call."""
+
+    def __cinit__(self):
+        self.row = Row()
+        self.direction = Direction()
+        self.seen = Seen()
+        self.step = Step()
+
+
+class Weights(Mapping):
+    """One weight vector, read live: a mapping from the features learned so far to their weights."""
+
+    __slots__ = ("_space", "_block")
+
+    def __init__(self, space, block):
+        self._space = space
+        self._block = block
+
+    def __getitem__(self, feature):
+        return self._space.weight(feature, self._block)
+
+    def __iter__(self):
+        return iter(self._space.features)
+
+    def __len__(self):
+        return len(self._space.features)
+
+    def __repr__(self):
+        return repr(dict(self))
+
+
+cdef class Learner:
+    """One round after the other: gather, score, state the constraint, measure, ask the rule, move.
+
+    Everything that can refuse an example comes before anything is written, so a round that raises leaves the learner
+    as it was. What a call needs while it runs is its own (`Round`): two threads never share it.
+    """
+
+    # ------------------------------------------------------------------------------------------------ rounds
+
+    cdef Round take_round(self):
+        cdef Round round = self.spare
+        if round is None:
+            return Round()
+        self.spare = None
+        return round
+
+    cdef int read(self, Round round, object x) except -1:
+        self.live_space.gather(round.row, x)
+        self.score_row(round, self.task.blocks)
+        return 0
+
+    cdef int score_row(self, Round round, Py_ssize_t blocks) except -1:
+        cdef Py_ssize_t block
+        self.live_space.score(round.row, blocks)
+        for block in range(blocks):
+            if not isfinite(round.row.scores[block]):
+                raise OverflowError(
+                    f"`{type(self).__name__}`: the score of this example is beyond floating point: scale its features"
+                )
+        return 0
+
+    cdef object learn(self, object x, object y, double weight, bint predicting):
+        cdef Task task = self.task_for(y) if self.task is None else self.task
+        cdef Round round = self.take_round()
+        self.live_space.gather(round.row, x)
+        prediction = self.learn_row(round, task, y, weight, predicting)
+        self.spare = round
+        return prediction
+
+    cdef object learn_row(self, Round round, Task task, object y, double weight, bint predicting):
+        cdef object prediction = None
+        cdef bint demanded, moves
+        self.score_row(round, task.blocks + 1)
+        if predicting and self.task is not None:
+            prediction = task.predict(round.row)
+        demanded = task.constraint(round.row, y, round.direction)
+        moves = demanded and self.ask_rule(round, task, weight)
+        if demanded and not (
+            isfinite(round.seen.gain) and (not moves or self.live_space.bears(round.direction, round.seen, round.step))
+        ):
+            raise OverflowError(
+                f"`{type(self).__name__}`: learning this example would take the weights beyond floating point (margin "
+                f"{round.seen.margin}, squared length {round.seen.gain}, step {round.step.step}): scale the features, or "
+                "use a rule with bounded steps"
+            )
+        # Nothing refuses the example from here on.
+        task.accept(y)
+        self.task = task
+        self.open_blocks(task)
+        self.n_seen += 1
+        if demanded and task.mistaken(round.seen):
+            self.n_mistakes += 1
+        if moves:
+            self.live_space.move(round.row, round.direction, round.seen, round.step)
+            self.n_updates += 1
+        return prediction
+
+    cdef int ask_rule(self, Round round, Task task, double weight) except -1:
+        """Fill the round's step; whether it moves anything."""
+        cdef Seen seen = round.seen
+        seen.target = round.direction.target
+        seen.wrong = round.direction.wrong
+        seen.weight = weight
+        seen.t = self.n_seen + 1
+        seen.k = self.n_updates
+        self.live_space.measure(round.row, round.direction, seen)
+        round.step.rest()
+        if self.in_python:
+            Rule.respond(self.live_rule, seen, round.step)
+        else:
+            self.live_rule.respond(seen, round.step)
+        return round.step.moves()
+
+    cdef Task task_for(self, object y):
+        """The task that the first label decides on."""
+        return Binary(False, True) if isinstance(plain(y), bool) else Multiclass()
+
+    cdef int open_blocks(self, Task task) except -1:
+        while self.live_space.blocks < task.blocks:
+            self.live_space.add_block()
+        return 0
+
+    # ----------------------------------------------------------------------------------------- River's methods
+
+    def learn_one(self, x, y, double w=1.0):
+        """Learn from one example.
+
+        Parameters
+        ----------
+        x
+            Features: a dict from any hashable names to finite numbers. Names that are missing count as 0.
+        y
+            The label.
+        w
+            Sample weight, >= 0, multiplying the rule's C or lr.
+
+        Raises
+        ------
+        ValueError
+            If a feature is not a finite number or the label cannot be taken; the learner stays as it was.
+        OverflowError
+            If the move would take the weights beyond floating point; the learner stays as it was.
+        """
+        if w != 1.0:
+            self._check_weight(w)
+        self.learn(x, y, w, False)
+
+    def predict_learn_one(self, x, y, double w=1.0):
+        """Predict, then learn, reading x once: what `predict_one` would have said, and the state `learn_one` leaves."""
+        if w != 1.0:
+            self._check_weight(w)
+        return self.learn(x, y, w, True)
+
+    def predict_one(self, x):
+        """Predict the label of x; None before a classifier has met a label."""
+        if self.task is None:
+            return None
+        cdef Round round = self.take_round()
+        self.read(round, x)
+        prediction = self.task.predict(round.row)
+        self.spare = round
+        return prediction
+
+    def score_one(self, x):
+        """The signed score ⟨w, x⟩, or a dict of scores by class; {} before a classifier has met a label."""
+        if self.task is None:
+            return {}
+        cdef Round round = self.take_round()
+        self.read(round, x)
+        score = self.task.score(round.row)
+        self.spare = round
+        return score
+
+    def _probabilities(self, x):
+        if self.task is None:
+            return {}
+        cdef Round round = self.take_round()
+        self.read(round, x)
+        probabilities = (<Labels> self.task).probabilities(round.row)
+        self.spare = round
+        return probabilities
+
+    def _check_weight(self, w):
+        not_negative("w", w)
+        if not self.live_rule.weighted:
+            raise ValueError(f"`{self.live_rule!r}` has neither C nor lr, so a sample weight of {w} has nothing to multiply")
+
+    # ------------------------------------------------------------------------------------------------ batches
+
+    def learn_many(self, X, y):
+        """Learn from the rows of a pandas DataFrame, in order: the same state as `learn_one` row by row.
+
+        All values and labels are checked before any row is learned; an error names row and column.
+        """
+        self._learn_batch(frame_batch(X), y)
+
+    def learn_csr(self, X, y):
+        """Learn from the rows of a scipy CSR matrix, in order; the features are the column numbers."""
+        self._learn_batch(csr_batch(X), y)
+
+    def predict_csr(self, X):
+        """Predict the rows of a scipy CSR matrix: an array with one entry a row."""
+        return np.array(self._predict_batch(csr_batch(X)))
+
+    def _learn_batch(self, Batch batch, y):
+        cdef list labels = y.tolist() if hasattr(y, "tolist") else list(y)
+        cdef Py_ssize_t i
+        cdef Task task
+        cdef Round round
+        if len(labels) != batch.length:
+            raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
+        if not labels:
+            return
+        task = self.task_for(labels[0]) if self.task is None else self.task
+        for label in labels:
+            task.check(label)
+        round = self.take_round()
+        for i in range(batch.length):
+            batch.gather(self.live_space, round.row, i)
+            self.learn_row(round, task, labels[i], 1.0, False)
+        self.spare = round
+
+    def _predict_batch(self, Batch batch, *, bint probabilities=False):
+        cdef Py_ssize_t i
+        cdef Round round = self.take_round()
+        cdef list predictions = []
+        for i in range(batch.length):
+            if self.task is None:
+                predictions.append({} if probabilities else None)
+                continue
+            batch.gather(self.live_space, round.row, i)
+            self.score_row(round, self.task.blocks)
+            predictions.append(
+                (<Labels> self.task).probabilities(round.row) if probabilities else self.task.predict(round.row)
+            )
+        self.spare = round
+        return predictions
+
+    # -------------------------------------------------------------------------------------------------- state
+
+    @property
+    def weights(self):
+        """The weights, read live: {feature: weight}, or {class: {feature: weight}}; {} before the first label."""
+        if self.task is None:
+            return {}
+        if isinstance(self.task, Multiclass):
+            return {label: Weights(self.live_space, block) for block, label in enumerate((<Labels> self.task).labels)}
+        return Weights(self.live_space, 0)
+
+    def _open(self, rule, space, Task task, intercept, max_features):
+        """Take the parts, as recipes, into use."""
+        if not isinstance(rule, Rule):
+            raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
+        if not (space is None or isinstance(space, Space)):
+            raise TypeError(f"`space` must be a space, such as Linear(), not {space!r}")
+        if max_features is not None and (type(max_features) is not int or max_features < 1):
+            raise ValueError(f"`max_features` must be None or a whole number of at least 1, not {max_features!r}")
+        self.live_rule = copy.deepcopy(rule)
+        self.in_python = type(rule).step is not Rule.step
+        self.live_space = Linear() if space is None else type(space)(**space.parameters)
+        self.live_space.open(intercept, max_features)
+        self.task = task
+        if task is not None:
+            self.open_blocks(task)
+
+    def __setattr__(self, name, value):
+        if name in vars(self):
+            raise AttributeError(f"`{name}` is fixed once the learner is made: use clone({{{name!r}: {value!r}}})")
+        object.__setattr__(self, name, value)
+
+    def __getstate__(self):
+        return {
+            "labels": list((<Labels> self.task).labels) if isinstance(self.task, Labels) else None,
+            "one_vector": isinstance(self.task, Binary),
+            "space": self.live_space.__getstate__(),
+            "n_seen": self.n_seen,
+            "n_mistakes": self.n_mistakes,
+            "n_updates": self.n_updates,
+        }
+
+    def __setstate__(self, state):
+        labels = state["labels"]
+        if labels is not None:
+            self.task = Binary(*labels) if state["one_vector"] else Multiclass(labels)
+        self._open_empty_space()
+        self.live_space.__setstate__(state["space"])
+        self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
+
+    def _open_empty_space(self):
+        cdef Space old = self.live_space
+        self.live_space = type(old)(**old.parameters)
+        self.live_space.open(old.intercept, old.max_features)
+
+    def __reduce__(self):
+        return _construct, (type(self), {name: getattr(self, name) for name in self._get_params()}), self.__getstate__()
+
+    def __sizeof__(self):
+        return object.__sizeof__(self)
+
+    def clone(self, new_params=None, include_attributes=False):
+        """A fresh learner with the same parameters, or with `include_attributes` also with all it has learned."""
+        fresh = super().clone(new_params)
+        if include_attributes:
+            fresh.__setstate__(self.__getstate__())
+        return fresh
+
+
+def _construct(kind, parameters):
+    return kind(**parameters)
+
+
+class MarginClassifier(Learner, base.MiniBatchClassifier):
+    """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
+
+    The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
+    anything else one weight vector for each class, in the order in which they appear.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    classes
+        Classes known beforehand, in the order that breaks ties. Exactly two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is outside its range; the message names it.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 0.00%
+    """
+
+    def __init__(self, rule, space=None, *, classes=None, intercept=False, max_features=None):
+        vars(self).update(rule=rule, space=space, classes=classes, intercept=intercept, max_features=max_features)
+        self._open(rule, space, _task_of(classes), intercept, max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        from river_margins.rules import PA1, PerceptronRule
+
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
+
+    @property
+    def _multiclass(self):
+        return True
+
+    def predict_proba_one(self, x):
+        """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
+        return self._probabilities(x)
+
+    def predict_many(self, X):
+        """Predict the rows of a pandas DataFrame: a Series with its index."""
+        import pandas as pd
+
+        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
+
+    def predict_proba_many(self, X):
+        """`predict_proba_one` for the rows of a pandas DataFrame: a DataFrame with a column a class."""
+        import pandas as pd
+
+        return pd.DataFrame(self._predict_batch(frame_batch(X), probabilities=True), index=X.index)
+
+
+class MarginRegressor(Learner, base.MiniBatchRegressor):
+    """A regressor made of a rule and a space; being within `eps` of the target is good enough.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    eps
+        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginRegressor(rm.PA(), eps=0.5)
+    >>> model.learn_one({"a": 2.0}, 4.5)
+    >>> model.predict_one({"a": 2.0})
+    4.0
+    """
+
+    def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
+        vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
+        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        from river_margins.rules import PA1, PA2
+
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
+
+    def predict_many(self, X):
+        """Predict the rows of a pandas DataFrame: a Series with its index."""
+        import pandas as pd
+
+        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
+
+
+def _task_of(classes):
+    """The task that `classes` fixes beforehand, or None if the first label is to decide."""
+    if classes is None:
+        return None
+    labels = [plain(label) for label in classes]
+    if len(labels) < 2 or len(set(labels)) != len(labels):
+        raise ValueError(f"`classes` must name two different classes or more, not {classes!r}")
+    if len(labels) > 2:
+        return Multiclass(labels)
+    if isinstance(labels[0], bool) != isinstance(labels[1], bool):
+        raise ValueError(f"`classes` mixes bools with other labels: {classes!r}")
+    return Binary(*labels)

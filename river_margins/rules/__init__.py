@@ -1,0 +1,7 @@
+"""How far to move: one small class per update rule."""
+
+from river_margins.rules.base import Rule, Seen, Step
+from river_margins.rules.passive_aggressive import PA, PA1, PA2
+from river_margins.rules.perceptron import PerceptronRule
+
+__all__ = ["PA", "PA1", "PA2", "PerceptronRule", "Rule", "Seen", "Step"]

@@ -1,0 +1,113 @@
+"""What a rule sees, what it answers, and the one method it has."""
+
+from libc.math cimport INFINITY
+
+
+cdef class Seen:
+    """What a round looks like to a rule: the half-space ⟨w, d⟩ >= target, measured before the move.
+
+    Attributes
+    ----------
+    margin
+        ⟨w, d⟩ before the move; a margin of 0 or less is a mistake in every bound.
+    target
+        What the task asks of the margin: 1 in classification, ±y − eps in regression.
+    gain
+        How much the margin rises for each unit of step, >= 0: |x|² for one weight vector, 2|x|² where two classes move.
+    size
+        |w|², all classes together.
+    weight
+        The sample weight given to `learn_one`, 1 unless said otherwise.
+    wrong
+        Whether the predicted label differs from the true one (a margin of 0 does not say so).
+    t
+        The number of this round, from 1.
+    k
+        The number of updates before this round.
+    """
+
+    def __init__(self, double margin=0.0, double target=1.0, double gain=1.0, *, double size=0.0, double weight=1.0,
+                 bint wrong=False, long long t=1, long long k=0):
+        self.margin = margin
+        self.target = target
+        self.gain = gain
+        self.size = size
+        self.weight = weight
+        self.wrong = wrong
+        self.t = t
+        self.k = k
+
+    @property
+    def loss(self):
+        """How much the margin falls short of the target: [target − margin]+."""
+        return hinge(self)
+
+
+cdef class Step:
+    """A rule's answer: w' = scale·w + step·d, then shortened to `radius` where it is longer.
+
+    Parameters
+    ----------
+    step
+        How far to move along the direction; 0 (default) does not move.
+    scale
+        What the old weights are multiplied by first; 1 by default.
+    radius
+        The largest |w| allowed after the move; infinite by default.
+    """
+
+    def __init__(self, double step=0.0, double scale=1.0, double radius=INFINITY):
+        self.step = step
+        self.scale = scale
+        self.radius = radius
+
+    cdef void rest(self) noexcept:
+        self.step, self.scale, self.radius = 0.0, 1.0, INFINITY
+
+    cdef bint moves(self) noexcept:
+        return self.step != 0.0 or self.scale != 1.0 or self.radius != INFINITY
+
+    def __repr__(self):
+        return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r})"
+
+
+cdef class Rule(Recipe):
+    """How far to move in a round: a pure function from `Seen` to `Step`.
+
+    Write your own in Python by giving a subclass a method `step(seen)` that returns a `Step` or just the number of its
+    `step`. It may look at everything in `seen`, must not keep it, and must not depend on anything else. Set `weighted`
+    if it multiplies something by `seen.weight`; otherwise sample weights are refused.
+
+    Examples
+    --------
+    The perceptron with a margin (Krauth & Mézard 1987) in two lines:
+
+    >>> import river_margins as rm
+    >>> class MarginPerceptron(rm.Rule):
+    ...     def step(self, seen):
+    ...         return 1.0 if seen.margin <= 0.5 else 0.0
+    >>> model = rm.MarginClassifier(MarginPerceptron())
+    >>> model.learn_one({"a": 1.0}, True)
+    >>> model.score_one({"a": 2.0})
+    2.0
+    """
+
+    weighted = False
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        # `out` comes at rest: a rule writes only what it wants otherwise. Compiled rules override this method.
+        if type(self).step is Rule.step:
+            raise TypeError(f"`{type(self).__name__}` has no method `step(seen)`: write one that returns a number or a Step")
+        answer = self.step(seen)
+        if isinstance(answer, Step):
+            out.step, out.scale, out.radius = answer.step, answer.scale, answer.radius
+        else:
+            out.step = answer
+        return 0
+
+    def step(self, Seen seen):
+        """Say how to move in a round that looks like `seen`."""
+        cdef Step out = Step()
+        self.respond(seen, out)
+        return out
+

@@ -1,0 +1,80 @@
+"""The passive-aggressive steps: reach the target, and pay as the variant allows.
+
+All are of Crammer, Dekel, Keshet, Shalev-Shwartz & Singer 2006, section 3; the step depends only on the loss and the
+gain, so it serves classes, numbers and every space alike.
+"""
+
+from river_margins.rules.base cimport Rule, Seen, Step, hinge
+from river_margins.checks import positive
+
+
+cdef class PA(Rule):
+    """Step loss/gain: the target is reached exactly, whatever it takes.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.PA().step(rm.Seen(margin=0.0, target=1.0, gain=4.0)).step
+    0.25
+    """
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.step = hinge(seen) / seen.gain if seen.gain > 0.0 else 0.0
+        return 0
+
+
+cdef class PA1(Rule):
+    """Step min(C, loss/gain): no single example moves the weights by more than C·|x|.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default. Towards infinity this is `PA`.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.PA1(C=0.1).step(rm.Seen(margin=0.0, target=1.0, gain=4.0)).step
+    0.1
+    """
+
+    _parameter_names = ("C",)
+    weighted = True
+
+    cdef readonly double C
+
+    def __init__(self, double C=1.0):
+        self.C = positive("C", C)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.step = min(self.C * seen.weight, hinge(seen) / seen.gain) if seen.gain > 0.0 else 0.0
+        return 0
+
+
+cdef class PA2(Rule):
+    """Step loss/(gain + 1/(2C)): every step is damped, none is cut.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default. Towards infinity this is `PA`.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.PA2(C=0.5).step(rm.Seen(margin=0.0, target=1.0, gain=4.0)).step
+    0.2
+    """
+
+    _parameter_names = ("C",)
+    weighted = True
+
+    cdef readonly double C
+
+    def __init__(self, double C=1.0):
+        self.C = positive("C", C)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double C = self.C * seen.weight
+        out.step = hinge(seen) / (seen.gain + 0.5 / C) if seen.gain > 0.0 and C > 0.0 else 0.0
+        return 0

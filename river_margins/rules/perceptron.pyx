@@ -1,0 +1,42 @@
+"""Mistake-driven additive rules."""
+
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.checks import positive
+
+
+cdef class PerceptronRule(Rule):
+    """Move by `lr` on every mistake, and not otherwise.
+
+    Parameters
+    ----------
+    lr
+        The step, > 0; 1 by default. From zero weights it only rescales them.
+    tie_update
+        Whether a margin of exactly 0 counts as a mistake (default). If not, a round counts only when the predicted
+        label is wrong.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.PerceptronRule(lr=0.5).step(rm.Seen(margin=-1.0)).step
+    0.5
+
+    References
+    ----------
+    Rosenblatt, F., 1958. The perceptron: a probabilistic model for information storage and organization in the brain.
+    """
+
+    _parameter_names = ("lr", "tie_update")
+    weighted = True
+
+    cdef readonly double lr
+    cdef readonly bint tie_update
+
+    def __init__(self, double lr=1.0, *, bint tie_update=True):
+        self.lr = positive("lr", lr)
+        self.tie_update = tie_update
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef bint acts = seen.margin <= 0.0 if self.tie_update else seen.wrong
+        out.step = self.lr * seen.weight if acts else 0.0
+        return 0

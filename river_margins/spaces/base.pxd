@@ -1,0 +1,55 @@
+from libc.stdint cimport int32_t
+
+from river_margins.recipe cimport Recipe
+from river_margins.rules.base cimport Seen, Step
+from river_margins.spaces.vocabulary cimport Vocabulary
+
+
+cdef class Row:
+    cdef Py_ssize_t known, fresh, capacity, blocks
+    cdef int32_t* index
+    cdef double* value
+    cdef double* scores
+    cdef double norm2
+    cdef list fresh_keys
+    cdef int reserve(self, Py_ssize_t length) except -1
+    cdef int reserve_scores(self, Py_ssize_t blocks) except -1
+
+
+cdef struct Term:
+    Py_ssize_t block
+    double coefficient
+
+
+cdef class Direction:
+    cdef Py_ssize_t length, capacity
+    cdef Term* terms
+    cdef double pull, target
+    cdef bint wrong
+    cdef int reserve(self, Py_ssize_t length) except -1
+    cdef void set_one(self, Py_ssize_t block, double coefficient) noexcept
+    cdef void set_two(self, Py_ssize_t up, Py_ssize_t down) noexcept
+
+
+cdef class Space(Recipe):
+    cdef Vocabulary vocabulary
+    cdef Py_ssize_t blocks
+    cdef bint intercept
+    cdef object max_features
+    cdef int32_t* guesses
+    cdef Py_ssize_t guess_count
+    cdef int open(self, bint intercept, object max_features) except -1
+    cdef int gather(self, Row row, object x) except -1
+    cdef int gather_dict(self, Row row, dict x) except -1
+    cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
+                          int32_t* index_of, object names) except -1
+    cdef int expect(self, Py_ssize_t length) except -1
+    cdef int32_t look_up(self, object key, Py_ssize_t position) except -2
+    cdef void append_constant(self, Row row) noexcept
+    cdef int refuse_non_finite(self, Row row) except -1
+    cdef int admit(self, Row row) except -1
+    cdef int add_block(self) except -1
+    cdef int score(self, Row row, Py_ssize_t blocks) except -1
+    cdef int measure(self, Row row, Direction direction, Seen seen) except -1
+    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1

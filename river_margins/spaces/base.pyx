@@ -1,0 +1,315 @@
+"""How an example is read, and what a space can do with it.
+
+`gather` is the only place where features are read, checked and refused; everything after it works on numbers.
+"""
+
+from zlib import crc32
+
+from cpython.dict cimport PyDict_Next
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+
+cdef Py_ssize_t MOST_GUESSES = 4096
+
+
+class _Intercept:
+    """The name of the constant feature: equal to nothing a record can hold."""
+
+    def __repr__(self):
+        return "INTERCEPT"
+
+    def __reduce__(self):
+        return "INTERCEPT"
+
+
+INTERCEPT = _Intercept()
+
+
+cdef class Row:
+    """One example, gathered: known features by index, new ones by name, and the score of each block.
+
+    New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
+    """
+
+    def __cinit__(self):
+        self.fresh_keys = []
+
+    def __dealloc__(self):
+        free(self.index)
+        free(self.value)
+        free(self.scores)
+
+    def __sizeof__(self):
+        return (
+            object.__sizeof__(self)
+            + self.capacity * (sizeof(int32_t) + 2 * sizeof(double))
+            + self.blocks * sizeof(double)
+        )
+
+    cdef int reserve(self, Py_ssize_t length) except -1:
+        if length <= self.capacity:
+            return 0
+        # `value` holds known features from its start and new ones from its middle.
+        free(self.index)
+        free(self.value)
+        self.capacity = 0
+        self.index = <int32_t*> malloc(length * sizeof(int32_t))
+        self.value = <double*> malloc(2 * length * sizeof(double))
+        if self.index == NULL or self.value == NULL:
+            raise MemoryError()
+        self.capacity = length
+        return 0
+
+    cdef int reserve_scores(self, Py_ssize_t blocks) except -1:
+        if blocks <= self.blocks:
+            return 0
+        cdef double* scores = <double*> realloc(self.scores, 2 * blocks * sizeof(double))
+        if scores == NULL:
+            raise MemoryError()
+        self.scores = scores
+        self.blocks = 2 * blocks
+        return 0
+
+
+cdef class Direction:
+    """The half-space ⟨w, d⟩ >= target of a round: d is the row in some blocks, and possibly a pull towards w itself."""
+
+    def __cinit__(self):
+        self.reserve(2)
+
+    def __dealloc__(self):
+        free(self.terms)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.capacity * sizeof(Term)
+
+    cdef int reserve(self, Py_ssize_t length) except -1:
+        if length <= self.capacity:
+            return 0
+        cdef Term* terms = <Term*> realloc(self.terms, length * sizeof(Term))
+        if terms == NULL:
+            raise MemoryError()
+        self.terms = terms
+        self.capacity = length
+        return 0
+
+    cdef void set_one(self, Py_ssize_t block, double coefficient) noexcept:
+        self.length = 1
+        self.terms[0] = Term(block, coefficient)
+        self.pull = 0.0
+
+    cdef void set_two(self, Py_ssize_t up, Py_ssize_t down) noexcept:
+        self.length = 2
+        self.terms[0] = Term(up, 1.0)
+        self.terms[1] = Term(down, -1.0)
+        self.pull = 0.0
+
+
+cdef class Space(Recipe):
+    """Where weights live. What a constructor is given is a recipe; a learner opens a space of its own from it."""
+
+    def __dealloc__(self):
+        free(self.guesses)
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.parameters)
+
+    cdef int open(self, bint intercept, object max_features) except -1:
+        self.vocabulary = Vocabulary()
+        self.intercept = intercept
+        self.max_features = max_features
+        if intercept:
+            self.vocabulary.add(INTERCEPT)
+        return 0
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    cdef int gather(self, Row row, object x) except -1:
+        cdef dict features = x if isinstance(x, dict) else dict(x)
+        if self.max_features is not None:
+            features = buckets(features, self.max_features)
+        return self.gather_dict(row, features)
+
+    cdef int gather_dict(self, Row row, dict x) except -1:
+        cdef Py_ssize_t length = len(x) + 1, cursor = 0, position = 0, known = 0
+        cdef PyObject* key
+        cdef PyObject* item
+        cdef int32_t guess
+        cdef double value, norm2 = 0.0
+        row.reserve(length)
+        self.expect(length)
+        if row.fresh:
+            row.fresh = 0
+            row.fresh_keys.clear()
+        while PyDict_Next(x, &cursor, &key, &item):
+            if PyFloat_CheckExact(<object> item):
+                value = PyFloat_AS_DOUBLE(<object> item)
+            else:
+                value = number(<object> key, <object> item)
+            norm2 += value * value
+            # Streams mostly repeat their keys in the same order: the guess for this position is usually right, and
+            # comparing two pointers is all the look-up it takes.
+            guess = self.guesses[position] if position < self.guess_count else -1
+            if guess < 0 or <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, guess) != key:
+                guess = self.look_up(<object> key, position)
+            if guess >= 0:
+                row.index[known] = guess
+                row.value[known] = value
+                known += 1
+            else:
+                row.value[row.capacity + row.fresh] = value
+                row.fresh += 1
+                row.fresh_keys.append(<object> key)
+            position += 1
+            if position == length - 1:
+                break
+        row.known = known
+        row.norm2 = norm2
+        if not isfinite(norm2):
+            self.refuse_non_finite(row)
+        if self.intercept:
+            self.append_constant(row)
+        return 0
+
+    cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
+                          int32_t* index_of, object names) except -1:
+        """Read a row of an array: `column` says which (NULL: all, in order), `index_of` remembers what was found."""
+        cdef Py_ssize_t position, where, known = 0
+        cdef int32_t index
+        cdef double norm2 = 0.0
+        row.reserve(length + 1)
+        if row.fresh:
+            row.fresh = 0
+            row.fresh_keys.clear()
+        for position in range(length):
+            where = column[position] if column != NULL else position
+            norm2 += value[position] * value[position]
+            index = index_of[where]
+            if index < 0:
+                index = self.vocabulary.find(names[where])
+                index_of[where] = index
+            if index >= 0:
+                row.index[known] = index
+                row.value[known] = value[position]
+                known += 1
+            else:
+                row.value[row.capacity + row.fresh] = value[position]
+                row.fresh += 1
+                row.fresh_keys.append(names[where])
+        row.known = known
+        row.norm2 = norm2
+        if self.intercept:
+            self.append_constant(row)
+        return 0
+
+    cdef int expect(self, Py_ssize_t length) except -1:
+        cdef Py_ssize_t count = min(length, MOST_GUESSES)
+        if count <= self.guess_count:
+            return 0
+        cdef int32_t* guesses = <int32_t*> realloc(self.guesses, count * sizeof(int32_t))
+        if guesses == NULL:
+            raise MemoryError()
+        memset(guesses + self.guess_count, -1, (count - self.guess_count) * sizeof(int32_t))
+        self.guesses = guesses
+        self.guess_count = count
+        return 0
+
+    cdef int32_t look_up(self, object key, Py_ssize_t position) except -2:
+        cdef int32_t index = self.vocabulary.find(key)
+        if index >= 0 and position < self.guess_count:
+            self.guesses[position] = index
+        return index
+
+    cdef void append_constant(self, Row row) noexcept:
+        row.index[row.known] = 0
+        row.value[row.known] = 1.0
+        row.known += 1
+        row.norm2 += 1.0
+
+    cdef int refuse_non_finite(self, Row row) except -1:
+        # Finite values whose squares overflow are no fault of the record: scoring may go on, a move is refused later.
+        cdef Py_ssize_t i
+        for i in range(row.known):
+            if not isfinite(row.value[i]):
+                refuse(self.vocabulary.keys[row.index[i]], row.value[i])
+        for i in range(row.fresh):
+            if not isfinite(row.value[row.capacity + i]):
+                refuse(row.fresh_keys[i], row.value[row.capacity + i])
+        return 0
+
+    cdef int admit(self, Row row) except -1:
+        """Give the row's new features an index each."""
+        cdef Py_ssize_t i
+        for i in range(row.fresh):
+            row.index[row.known] = self.vocabulary.add(row.fresh_keys[i])
+            row.value[row.known] = row.value[row.capacity + i]
+            row.known += 1
+        row.fresh = 0
+        row.fresh_keys.clear()
+        return 0
+
+    # ------------------------------------------------------------------------------------- what a space must do
+
+    cdef int add_block(self) except -1:
+        """Make room for one more weight vector, at zero."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it adds a block")
+
+    cdef int score(self, Row row, Py_ssize_t blocks) except -1:
+        """Fill the row's first `blocks` scores; a block that does not exist yet scores 0."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it scores")
+
+    cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
+        """Fill margin, gain and size of what the rule sees."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it measures")
+
+    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
+        """Whether every number stays finite if the step is taken."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say what it bears")
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        """Take a step that `bears` has allowed."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it moves")
+
+
+def _rebuild(kind, parameters):
+    return kind(**parameters)
+
+
+cdef double number(object key, object value) except? -1.0:
+    """The value of a feature that is not a plain float, or the error a user can act on."""
+    if isinstance(value, (str, bytes)):
+        raise ValueError(
+            f"feature {key!r} is the text {value!r}: encode it first, with river.preprocessing.OneHotEncoder, "
+            "OrdinalEncoder or FeatureHasher"
+        )
+    try:
+        return PyFloat_AsDouble(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"feature {key!r} is {value!r}, of type {type(value).__name__}: a number is needed") from error
+
+
+cdef int refuse(object key, double value) except -1:
+    raise ValueError(f"feature {key!r} is {value}: drop it, or fill it with river.preprocessing.StatImputer")
+
+
+cdef dict buckets(dict x, Py_ssize_t count):
+    """Hash the features into `count` buckets, by a hash that is the same in every process; what collides adds up."""
+    cdef dict sums = {}
+    for key, value in x.items():
+        name = key if type(key) is str else repr(key)
+        bucket = crc32(name.encode("utf-8", "surrogatepass")) % count
+        sums[bucket] = sums.get(bucket, 0.0) + finite(key, value)
+    return sums
+
+
+cdef double finite(object key, object value) except? -1.0:
+    cdef double result = number(key, value)
+    if not isfinite(result):
+        refuse(key, result)
+    return result

@@ -1,0 +1,203 @@
+"""One weight vector per block, dense in the features that were learned."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fabs, isfinite, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from river_margins.rules.base cimport Seen, Step
+from river_margins.spaces.base cimport Direction, Row, Space
+
+
+cdef class Linear(Space):
+    """Plain weights: a score is ⟨w, x⟩, a move adds a multiple of x.
+
+    The weights of a feature lie side by side, one for each block, so that all classes are scored in one pass. They are
+    kept as `scale` times what is stored, so that rules which shrink all of w do it in one multiplication.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.5), rm.Linear())
+    >>> model.learn_one({"a": 1.0, "b": 2.0}, True)
+    >>> dict(model.weights)
+    {'a': 0.2, 'b': 0.4}
+    """
+
+    def __cinit__(self):
+        self.scale = 1.0
+
+    def __dealloc__(self):
+        free(self.weights)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + (self.capacity * self.stride) * sizeof(double)
+
+    cdef int add_block(self) except -1:
+        if self.blocks == self.stride:
+            self.reserve(max(self.capacity, <Py_ssize_t> len(self.vocabulary.keys)), max(2 * self.stride, 1))
+        self.blocks += 1
+        return 0
+
+    cdef int score(self, Row row, Py_ssize_t blocks) except -1:
+        cdef Py_ssize_t i, block, known = row.known, stride = self.stride, present = self.blocks
+        cdef double total = 0.0, value
+        cdef const double* weight
+        row.reserve_scores(blocks)
+        cdef double* scores = row.scores
+        if present == 1 and stride == 1:
+            for i in range(known):
+                total += self.weights[row.index[i]] * row.value[i]
+            scores[0] = total * self.scale
+            present = 1
+        else:
+            memset(scores, 0, blocks * sizeof(double))
+            for i in range(known):
+                weight = self.weights + row.index[i] * stride
+                value = row.value[i]
+                for block in range(present):
+                    scores[block] += weight[block] * value
+            for block in range(present):
+                scores[block] *= self.scale
+        for block in range(present, blocks):
+            scores[block] = 0.0
+        return 0
+
+    cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
+        cdef Py_ssize_t i
+        cdef double margin = 0.0, square = 0.0
+        for i in range(direction.length):
+            margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
+            square += direction.terms[i].coefficient * direction.terms[i].coefficient
+        seen.gain = square * row.norm2
+        if direction.pull != 0.0:
+            seen.gain += direction.pull * (2.0 * margin + direction.pull * self.size)
+            margin += direction.pull * self.size
+        seen.margin = margin
+        seen.size = self.size
+        return 0
+
+    cdef double size_after(self, Seen seen, Step step) noexcept:
+        cdef double size = (
+            step.scale * step.scale * self.size
+            + 2.0 * step.scale * step.step * seen.margin
+            + step.step * (step.step * seen.gain)
+        )
+        return max(size, 0.0) if isfinite(size) else INFINITY
+
+    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
+        # No weight is larger than |w|, so one number answers for all of them.
+        return self.size_after(seen, step) < INFINITY
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        cdef double size = self.size_after(seen, step), step_size = step.step
+        cdef double scale = step.scale + step_size * direction.pull
+        cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
+        cdef Py_ssize_t i
+        if row.fresh:
+            self.reserve(len(self.vocabulary.keys) + row.fresh, self.stride)
+            self.admit(row)
+        self.multiply(scale * shorten)
+        for i in range(direction.length):
+            self.add_to_block(
+                row, direction.terms[i].block, step_size * shorten * direction.terms[i].coefficient / self.scale
+            )
+        self.size = size * shorten * shorten
+        self.moves += 1
+        if self.moves >= max(1024, <Py_ssize_t> len(self.vocabulary.keys) * self.stride):
+            # Rounding adds up in a sum that is kept for ever; counting anew costs O(1) a move when done this rarely.
+            self.measure_size()
+        return 0
+
+    cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept:
+        cdef Py_ssize_t i, stride = self.stride
+        cdef double* weights = self.weights + block
+        for i in range(row.known):
+            weights[row.index[i] * stride] += factor * row.value[i]
+
+    cdef void multiply(self, double factor) noexcept:
+        if factor == 1.0:
+            return
+        cdef Py_ssize_t i, count = len(self.vocabulary.keys) * self.stride
+        cdef double scale = self.scale * factor
+        if 1e-100 < fabs(scale) < 1e100:
+            self.scale = scale
+            return
+        for i in range(count):
+            self.weights[i] *= scale
+        self.scale = 1.0
+
+    cdef void measure_size(self) noexcept:
+        cdef Py_ssize_t i, count = len(self.vocabulary.keys) * self.stride
+        cdef double total = 0.0
+        for i in range(count):
+            total += self.weights[i] * self.weights[i]
+        self.size = total * self.scale * self.scale
+        self.moves = 0
+
+    cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
+        """Make room for so many features and blocks; new weights are 0."""
+        if features <= self.capacity and stride <= self.stride:
+            return 0
+        cdef Py_ssize_t capacity = self.capacity, feature
+        if features > capacity:
+            capacity = max(2 * capacity, features, 4)
+        cdef double* weights = <double*> malloc(capacity * stride * sizeof(double))
+        if weights == NULL:
+            raise MemoryError()
+        memset(weights, 0, capacity * stride * sizeof(double))
+        for feature in range(min(self.capacity, <Py_ssize_t> len(self.vocabulary.keys)) if self.stride else 0):
+            memcpy(weights + feature * stride, self.weights + feature * self.stride, self.stride * sizeof(double))
+        free(self.weights)
+        self.weights = weights
+        self.capacity = capacity
+        self.stride = stride
+        return 0
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def weight(self, key, Py_ssize_t block):
+        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        cdef Py_ssize_t index = self.vocabulary.find(key)
+        if index < 0:
+            raise KeyError(key)
+        return self.weights[index * self.stride + block] * self.scale
+
+    @property
+    def features(self):
+        """The learned features, in order."""
+        return self.vocabulary.keys
+
+    def __getstate__(self):
+        cdef Py_ssize_t feature, block, count = len(self.vocabulary.keys)
+        weights = np.zeros((count, self.blocks))
+        cdef double[:, ::1] view = weights
+        for feature in range(count):
+            for block in range(self.blocks):
+                view[feature, block] = self.weights[feature * self.stride + block]
+        return {
+            "features": self.vocabulary.keys[1:] if self.intercept else list(self.vocabulary.keys),
+            "weights": weights,
+            "scale": self.scale,
+            "size": self.size,
+            "moves": self.moves,
+        }
+
+    def __setstate__(self, state):
+        cdef Py_ssize_t feature, block
+        weights = np.ascontiguousarray(state["weights"], dtype=np.float64)
+        cdef const double[:, ::1] view = weights
+        for key in state["features"]:
+            if self.vocabulary.find(key) >= 0:
+                raise ValueError(f"feature {key!r} stands twice")
+            self.vocabulary.add(key)
+        if len(self.vocabulary.keys) != weights.shape[0]:
+            raise ValueError(f"{len(self.vocabulary.keys)} features, but weights for {weights.shape[0]}")
+        for block in range(weights.shape[1]):
+            self.add_block()
+        self.reserve(weights.shape[0], self.stride)
+        for feature in range(weights.shape[0]):
+            for block in range(weights.shape[1]):
+                self.weights[feature * self.stride + block] = view[feature, block]
+        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]

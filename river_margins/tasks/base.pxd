@@ -1,0 +1,17 @@
+from river_margins.rules.base cimport Seen
+from river_margins.spaces.base cimport Direction, Row
+
+
+cdef class Task:
+    cdef Py_ssize_t blocks
+    cdef int check(self, object y) except -1
+    cdef bint constraint(self, Row row, object y, Direction direction) except -1
+    cdef bint mistaken(self, Seen seen) noexcept
+    cdef object predict(self, Row row)
+    cdef object score(self, Row row)
+    cdef int accept(self, object y) except -1
+
+
+cdef class Labels(Task):
+    cdef readonly list labels
+    cdef dict probabilities(self, Row row)

@@ -1,0 +1,41 @@
+"""What a label demands of the weights: a half-space they should lie in, and how scores become a prediction."""
+
+from river_margins.rules.base cimport Seen
+from river_margins.spaces.base cimport Direction, Row
+
+
+cdef class Task:
+    """Turns a label into a direction and a target, and scores into a prediction.
+
+    `blocks` is the number of weight vectors it needs.
+    """
+
+    cdef int check(self, object y) except -1:
+        """Refuse a label the task cannot take."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say which labels it takes")
+
+    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
+        """State the half-space of (row, y); False if the label demands nothing. Refuses what `check` refuses."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say what a label demands")
+
+    cdef bint mistaken(self, Seen seen) noexcept:
+        """Whether the round counts as a mistake in the bounds."""
+        return seen.margin <= 0.0
+
+    cdef int accept(self, object y) except -1:
+        """Register a label that may be new; called when nothing can fail any more."""
+        return 0
+
+    cdef object predict(self, Row row):
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it predicts")
+
+    cdef object score(self, Row row):
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it scores")
+
+
+cdef class Labels(Task):
+    """A task whose labels are classes, in the fixed order that breaks ties."""
+
+    cdef dict probabilities(self, Row row):
+        """Scores squashed into (0, 1), summing to 1: uncalibrated."""
+        raise NotImplementedError(f"`{type(self).__name__}` has no probabilities")

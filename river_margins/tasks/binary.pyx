@@ -1,0 +1,62 @@
+"""Two labels, one weight vector."""
+
+from libc.math cimport exp, nextafter
+
+from river_margins.spaces.base cimport Direction, Row
+from river_margins.tasks.base cimport Labels
+from river_margins.tasks.labels import plain, same_kind
+
+
+cdef class Binary(Labels):
+    """⟨w, ±x⟩ >= 1, with plus for the positive label; a score of 0 predicts the positive one."""
+
+    def __init__(self, negative, positive):
+        self.negative = negative
+        self.positive = positive
+        self.labels = [negative, positive]
+        self.blocks = 1
+
+    cdef int check(self, object y) except -1:
+        self.is_positive(y)
+        return 0
+
+    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
+        cdef double sign = 1.0 if self.is_positive(y) else -1.0
+        direction.set_one(0, sign)
+        direction.target = 1.0
+        direction.wrong = (row.scores[0] >= 0.0) != (sign > 0.0)
+        return True
+
+    cdef bint is_positive(self, object y) except -1:
+        if y is self.positive:
+            return True
+        if y is self.negative:
+            return False
+        label = plain(y)
+        if same_kind(label, self.positive):
+            if label == self.positive:
+                return True
+            if label == self.negative:
+                return False
+        raise ValueError(
+            f"label {y!r}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
+            "labels of this learner" + (
+                ": its first label was a bool, which makes one weight vector for False and True"
+                if self.positive is True else ""
+            )
+        )
+
+    cdef object predict(self, Row row):
+        return self.positive if row.scores[0] >= 0.0 else self.negative
+
+    cdef object score(self, Row row):
+        return row.scores[0]
+
+    cdef dict probabilities(self, Row row):
+        cdef double score = row.scores[0], likely
+        if score >= 0.0:
+            likely = 1.0 / (1.0 + exp(-score))
+        else:
+            # A score just below 0 must stay below one half, or an argmax would see the tie that is not there.
+            likely = min(exp(score) / (1.0 + exp(score)), nextafter(0.5, 0.0))
+        return {self.positive: likely, self.negative: 1.0 - likely}

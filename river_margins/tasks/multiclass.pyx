@@ -1,0 +1,83 @@
+"""Any number of labels, one weight vector each."""
+
+from libc.math cimport exp
+
+from river_margins.spaces.base cimport Direction, Row
+from river_margins.tasks.base cimport Labels
+from river_margins.tasks.labels import plain
+
+
+cdef class Multiclass(Labels):
+    """⟨w_y, x⟩ − ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
+
+    def __init__(self, labels=()):
+        self.labels = []
+        self.block_of = {}
+        for label in labels:
+            self.accept(label)
+
+    cdef Py_ssize_t block(self, object y) except -2:
+        """The block of a label; a new label gets the next one, without being registered yet."""
+        label = plain(y)
+        if isinstance(label, bool):
+            raise ValueError(
+                f"label {y!r} is a bool, and the classes {self.labels!r} are not: they do not mix in one learner"
+            )
+        if label is None or label != label:
+            raise ValueError(f"label {y!r} is no class")
+        try:
+            return self.block_of.get(label, len(self.labels))
+        except TypeError as error:
+            raise ValueError(f"label {y!r}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
+
+    cdef int check(self, object y) except -1:
+        self.block(y)
+        return 0
+
+    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
+        # A label that is new has the block after the last, where the score is 0.
+        cdef Py_ssize_t block, true = self.block(y), rival = -1, best = -1
+        for block in range(max(<Py_ssize_t> len(self.labels), true + 1)):
+            if best < 0 or row.scores[block] > row.scores[best]:
+                best = block
+            if block != true and (rival < 0 or row.scores[block] > row.scores[rival]):
+                rival = block
+        if rival < 0:
+            return False
+        direction.set_two(true, rival)
+        direction.target = 1.0
+        direction.wrong = best != true or true == len(self.labels)
+        return True
+
+    cdef int accept(self, object y) except -1:
+        label = plain(y)
+        if label not in self.block_of:
+            self.block_of[label] = len(self.labels)
+            self.labels.append(label)
+        self.blocks = len(self.labels)
+        return 0
+
+    cdef object predict(self, Row row):
+        cdef Py_ssize_t block, best = 0
+        if not self.labels:
+            return None
+        for block in range(1, len(self.labels)):
+            if row.scores[block] > row.scores[best]:
+                best = block
+        return self.labels[best]
+
+    cdef object score(self, Row row):
+        cdef Py_ssize_t block
+        return {self.labels[block]: row.scores[block] for block in range(len(self.labels))}
+
+    cdef dict probabilities(self, Row row):
+        cdef Py_ssize_t block
+        cdef double highest, total = 0.0
+        cdef list shares = []
+        if not self.labels:
+            return {}
+        highest = max([row.scores[block] for block in range(len(self.labels))])
+        for block in range(len(self.labels)):
+            shares.append(exp(row.scores[block] - highest))
+            total += <double> shares[block]
+        return {self.labels[block]: <double> shares[block] / total for block in range(len(self.labels))}

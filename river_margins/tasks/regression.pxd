@@ -1,0 +1,5 @@
+from river_margins.tasks.base cimport Task
+
+
+cdef class Regression(Task):
+    cdef double eps

@@ -1,0 +1,49 @@
+"""Numbers as labels."""
+
+from libc.math cimport isfinite
+
+from river_margins.rules.base cimport Seen
+from river_margins.spaces.base cimport Direction, Row
+from river_margins.tasks.base cimport Task
+
+
+cdef class Regression(Task):
+    """Be within eps of y: ⟨w, ±x⟩ >= ±y − eps, with the sign of y − f. A mistake is a prediction outside the tube."""
+
+    def __init__(self, double eps):
+        self.eps = eps
+        self.blocks = 1
+
+    cdef int check(self, object y) except -1:
+        real(y)
+        return 0
+
+    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
+        cdef double target = real(y)
+        cdef double sign = 1.0 if target >= row.scores[0] else -1.0
+        direction.set_one(0, sign)
+        direction.target = sign * target - self.eps
+        direction.wrong = sign * (target - row.scores[0]) > self.eps
+        return True
+
+    cdef bint mistaken(self, Seen seen) noexcept:
+        return seen.margin < seen.target
+
+    cdef object predict(self, Row row):
+        return row.scores[0]
+
+    cdef object score(self, Row row):
+        return row.scores[0]
+
+
+cdef double real(object y) except? -1.0:
+    cdef double value
+    if isinstance(y, (str, bytes)) or y is None:
+        raise ValueError(f"label {y!r} is not a number, and a regressor needs one")
+    try:
+        value = float(y)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"label {y!r}, of type {type(y).__name__}, is not a number, and a regressor needs one") from error
+    if not isfinite(value):
+        raise ValueError(f"label {y!r} is not finite, and a regressor needs a finite number")
+    return value

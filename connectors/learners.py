@@ -7,7 +7,6 @@ compose classes by full name. A file can therefore choose among learners, but ne
 import copy
 import importlib
 import inspect
-import re
 from typing import Any
 
 from connectors.words import describe, did_you_mean
@@ -112,7 +111,7 @@ class _Builder:
         return None
 
     def build(self, name: str, kind: type, parameters: dict[str, Any], path: Path) -> Any:
-        accepted = inspect.signature(kind).parameters
+        accepted = _parameters(kind)
         before = len(self.problems)
         for key in parameters:
             if key not in accepted:
@@ -122,13 +121,15 @@ class _Builder:
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
                 self.report(path, f"`{name}` needs the parameter `{key}`")
-        values = {key: self.value(kind, value, (*path, key)) for key, value in parameters.items()}
+        values = {key: self.value(kind, key, value, (*path, key)) for key, value in parameters.items()}
         if len(self.problems) > before:
             return None
         return self.construct(name, kind, values, path)
 
-    def value(self, kind: type, value: Any, path: Path) -> Any:
-        """A parameter of ours may itself be one of our classes (`rule: {PA1: {C: 0.1}}`), named as a step is."""
+    def value(self, kind: type, key: str, value: Any, path: Path) -> Any:
+        """A parameter may name a part of ours (`rule: {PA1: {C: 0.1}}`), and River's unions take transformers."""
+        if key == "transformers" and isinstance(value, list):
+            return [self.step(item, (*path, index)) for index, item in enumerate(value)]
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
         ours = kind.__module__.split(".")[0] == "river_margins"
         if not (ours and isinstance(name, str) and name in self.known):
@@ -137,17 +138,12 @@ class _Builder:
         return named and self.build(named[0], self.known[named[0]], named[1], named[2])
 
     def construct(self, name: str, kind: type, values: dict[str, Any], path: Path) -> Any:
-        spread = [
-            item
-            for key, parameter in inspect.signature(kind).parameters.items()
-            if parameter.kind is parameter.VAR_POSITIONAL
-            for item in values.pop(key, [])
-        ]
         try:
-            return kind(*spread, **values)
+            return _call(kind, values)
         except Exception as error:  # noqa: BLE001  whatever a constructor raises is about what the file gave it
-            blamed = [key for key in values if re.search(rf"\b{re.escape(key)}\b", str(error))]
-            self.report((*path, blamed[0]) if len(blamed) == 1 else path, f"`{name}` refuses this: {error}")
+            blamed = [key for key in values if _works_without(kind, values, key)]
+            what = f"`{blamed[0]}`" if len(blamed) == 1 else "these parameters"
+            self.report((*path, blamed[0]) if len(blamed) == 1 else path, f"`{name}` refuses {what}: {error}")
             return None
 
     def check_order(self, built: list[Any], steps: list[Any]) -> None:
@@ -170,3 +166,25 @@ class _Builder:
             snapshot.check(estimator)
         except snapshot.SnapshotError as error:
             self.report(path, str(error))
+
+
+def _parameters(kind: type) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(kind).parameters)
+    except ValueError:  # compiled rules and spaces have no signature, but know their names
+        names = getattr(kind, "_parameter_names", ())
+        return {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names}
+
+
+def _call(kind: type, values: dict[str, Any]) -> Any:
+    variadic = [key for key, parameter in _parameters(kind).items() if parameter.kind is parameter.VAR_POSITIONAL]
+    spread = [item for key in variadic for item in values.get(key, [])]
+    return kind(*spread, **{key: value for key, value in values.items() if key not in variadic})
+
+
+def _works_without(kind: type, values: dict[str, Any], key: str) -> bool:
+    try:
+        _call(kind, {name: value for name, value in values.items() if name != key})
+    except Exception:  # noqa: BLE001  then another parameter is wrong as well, or this one is required
+        return False
+    return True

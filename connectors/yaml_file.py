@@ -14,7 +14,9 @@ import yaml
 from connectors.words import is_secret
 
 Path = tuple[str | int, ...]
-VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))")
+VARIABLE = re.compile(
+    r"\$(?:(?P<dollar>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
+)
 NUMBERS: list[tuple[re.Pattern[str], Callable[[str], int | float]]] = [
     (re.compile(r"[-+]?[0-9]{1,4000}"), int),
     (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
@@ -118,11 +120,11 @@ class _Reader:
         self.nodes: set[int] = set()
 
     def read(self, node: yaml.Node, path: Path) -> Any:
+        if id(node) in self.nodes:  # the node's own mark is that of its anchor
+            self.report(path, self.document.key(path), "aliases (`*name`) are not supported, write the value out")
+            return None
         place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
         self.document.values[path] = place
-        if id(node) in self.nodes:
-            self.report(path, place, "aliases (`*name`) are not supported, write the value out")
-            return None
         self.nodes.add(id(node))
         if node.tag not in PLAIN_TAGS:
             self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")

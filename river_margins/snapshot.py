@@ -18,7 +18,7 @@ import functools
 import os
 import platform
 import secrets
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -111,7 +111,7 @@ def check(model: base.Base) -> None:
     >>> from river_margins import snapshot
     >>> snapshot.check(compose.Select("a") | compose.FuncTransformer(abs))
     Traceback (most recent call last):
-    river_margins._snapshot.codec.SnapshotError: step 2, `river.compose.func.FuncTransformer` cannot be written to a snapshot: ...
+    river_margins._snapshot.codec.SnapshotError: step 2, `river.compose.FuncTransformer` cannot be written to a snapshot: ...
     """
     _encode(model)
 
@@ -182,8 +182,12 @@ def _blame(model: Any, error: SnapshotError) -> str:
         try:
             codec.encode(step, nodes.take_apart)
         except SnapshotError as inner:
-            return f"step {number}, {_blame(step, inner)}"
-    return f"`{nodes.name_of(type(model))}` cannot be written to a snapshot: it {error}"
+            return f"{river_steps.word(model)} {number}, {_blame(step, inner)}"
+    reason = f"it {error}"
+    if not nodes.is_known(type(model)):
+        steps = ", ".join(kind.__name__ for kind in river_steps.STEPS)
+        reason = f"only what river_margins has can be, and of River {steps}"
+    return f"`{nodes.name_of(type(model))}` cannot be written to a snapshot: {reason}"
 
 
 def _equal(one: tuple[Any, codec.Arrays], other: tuple[Any, codec.Arrays]) -> bool:
@@ -201,8 +205,16 @@ def _content(array: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    packages = {name: version(name) for name in ("river-margins", "river", "numpy")}
-    return {**packages, "python": platform.python_version()}
+    return {name: _version(name) for name in ("river-margins", "river", "numpy")} | {
+        "python": platform.python_version()
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "from its sources"
 
 
 def _failure(reason: str, document: Any) -> SnapshotError:

@@ -25,10 +25,14 @@ class Part(NamedTuple):
         """The steps of a pipeline or the transformers of a union."""
         return list((self.parameters.get("steps") or self.parameters.get("transformers") or {}).values())
 
+    @property
+    def is_pipeline(self) -> bool:
+        return self.name == "river.compose.Pipeline"
+
     def show(self, also: tuple[str, ...] = ()) -> str:
         """The call that makes it, without the parameters that are at their default, unless they are in `also`."""
         if self.steps:
-            return (" | " if self.name == "river.compose.Pipeline" else " + ").join(step.show() for step in self.steps)
+            return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
         kind = nodes.classes().get(self.name) or nodes.classes().get(f"river_margins.{self.name}")
         defaults = nodes.defaults(kind) if kind else {}
         shown = {
@@ -45,10 +49,13 @@ def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
     if before.name != after.name or len(before.steps) != len(after.steps):
         yield f"{subject} was `{before.show()}` and is now `{after.show()}`"
     elif before.steps:
+        word = "step" if before.is_pipeline else "branch"
         for number, pair in enumerate(zip(before.steps, after.steps, strict=True), 1):
-            yield from compare(*pair, f"{where}, step {number}" if where else f"step {number}")
+            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number}")
     elif changed := _changed(before.parameters, after.parameters):
-        moves = (f"{name} {_say(before.parameters.get(name))} -> {_say(after.parameters.get(name))}" for name in changed)
+        moves = (
+            f"{name} {_say(before.parameters.get(name))} -> {_say(after.parameters.get(name))}" for name in changed
+        )
         yield f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves)}"
     elif fields := sorted(before.fields ^ after.fields):
         listed = ", ".join(f"`{field}`" for field in fields)
@@ -57,9 +64,7 @@ def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
 
 def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
     absent = object()
-    return tuple(
-        name for name in {**before, **after} if not _same(before.get(name, absent), after.get(name, absent))
-    )
+    return tuple(name for name in {**before, **after} if not _same(before.get(name, absent), after.get(name, absent)))
 
 
 def _same(one: Any, other: Any) -> bool:

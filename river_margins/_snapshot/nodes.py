@@ -20,7 +20,7 @@ def classes() -> dict[str, type]:
 
     public = {f"river_margins.{name}": getattr(river_margins, name) for name in river_margins.__all__}
     ours = {name: kind for name, kind in public.items() if isinstance(kind, type) and _describes_itself(kind)}
-    return ours | {f"{kind.__module__.rpartition('.')[0]}.{kind.__name__}": kind for kind in river_steps.STEPS}
+    return ours | {_public_name(kind): kind for kind in river_steps.STEPS}
 
 
 def _describes_itself(kind: type) -> bool:
@@ -33,9 +33,20 @@ def _names() -> dict[type, str]:
     return {kind: name for name, kind in classes().items()}
 
 
+def is_known(kind: type) -> bool:
+    """Whether objects of exactly this class can be written."""
+    return kind in _names()
+
+
 def name_of(kind: type) -> str:
-    """The name of a class in snapshots and in messages: ours without the package, as in a configuration file."""
-    return short(_names().get(kind) or f"{kind.__module__}.{kind.__qualname__}")
+    """The name of a class in messages, which is that in a configuration file: ours go without the package."""
+    return short(_names().get(kind) or _public_name(kind))
+
+
+def _public_name(kind: type) -> str:
+    # River's classes are imported from the package around the module that defines them.
+    module = kind.__module__.rpartition(".")[0] if kind.__module__.startswith("river.") else kind.__module__
+    return f"{module}.{kind.__qualname__}"
 
 
 def short(name: str) -> str:
@@ -49,14 +60,11 @@ def defaults(kind: type) -> dict[str, Any]:
 
 
 def take_apart(thing: Any) -> dict[str, Any]:
-    """The node of a learner, step, rule or space; SnapshotError says what `thing` is where it is none of these."""
-    kind = type(thing)
+    """The node of a learner, step, rule or space; SnapshotError says what it holds where it is none of these."""
+    kind: type = type(thing)
     name = _names().get(kind)
     if name is None:
-        raise SnapshotError(
-            f"is or holds `{name_of(kind)}`, which is no learner, rule or space of river_margins, and none of the River "
-            f"steps that can ({', '.join(step.__name__ for step in river_steps.STEPS)})"
-        )
+        raise SnapshotError(f"holds `{name_of(kind)}`, which is no plain value and no part that snapshots know")
     if kind in river_steps.STEPS:
         parameters, state = river_steps.take_apart(thing)
     elif isinstance(thing, base.Base):
@@ -70,7 +78,9 @@ def put_together(node: Any) -> Any:
     """The object of a node; SnapshotError where the class is not in the list or does not take what is given."""
     kind, parameters, state = classes().get(node["class"]), node["parameters"], node["state"]
     if kind is None:
-        raise SnapshotError(f"the snapshot names `{node['class']}`, which is none of the classes that a snapshot may hold")
+        raise SnapshotError(
+            f"the snapshot names `{node['class']}`, which is none of the classes that a snapshot may hold"
+        )
     river_step = river_steps.STEPS.get(kind)
     accepted = set(river_step.parameters if river_step else defaults(kind))
     if unknown := sorted(parameters.keys() - accepted):

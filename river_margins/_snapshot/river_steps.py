@@ -68,6 +68,11 @@ def contents(step: Any) -> dict[str, Any] | None:
     return dict(step.transformers) if isinstance(step, compose.TransformerUnion) else None
 
 
+def word(step: Any) -> str:
+    """What to call one of its contents."""
+    return "step" if isinstance(step, compose.Pipeline) else "branch"
+
+
 def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and what was learned, of a step whose class is in `STEPS`."""
     kind = type(step)
@@ -83,6 +88,7 @@ def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]) -> Any:
     """The step of which `take_apart` returned this; raises whatever River raises where it does not fit."""
+    step: Any
     if kind is compose.Select:
         step = kind()
         step.keys = dict.fromkeys(parameters["keys"])  # a set that keeps its order
@@ -122,7 +128,7 @@ def _columns(example: Any, statistics: list[Any]) -> dict[str, Any]:
     known.check(example)
     if not set(map(type, statistics)) <= {type(example)}:
         raise SnapshotError(f"holds other statistics than `{type(example).__name__}`")
-    columns = {}
+    columns: dict[str, Any] = {}
     for name in known.learned:
         inner, column = getattr(example, name), [getattr(statistic, name) for statistic in statistics]
         if type(inner) in _STATISTICS:

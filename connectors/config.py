@@ -276,11 +276,13 @@ def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
 
     sides = {side: kafka[side] if isinstance(kafka.get(side), dict) else {} for side in ("consumer", "producer")}
     common = {key: value for key, value in kafka.items() if key not in Kafka.model_fields}
-    problems = check_settings(common | sides["consumer"], common | sides["producer"])
-    return [
-        (("kafka", side, key) if key in sides.get(side, {}) else ("kafka", key), sentence)
-        for side, key, sentence in problems
-    ]
+    problems: dict[Path, str] = {}
+    for side, key, sentence in check_settings(common | sides["consumer"], common | sides["producer"]):
+        path: Path = ("kafka", side, key) if key in sides[side] else ("kafka", key)
+        # of a common key that is refused on one side and unknown on the other, the refusal says more
+        if path not in problems or "cannot be set" in sentence:
+            problems[path] = sentence
+    return list(problems.items())
 
 
 def _explain(detail: ErrorDetails) -> tuple[Path, bool, str]:

@@ -19,7 +19,9 @@ def command(tmp_path):
     def command(*arguments, **environment):
         environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **environment}
         line = [sys.executable, "-m", "connectors.cli", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path)
+        return subprocess.run(
+            line, check=False, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+        )
 
     return command
 

@@ -326,10 +326,25 @@ def test_secrets_are_text_and_never_shown(load, problems):
 
 
 def test_settings_of_the_client_are_checked_where_they_stand(problems):
-    text = GOOD.replace("localhost:9092", "localhost:9092\n  group_id: x\n  producer: {acks: 1}\n  client_idd: y")
-    found = problems(text)
-    assert [line.partition(": ")[0] for line in found] == ["p.yaml:4:3", "p.yaml:5:14", "p.yaml:6:3"]
-    assert "did you mean `client_id`?" in found[2]
+    extra = "group_id: x", "producer: {acks: 1}", "client_idd: y", "transactional_id: z", "linger_ms: 3"
+    found = problems(GOOD.replace("localhost:9092", "\n  ".join(("localhost:9092", *extra))))
+    starts = [
+        "4:3: `group_id` cannot be set: ",
+        "5:14: `acks` cannot be set: ",
+        "6:3: `client_idd` is no consumer setting of kafka-python, did you mean `client_id`?",
+        "7:3: `transactional_id` cannot be set: ",
+        "8:3: `linger_ms` is no consumer setting of kafka-python: put it under `kafka.producer`",
+    ]
+    assert [line[: len("p.yaml:") + len(start)] for line, start in zip(found, starts, strict=True)] == [
+        f"p.yaml:{start}" for start in starts
+    ]
+
+
+def test_time_outs_that_contradict_each_other_are_found(problems):
+    extra = "consumer: {session_timeout_ms: 5000, max_poll_interval_ms: 12000}"
+    found = problems(GOOD.replace("localhost:9092", f"localhost:9092\n  {extra}"))
+    assert [line.partition(": ")[0] for line in found] == ["p.yaml:4:14", "p.yaml:4:40"]
+    assert "`session_timeout_ms` (5000) must be above `transaction_timeout_ms` (10000)" in found[0]
 
 
 def test_the_example_is_valid(monkeypatch, tmp_path):

@@ -1,0 +1,1 @@
+pytest_plugins = ["connectors.kafka.pytest_plugin"]

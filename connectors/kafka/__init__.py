@@ -1,0 +1,168 @@
+"""What the processor asks of a Kafka client, whatever library speaks to the broker.
+
+A client is a module with five names, found by `client`: the classes `Consumer` and `Producer`; `describe`, which looks
+at the cluster; `check_settings`, which finds what is wrong with a user's settings; and `timeouts`, the seconds that a
+transaction, the wait for pending offsets and a commit may take. It turns the errors of its library into these:
+
+    ClientError            something failed that may be gone at the next attempt
+    ├── Fenced             another producer holds this transactional id now
+    ├── LostOwnership      the broker no longer takes commits of this generation
+    ├── NotPermitted       the broker refuses for lack of a permission
+    ├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
+    ├── OutOfRange         the next record to read is not in the topic any more
+    └── TooLarge           one message is too large for the broker; knows which one
+"""
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+Headers = list[tuple[str, bytes]]
+
+
+class ClientError(Exception):
+    """Something failed that may be gone at the next attempt."""
+
+
+class Fenced(ClientError):
+    """Another producer holds this transactional id now, or the broker timed the transaction out."""
+
+
+class LostOwnership(ClientError):
+    """The broker no longer takes commits of this generation."""
+
+
+class NotPermitted(ClientError):
+    """The broker refuses for lack of a permission."""
+
+
+class NotAccepted(ClientError):
+    """The broker refuses a setting or a member: no attempt will succeed."""
+
+
+class OutOfRange(ClientError):
+    """The next record to read is not in the topic any more."""
+
+    def __init__(self, partition: int, offset: int) -> None:
+        super().__init__(f"offset {offset} of partition {partition} is out of range")
+        self.partition, self.offset = partition, offset
+
+
+class TooLarge(ClientError):
+    """One message is too large for the broker; `tag` is what it was sent with."""
+
+    def __init__(self, tag: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.tag = tag
+
+
+class Record(Protocol):
+    """A record of the input topic."""
+
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """Partitions with the generation and member id under which they were assigned, captured in one moment.
+
+    `token` is what the client needs to commit under exactly this generation, also when another one has come since.
+    """
+
+    generation: int
+    member: str
+    partitions: frozenset[int]
+    token: Any
+
+
+class Committed(NamedTuple):
+    """An offset of the group with its metadata."""
+
+    offset: int
+    metadata: str
+
+
+class Consumer(Protocol):
+    """A member of the group, reading one topic with read_committed; eager range assignment, no automatic commit."""
+
+    ownership: Ownership | None
+    """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
+
+    def poll(self, seconds: float) -> Sequence[Record]:
+        """Returns records in order per partition, or none. A new assignment comes with no records, all paused."""
+
+    def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
+        """Reads what the group has committed, waiting for offsets that are pending in an open transaction."""
+
+    def edges(self, partition: int) -> tuple[int, int]:
+        """Returns the first offset of a partition and the one after its last."""
+
+    def seek(self, partition: int, offset: int) -> None:
+        """Goes on from an offset and lifts the pause of a new assignment."""
+
+    def position(self, partition: int) -> int:
+        """Returns the offset after all that `poll` has returned, transaction markers included."""
+
+    def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
+        """Commits without a transaction, under this generation and no other: else LostOwnership."""
+
+    def join(self) -> None:
+        """Joins the group: before, only `committed` and `edges` may be called."""
+
+    def close(self, seconds: float) -> None:
+        """Leaves the group."""
+
+
+class Producer(Protocol):
+    """An idempotent producer; transactional when it was given an id. After any error it is closed and replaced."""
+
+    def begin(self) -> None:
+        """Starts a transaction."""
+
+    def send(
+        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, tag: Any
+    ) -> None:
+        """Takes a message; TooLarge at once when the client knows already."""
+
+    def flush(self, seconds: float) -> None:
+        """Returns when each message has an outcome."""
+
+    def check(self) -> None:
+        """Raises the first outcome since the last check that is a failure."""
+
+    def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+        """Adds offsets to the transaction, under this generation and no other: else LostOwnership."""
+
+    def commit(self) -> None:
+        """Ends the transaction. May not return while the broker is silent."""
+
+    def close(self) -> None:
+        """Closes at once; what has no outcome yet is given up."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    id: str
+    partitions: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What `describe` found: topics that do not exist are missing; `names` are all that can be seen."""
+
+    id: str
+    topics: Mapping[str, Topic]
+    names: Sequence[str]
+
+
+def client(name: str) -> Any:
+    """Returns the module of a client by its name in the YAML file."""
+    return importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")

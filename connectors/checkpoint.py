@@ -1,0 +1,316 @@
+"""The checkpoint: offsets, models and output of a processor move together, or not at all."""
+
+import collections
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from connectors.config import Config
+from connectors.errors import CommitTimeoutError
+from connectors.kafka import Committed, Consumer, Ownership, Producer, TooLarge
+from connectors.partition import Partition, Pointer
+from connectors.records import Message, shortened
+from connectors.restore import HOST, Restorer
+from river_margins import snapshot
+
+log = logging.getLogger(__name__)
+
+KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back
+
+
+@dataclass
+class Counts:
+    """What a processor has done, committed work only.
+
+    >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
+    Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, snapshots=0, checkpoints=0)
+    """
+
+    read: int = 0
+    predicted: int = 0
+    learned: int = 0
+    rejected: int = 0
+    shortened: int = 0
+    snapshots: int = 0
+    checkpoints: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Counts)))
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds: how long a transaction may be open, pending offsets are waited for, and a commit may take."""
+
+    transaction: float
+    committed: float
+    commit: float
+
+
+class Checkpoint:
+    """Owns the partitions of this process, with their models, and the producer of their output.
+
+    `commit` is these steps, in this order:
+
+    1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name;
+    2. `flush`: all output is sent;
+    3. `check_sends`: each message has been acknowledged by the broker;
+    4. `send_offsets`: the offsets, with the names of the snapshots, join the transaction under the generation that the
+       partitions were assigned in (at least once: nothing to do);
+    5. `end_transaction`: output and offsets become visible at once (at least once: the offsets are committed);
+    6. `remember`: what was written is now what the group has;
+    7. `delete_superseded`: snapshots that no open transaction can name any more are deleted.
+
+    A crash before the end of 5 leaves offsets, models and output as they were; after it, all have moved. Steps 4 and 5
+    can hang with a silent broker: a watchdog ends the process then, and the next start reads what came of it.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        consumer: Consumer,
+        make_producer: Callable[[], Producer],
+        find_restorer: Callable[[], Restorer],
+        timeouts: Timeouts,
+    ) -> None:
+        self.partitions: dict[int, Partition] = {}
+        self.ownership: Ownership | None = None
+        self.counts = Counts()
+        self.pending = Counts()
+        self._config, self._consumer, self._timeouts = config, consumer, timeouts
+        self._make_producer, self._find_restorer = make_producer, find_restorer
+        self._is_transactional = config.checkpoint.guarantee == "exactly_once"
+        self._producer: Producer | None = None
+        self._opened: float | None = None
+        self._touched: set[int] = set()
+        self._new: dict[int, tuple[Pointer, Committed]] = {}
+        self._shortening: dict[tuple[int, int], int] = {}
+        self._superseded: collections.deque[tuple[float, int, str]] = collections.deque()
+        self._due = time.monotonic()
+
+    # Ownership
+
+    def own(self) -> None:
+        """Takes over the partitions of the present assignment, before any of their records is processed.
+
+        Models stay in memory when the group has what this process wrote or loaded last; else they are loaded.
+        """
+        ownership, before, self.ownership = self._consumer.ownership, self.ownership, None
+        assigned = ownership.partitions if ownership else frozenset()
+        is_same_member = ownership and before and ownership.member == before.member
+        if self._touched and not (is_same_member and self._touched <= assigned):
+            self.reset()
+        if ownership is None:
+            return
+        self._ready_producer()
+        self._restorer = self._find_restorer()
+        committed = self._consumer.committed(assigned, self._timeouts.committed)
+        if any(self.partitions[number].written != committed[number] for number in self._touched):
+            self.reset()
+            self._ready_producer()
+            committed = self._consumer.committed(assigned, self._timeouts.committed)
+        self.partitions = {number: self._take(number, found) for number, found in committed.items()}
+        self.ownership = ownership
+        started = {number for number, found in committed.items() if found is None}
+        if started:
+            self._touched |= started
+            self.commit()
+        for number, partition in self.partitions.items():
+            self._consumer.seek(number, partition.position)
+        log.info("generation %d: partitions %s", ownership.generation, _numbers(assigned))
+
+    def _take(self, number: int, committed: Committed | None) -> Partition:
+        if committed is None:
+            first, end = self._consumer.edges(number)
+            return self._restorer.start(number, first if self._config.input.start == "earliest" else end)
+        known = self.partitions.get(number)
+        if known is not None and known.written == committed:
+            return known
+        return self._restorer.restore(number, committed)
+
+    # Output
+
+    def send(
+        self, partition: Partition, number: int, offset: int, topic: str | None, id: Any, message: Message
+    ) -> None:
+        """Sends the one message of a record and moves the partition past it.
+
+        A message that is too large for the broker is replaced by one that names it; if that is too large as well, it
+        is logged.
+        """
+        self._touched.add(number)
+        partition.position = offset + 1
+        if topic is None:
+            return
+        level = self._shortening.get((number, offset), 0)
+        if level:
+            self.pending.shortened += 1
+            message = shortened(id, message)
+        if level > 1:
+            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message.value)
+            return
+        producer = self._ready_producer()
+        if self._is_transactional and self._opened is None:
+            producer.begin()
+            self._opened = time.monotonic()
+        to = number if topic in self._restorer.aligned else None
+        try:
+            producer.send(topic, to, message.key, message.value, message.headers, (number, offset))
+        except TooLarge:
+            self._shortening[number, offset] = level + 1
+            self.send(partition, number, offset, topic, id, message)
+
+    def _ready_producer(self) -> Producer:
+        if self._producer is None:
+            self._producer = self._make_producer()
+        return self._producer
+
+    # Commit
+
+    def seconds_left(self) -> float:
+        """Returns the seconds until the next commit is due, 0 when it is."""
+        return max(0.0, self._due - time.monotonic())
+
+    def pass_markers(self) -> None:
+        """Moves past the transaction markers of the input, once all records that were read are processed."""
+        for number in self._touched:
+            partition = self.partitions[number]
+            partition.position = max(partition.position, self._consumer.position(number))
+
+    def commit(self) -> None:
+        """Moves offsets, models and output together; does nothing when no record was read."""
+        self._due = time.monotonic() + self._config.checkpoint.every
+        if not self._touched:
+            return
+        began = time.monotonic()
+        self.write_snapshots()  # 1
+        self.flush()  # 2
+        self.check_sends()  # 3
+        with self._watchdog():
+            self.send_offsets()  # 4
+            self.end_transaction()  # 5
+        read, numbers = self.pending, _numbers(self._touched)
+        self.remember()  # 6
+        self.delete_superseded()  # 7
+        log.info(
+            "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
+            numbers, read.read, read.learned, read.rejected, read.snapshots, time.monotonic() - began,
+        )  # fmt: skip
+
+    def write_snapshots(self) -> None:
+        world = {"topic_id": self._restorer.topic.id, "partitions": self._restorer.topic.partitions, "host": HOST}
+        for number in sorted(self._touched):
+            partition = self.partitions[number]
+            data = snapshot.dumps(partition.learner)
+            is_anchor = not partition.snapshot
+            pointer = Pointer.to(data, partition.position, partition.examples, is_anchor, **world)
+            self._restorer.store.write(number, pointer.snapshot, data)
+            self._new[number] = pointer, Committed(partition.position, pointer.to_text())
+
+    def flush(self) -> None:
+        self._ready_producer().flush(self._timeouts.transaction)
+
+    def check_sends(self) -> None:
+        try:
+            self._ready_producer().check()
+        except TooLarge as error:
+            self._shortening[error.tag] = self._shortening.get(error.tag, 0) + 1
+            raise
+
+    def send_offsets(self) -> None:
+        if not self._is_transactional:
+            return
+        assert self.ownership is not None
+        producer = self._ready_producer()
+        if self._opened is None:
+            producer.begin()
+            self._opened = time.monotonic()
+        producer.send_offsets(self._config.input.topic, self._offsets(), self.ownership)
+
+    def end_transaction(self) -> None:
+        assert self.ownership is not None
+        if self._is_transactional:
+            self._ready_producer().commit()
+        else:
+            self._consumer.commit(self._offsets(), self.ownership, self._timeouts.transaction)
+
+    def remember(self) -> None:
+        now = time.monotonic()
+        for number, (pointer, committed) in self._new.items():
+            partition = self.partitions[number]
+            if partition.snapshot:
+                self._superseded.append((now, number, partition.snapshot))
+            partition.remember(committed, pointer.snapshot)
+        self.pending.snapshots = len(self._new)
+        self.pending.checkpoints = 1
+        self.counts += self.pending
+        self._shortening = {
+            (number, offset): level
+            for (number, offset), level in self._shortening.items()
+            if number in self.partitions and offset >= self.partitions[number].position
+        }
+        self._begin_anew()
+
+    def delete_superseded(self) -> None:
+        oldest = time.monotonic() - self._timeouts.transaction - KEEP
+        while self._superseded and self._superseded[0][0] < oldest:
+            _, number, name = self._superseded.popleft()
+            with contextlib.suppress(OSError):
+                self._restorer.store.delete(number, name)
+
+    def _offsets(self) -> dict[int, Committed]:
+        return {number: committed for number, (_, committed) in self._new.items()}
+
+    def _begin_anew(self) -> None:
+        self._touched, self._new, self._opened, self.pending = set(), {}, None, Counts()
+
+    @contextlib.contextmanager
+    def _watchdog(self) -> Iterator[None]:
+        timer = threading.Timer(self._timeouts.commit, self._give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        log.critical(
+            "a commit did not end within %g s, the broker is silent: this process ends, what came of the commit is read "
+            "at the next start",
+            self._timeouts.commit,
+        )
+        logging.shutdown()
+        os._exit(CommitTimeoutError.exit_code)
+
+    # Failure
+
+    def transaction_age(self) -> float:
+        """Seconds since the open transaction began, 0 without one."""
+        return time.monotonic() - self._opened if self._opened is not None else 0.0
+
+    def reset(self) -> None:
+        """Gives up all that is not committed: the producer with its transaction, and the models that have moved.
+
+        The next `own` reads what the group has, which also tells what came of a commit of unknown outcome.
+        """
+        if self._producer is not None:
+            self._producer.close()
+            self._producer = None
+        for number in self._touched:
+            self.partitions.pop(number, None)
+        self._begin_anew()
+        self.ownership = None
+
+    def close(self) -> None:
+        """Gives up what is not committed and closes the producer."""
+        self.reset()
+
+
+def _numbers(partitions: Any) -> str:
+    return ",".join(str(number) for number in sorted(partitions)) or "none"

@@ -1,0 +1,114 @@
+"""One input partition: its model, how far it has read, and the checkpoint that holds both."""
+
+import hashlib
+import secrets
+from typing import Any, NamedTuple
+
+import orjson
+from river import compose
+
+from connectors.kafka import Committed
+from connectors.records import Reject
+
+ANCHOR = "-empty"
+
+
+class Pointer(NamedTuple):
+    """What the metadata of a committed offset says: which snapshot, and what must still be true to go on from it."""
+
+    snapshot: str
+    sha256: str
+    topic_id: str
+    partitions: int
+    examples: int
+    host: str
+
+    @classmethod
+    def to(cls, data: bytes, offset: int, examples: int, is_anchor: bool, **world: Any) -> "Pointer":
+        """Points to a new snapshot. A name says offset and examples, for people; `-empty` that no record was read."""
+        name = f"{offset:020d}-{examples}-{secrets.token_hex(4)}{ANCHOR if is_anchor else ''}"
+        return cls(name, hashlib.sha256(data).hexdigest(), examples=examples, **world)
+
+    def to_text(self) -> str:
+        return orjson.dumps({"river_margins": 1} | self._asdict()).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> "Pointer | None":
+        """Reads the metadata of an offset; None when something else wrote it.
+
+        >>> pointer = Pointer("17-abc", "0f", "id", 4, 17, "host")
+        >>> Pointer.from_text(pointer.to_text()) == pointer, Pointer.from_text(""), Pointer.from_text("{}")
+        (True, None, None)
+        """
+        try:
+            found = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(found, dict) or found.pop("river_margins", None) != 1 or set(found) != set(cls._fields):
+            return None
+        return cls(**found)
+
+
+class Partition:
+    """A model that predicts and learns the records of one partition, in order.
+
+    Parameters
+    ----------
+    learner
+        The model as the snapshot has it.
+    written
+        The committed offset with its metadata.
+    snapshot, examples
+        Name of the snapshot, and how many examples its model has learned.
+    load
+        Reads the model of a snapshot by its name.
+    """
+
+    def __init__(self, learner: Any, written: Committed, snapshot: str, examples: int, load: Any) -> None:
+        self.position = written.offset
+        self.examples = examples
+        self._load = load
+        self._take(learner)
+        self.remember(written, snapshot)
+
+    def _take(self, learner: Any) -> None:
+        steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
+        self.learner = learner
+        self._transformers, self._last = steps[:-1], steps[-1]
+
+    def remember(self, written: Committed, snapshot: str) -> None:
+        """Takes note that the model of this moment is in a snapshot that is committed."""
+        self.written, self.snapshot = written, snapshot
+        self._learned: list[tuple[dict[str, Any], Any]] = []
+
+    def predict(self, features: dict[str, Any]) -> tuple[Any, Any]:
+        """Returns prediction and score; nothing moves. Reject when a step cannot take the features."""
+        try:
+            for transformer in self._transformers:
+                features = transformer.transform_one(features)
+            return self._last.predict_one(features), self._last.score_one(features)
+        except Exception as error:
+            raise _reject(error) from error
+
+    def learn(self, features: dict[str, Any], label: Any) -> None:
+        """Learns one example, or raises Reject with the model as it was, bit for bit.
+
+        A step that raises may have changed itself or the steps before it: then the model is built again from the
+        snapshot and what it has learned since.
+        """
+        try:
+            self.learner.learn_one(features, label)
+        except Exception as error:
+            self._take(self._load(self.snapshot))
+            for example in self._learned:
+                self.learner.learn_one(*example)
+            raise _reject(error) from error
+        self._learned.append((features, label))
+        self.examples += 1
+
+
+def _reject(error: Exception) -> Exception:
+    if isinstance(error, MemoryError):
+        return error
+    said = str(error) or "no reason given"
+    return Reject(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}")

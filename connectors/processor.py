@@ -1,0 +1,245 @@
+"""The stream processor: poll, decode, predict, learn, encode, send, checkpoint.
+
+The loop is `Processor._step`; what must hold at a crash is in `connectors.checkpoint`.
+"""
+
+import collections
+import contextlib
+import logging
+import os
+import random
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from connectors import startup
+from connectors.checkpoint import Checkpoint, Counts, Timeouts
+from connectors.config import Config
+from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
+from connectors.kafka import (
+    ClientError,
+    Consumer,
+    Fenced,
+    LostOwnership,
+    NotAccepted,
+    NotPermitted,
+    OutOfRange,
+    Record,
+    TooLarge,
+    client,
+)
+from connectors.records import Decoder, Message, Reject, check_score, encode, place, rejected
+
+log = logging.getLogger(__name__)
+
+LONGEST_POLL = 0.5  # seconds; a signal is seen after it
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
+MOST_RESETS = 20  # in a row without a commit: some minutes
+MOST_FENCINGS, FENCING_WINDOW = 5, 120.0
+
+
+class Stop:
+    """Whether the processor shall end. A flag and no Event: a signal handler must not take a lock."""
+
+    requested = False
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """SIGTERM and Ctrl-C request the end; the second Ctrl-C ends the process at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self.requested and number == signal.SIGINT:
+            os._exit(130)
+        self.requested = True
+
+
+def run(config: Config, stop: Stop | None = None) -> Counts:
+    """Runs a processor until SIGTERM or Ctrl-C, which finish the batch, commit and leave the group.
+
+    Parameters
+    ----------
+    config
+        The processor's file, as `connectors.config.load` returns it.
+    stop
+        Ends the processor when its `requested` is set; default: signals only.
+
+    Returns
+    -------
+    What was done and committed.
+
+    Raises
+    ------
+    ConnectorError
+        One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
+    """
+    stop = stop or Stop()
+    with stop.on_signals():
+        module = client(config.kafka.client)
+        servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
+        settings = {
+            side: servers | config.kafka.common | getattr(config.kafka, side) for side in ("consumer", "producer")
+        }
+        timeouts: Timeouts = Timeouts(*module.timeouts(settings["consumer"], settings["producer"]))
+        startup.check_config(config, timeouts.transaction)
+        startup.check_folder(config)
+        restorer = startup.find(config, settings["consumer"])
+        with _refusals_as_errors(config):
+            consumer = module.Consumer(config.input.topic, config.name, settings["consumer"])
+        transactional_id = None
+        if config.checkpoint.guarantee == "exactly_once":
+            transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
+        try:
+            with _refusals_as_errors(config):
+                startup.check(config, consumer, restorer, timeouts.committed)
+            checkpoint = Checkpoint(
+                config,
+                consumer,
+                lambda: module.Producer(transactional_id, settings["producer"]),
+                lambda: startup.find(config, settings["consumer"]),
+                timeouts,
+            )
+            return Processor(config, consumer, checkpoint, timeouts).run(stop)
+        finally:
+            consumer.close(5.0)
+
+
+class Processor:
+    """Takes the records of its partitions through their models, in order, and gives a message for each."""
+
+    def __init__(self, config: Config, consumer: Consumer, checkpoint: Checkpoint, timeouts: Timeouts) -> None:
+        self._config, self._consumer, self._checkpoint, self._timeouts = config, consumer, checkpoint, timeouts
+        self._topic = config.input.topic
+        self._decoder = Decoder(self._topic, config.record.id, config.record.label, config.record.features)
+        self._rejects = config.rejects.topic if config.rejects else None
+        self._resets, self._progress = 0, 0
+        self._fencings: collections.deque[float] = collections.deque(maxlen=MOST_FENCINGS)
+
+    def run(self, stop: Stop) -> Counts:
+        """Joins the group and works until the end is requested."""
+        self._consumer.join()
+        try:
+            while not stop.requested:
+                try:
+                    self._step()
+                except (ClientError, OSError) as error:
+                    self._recover(error, stop)
+            self._finish()
+        finally:
+            self._checkpoint.close()
+        log.info("ended: %s", self._checkpoint.counts)
+        return self._checkpoint.counts
+
+    def _step(self) -> None:
+        if self._checkpoint.ownership is not self._consumer.ownership:
+            self._checkpoint.own()
+        if not self._checkpoint.seconds_left():
+            self._checkpoint.pass_markers()
+            self._checkpoint.commit()
+        records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
+        if self._checkpoint.ownership is not self._consumer.ownership:
+            return
+        for record in records:
+            self._process(record)
+            if not self._checkpoint.seconds_left():
+                self._checkpoint.commit()
+
+    def _process(self, record: Record) -> None:
+        partition = self._checkpoint.partitions[record.partition]
+        source = place(self._topic, record)
+        pending = self._checkpoint.pending
+        pending.read += 1
+        id: Any = source
+        topic: str | None = self._config.output.topic
+        try:
+            example = self._decoder.decode(record)
+            id = example.id
+            prediction, score = partition.predict(example.features)
+            check_score(score)
+            value = encode(example, prediction, score)
+            headers = [("source", source.encode()), ("model", f"{partition.snapshot}/{partition.examples}".encode())]
+            if example.label is not None:
+                partition.learn(example.features, example.label)
+                pending.learned += 1
+            pending.predicted += 1
+            message = Message(record.key, value, headers)
+        except Reject as reject:
+            pending.rejected += 1
+            topic, message = self._rejects, rejected(record, source.encode(), str(reject))
+            if topic is None:
+                log.warning("rejected %s: %s", source, reject)
+        self._checkpoint.send(partition, record.partition, record.offset, topic, id, message)
+
+    def _finish(self) -> None:
+        """Commits what is done; if that fails, the next start does it again."""
+        try:
+            if self._checkpoint.ownership is self._consumer.ownership is not None:
+                self._checkpoint.pass_markers()
+                self._checkpoint.commit()
+        except (ClientError, OSError) as error:
+            log.warning("the last commit failed, the next start repeats its records: %s", error)
+
+    def _recover(self, error: ClientError | OSError, stop: Stop) -> None:
+        """Gives up what is not committed, ends the process when that cannot help, and waits before the next attempt."""
+        age = self._checkpoint.transaction_age()
+        self._checkpoint.reset()
+        log.warning("reset: %s", error)
+        with _refusals_as_errors(self._config):
+            if isinstance(error, NotPermitted | NotAccepted | OutOfRange):
+                raise error
+        if isinstance(error, TooLarge):
+            return
+        if self._checkpoint.counts.checkpoints > self._progress:
+            self._resets, self._progress = 0, self._checkpoint.counts.checkpoints
+        if isinstance(error, Fenced) and age < self._timeouts.transaction:
+            self._count_fencing(error)
+        self._resets += 1
+        if self._resets > MOST_RESETS:
+            raise StalledError(f"{MOST_RESETS} resets in a row without a commit, the last one for: {error}") from error
+        pause = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**self._resets) * random.uniform(0.5, 1.0)
+        end = time.monotonic() + (0.0 if isinstance(error, LostOwnership) else pause)
+        while not stop.requested and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.1))
+
+    def _count_fencing(self, error: Fenced) -> None:
+        now = time.monotonic()
+        self._fencings.append(now)
+        if len(self._fencings) == MOST_FENCINGS and now - self._fencings[0] < FENCING_WINDOW:
+            whose = f"`instance: {self._config.instance}`" if self._config.instance else "a fresh transactional id"
+            raise FencedError(
+                f"another process took over the transactional id of this one {MOST_FENCINGS} times within "
+                f"{FENCING_WINDOW:g} s (with {whose}): give each process of group `{self._config.name}` an `instance` "
+                f"of its own, or none"
+            ) from error
+
+
+@contextlib.contextmanager
+def _refusals_as_errors(config: Config) -> Iterator[None]:
+    """Turns what no further attempt can repair into errors for a user."""
+    try:
+        yield
+    except NotPermitted as error:
+        raise AccessError(f"the broker refuses for lack of a permission of group `{config.name}`: {error}") from error
+    except NotAccepted as error:
+        raise StartError(f"the broker does not accept what group `{config.name}` asks for: {error}") from error
+    except OutOfRange as error:
+        raise StateError(
+            f"offset {error.offset} of partition {error.partition} of `{config.input.topic}` is out of range: records "
+            f"were deleted before they were read, by retention or by hand; to start over with empty models, give the "
+            f"processor another `name`"
+        ) from error
+    except ClientError as error:
+        raise StartError(
+            f"the broker at `{config.kafka.bootstrap_servers}` does not answer as it should: {error}"
+        ) from error

@@ -1,0 +1,146 @@
+"""Records in and messages out: JSON objects to examples, predictions and rejects to messages.
+
+A record that cannot be processed is a `Reject` with its reason; nothing here touches a model.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from connectors.kafka import Headers, Record
+
+FIRST_BYTES = 200
+LONGEST_KEY = 1000
+
+
+class Reject(Exception):
+    """A record that cannot be processed; the text is the reason."""
+
+
+class Example(NamedTuple):
+    """What a record says: `label` is None when it is not known."""
+
+    id: Any
+    features: dict[str, Any]
+    label: Any
+
+
+class Message(NamedTuple):
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Decoder:
+    """Reads records of `topic` by the names of their fields.
+
+    Parameters
+    ----------
+    topic
+        The input topic, for the id of records without one.
+    id, label
+        The fields with the id and the label, or None.
+    features
+        The fields to learn from; None for all but id and label.
+
+    >>> import types
+    >>> record = types.SimpleNamespace(partition=0, offset=7, value=b'{"a": 1, "b": 2.5, "y": null}')
+    >>> Decoder("events", None, "y", None).decode(record)
+    Example(id='events-0-7', features={'a': 1, 'b': 2.5}, label=None)
+    """
+
+    def __init__(self, topic: str, id: str | None, label: str | None, features: Sequence[str] | None) -> None:
+        self._topic, self._id, self._label, self._features = topic, id, label, features
+
+    def decode(self, record: Record) -> Example:
+        """Returns the example of a record, or raises Reject."""
+        if record.value is None:
+            raise Reject("the value is null")
+        try:
+            fields = orjson.loads(record.value)
+        except orjson.JSONDecodeError as error:
+            raise Reject(f"not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise Reject(f"not a JSON object but {_kind(fields)}")
+        label = fields.pop(self._label, None) if self._label is not None else None
+        id = fields.pop(self._id, None) if self._id is not None else None
+        if id is None:
+            id = place(self._topic, record)
+        if self._features is not None:
+            fields = {name: fields[name] for name in self._features if name in fields}
+        if not fields:
+            raise Reject("no features")
+        if isinstance(label, dict | list):
+            raise Reject(f"the label is {_kind(label)}")
+        return Example(id, fields, label)
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "a list", dict: "an object", str: "text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def place(topic: str, record: Record) -> str:
+    """Names a record by its position.
+
+    >>> import types
+    >>> place("events", types.SimpleNamespace(partition=0, offset=7))
+    'events-0-7'
+    """
+    return f"{topic}-{record.partition}-{record.offset}"
+
+
+def check_score(score: Any) -> None:
+    """Raises Reject for a score that JSON cannot say."""
+    numbers = score.values() if isinstance(score, dict) else (score,)
+    for number in numbers:
+        if number is not None and not math.isfinite(number):
+            raise Reject(f"the score would be {number}")
+
+
+def encode(example: Example, prediction: Any, score: Any) -> bytes:
+    """Writes an output value; classes that are not text become text as keys of a score.
+
+    >>> encode(Example("a", {"x": 1.0}, True), False, -0.5)
+    b'{"id":"a","prediction":false,"score":-0.5,"label":true}'
+    >>> encode(Example("a", {"x": 1.0}, None), 1, {0: -0.5, 1: 0.5})
+    b'{"id":"a","prediction":1,"score":{"0":-0.5,"1":0.5}}'
+    """
+    value = {"id": example.id, "prediction": prediction, "score": score}
+    if example.label is not None:
+        value["label"] = example.label
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+
+
+def rejected(record: Record, source: bytes, reason: str) -> Message:
+    """Returns the message for a reject: the original bytes, with reason and position in headers.
+
+    A message needs a key or a value: a record with neither keeps its place with an empty value and a header `null`.
+    """
+    headers = [("reason", reason.encode()), ("source", source)]
+    if record.key is None and record.value is None:
+        return Message(None, b"", [*headers, ("null", b"key and value")])
+    return Message(record.key, record.value, headers)
+
+
+def shortened(id: Any, message: Message) -> Message:
+    """Returns a stand-in for a message that is too large for the broker.
+
+    >>> shortened("a", Message(b"k", b"xyz" * 1000, [])).value[:46]
+    b'{"id":"a","too_large":true,"length":3000,"sha2'
+    """
+    value = message.value or b""
+    text = id if isinstance(id, str) else orjson.dumps(id, default=str).decode()
+    stand_in = {
+        "id": text[:FIRST_BYTES],
+        "too_large": True,
+        "length": len(value),
+        "sha256": hashlib.sha256(value).hexdigest(),
+        "first_bytes": value[:FIRST_BYTES].decode("utf-8", "replace"),
+    }
+    key = message.key if message.key is not None and len(message.key) <= LONGEST_KEY else None
+    headers = [(name, content[:FIRST_BYTES]) for name, content in message.headers]
+    return Message(key, orjson.dumps(stand_in), headers)

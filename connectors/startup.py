@@ -1,0 +1,92 @@
+"""What is checked before the group is joined, so that what a person must repair is said at once."""
+
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+from connectors.config import Config
+from connectors.errors import AccessError, ConfigError, StartError
+from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
+from connectors.restore import Restorer
+from connectors.stores import FolderStore
+from connectors.words import did_you_mean
+
+PATIENCE = 15.0  # seconds for a broker to answer
+
+
+def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
+    """Checks that each partition of the input can be taken over.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    consumer
+        A consumer of the group that has not joined.
+    restorer
+        Where snapshots lie.
+    seconds
+        How long to wait for offsets that are pending in the transaction of a dead process.
+
+    Raises
+    ------
+    StateError
+        Committed offset, snapshot and learner do not fit together.
+    """
+    numbers = range(restorer.topic.partitions)
+    # Listed first: a snapshot of a record is younger than the first committed offset, so one without the other is loss.
+    learned = {number for number in numbers if restorer.has_learned(number)}
+    for number, committed in consumer.committed(numbers, seconds).items():
+        if committed is not None:
+            restorer.check(number, committed)
+            restorer.check_offset(number, committed.offset, consumer.edges(number))
+        elif number in learned:
+            restorer.check_start(number)
+
+
+def check_config(config: Config, timeout: float) -> None:
+    """Raises ConfigError when a transaction would time out before its checkpoint is due."""
+    if config.checkpoint.guarantee == "exactly_once" and config.checkpoint.every >= timeout:
+        raise ConfigError(
+            f"`checkpoint.every` ({config.checkpoint.every:g} s) must be below `transaction_timeout_ms` ({timeout:g} s):"
+            f" a checkpoint is one transaction"
+        )
+
+
+def check_folder(config: Config) -> None:
+    """Raises StartError when a snapshot could not be written."""
+    try:
+        config.snapshots.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=config.snapshots):
+            pass
+    except OSError as error:
+        raise StartError(
+            f"the folder of the snapshots `{config.snapshots}` cannot be written: {error.strerror}"
+        ) from error
+
+
+def find(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Looks at the cluster for the topics; StartError when there is no broker, or not each topic."""
+    servers = config.kafka.bootstrap_servers
+    topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
+    try:
+        cluster: Cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
+    except NotPermitted as error:
+        raise AccessError(f"the broker at `{servers}` refuses to describe {_names(topics)}: {error}") from error
+    except ClientError as error:
+        raise StartError(
+            f"no broker answered at `{servers}` within {PATIENCE:g} s; is it running, and are `bootstrap_servers` and"
+            f" the security settings right? ({error})"
+        ) from error
+    missing = [topic for topic in topics if topic not in cluster.topics]
+    if missing:
+        hints = "".join(did_you_mean(topic, cluster.names) for topic in missing[:1])
+        raise StartError(f"{_names(missing)} does not exist at `{servers}`{hints or '; create it first'}")
+    found = cluster.topics[config.input.topic]
+    folder = config.snapshots / config.name / cluster.id / f"{config.input.topic}-{found.id}"
+    aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
+    return Restorer(config, FolderStore(folder), found, aligned)
+
+
+def _names(topics: Iterable[str]) -> str:
+    return "topic " + " and ".join(f"`{topic}`" for topic in topics)

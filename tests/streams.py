@@ -1,0 +1,174 @@
+"""Tools for tests of the processor on a real Kafka: topics, records, files, processors, and the bare learner beside it."""
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from river.datasets import Phishing
+
+from connectors import config, processor
+from connectors.checkpoint import Counts
+
+DEADLINE = 60.0
+
+
+class Stream:
+    """Topics of their own on a broker, and the file of a processor between them."""
+
+    def __init__(self, kafka: Any, folder: Path, partitions: int = 2, **changes: Any) -> None:
+        self.kafka, self.folder, self.partitions = kafka, folder, partitions
+        self.name = f"t{uuid.uuid4().hex[:12]}"
+        self.input, self.output, self.rejects = (f"{self.name}-{part}" for part in ("events", "predictions", "rejects"))
+        kafka.create_topics({self.input: partitions, self.output: partitions, self.rejects: 1})
+        self.settings: dict[str, Any] = {
+            "name": self.name,
+            "kafka": {"bootstrap_servers": kafka.bootstrap_servers},
+            "input": {"topic": self.input},
+            "record": {"label": "y", "id": "id"},
+            "learner": ["river.preprocessing.StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+            "output": {"topic": self.output},
+            "rejects": {"topic": self.rejects},
+            "checkpoint": {"every": "100ms"},
+            "snapshots": str(folder / "snapshots"),
+        } | changes
+
+    def file(self, **changes: Any) -> Path:
+        """Writes the processor's file: JSON is YAML."""
+        path = self.folder / f"{self.name}-{uuid.uuid4().hex[:6]}.yaml"
+        settings = {key: value for key, value in (self.settings | changes).items() if value is not None}
+        path.write_text(json.dumps(settings, indent=1))
+        return path
+
+    def config(self, **changes: Any) -> config.Config:
+        return config.load(self.file(**changes))
+
+    def produce(self, values: Iterable[bytes | None], key: bytes | None = b"k", partition: int | None = None) -> None:
+        """Writes values to the input, to its partitions in turn or to one."""
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, linger_ms=5)
+        try:
+            futures = [
+                producer.send(self.input, value, key, partition=n % self.partitions if partition is None else partition)
+                for n, value in enumerate(values)
+            ]
+            producer.flush()
+            for future in futures:
+                future.get(timeout=DEADLINE)
+        finally:
+            producer.close()
+
+    def read(self, topic: str, count: int, isolation: str = "read_committed") -> list[Any]:
+        """Returns all committed messages of a topic; fails unless there are just `count` of them."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.kafka.bootstrap_servers, isolation_level=isolation, auto_offset_reset="earliest"
+        )
+        try:
+            places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic))]
+            consumer.assign(places)
+            consumer.seek_to_beginning()
+            found: list[Any] = []
+            end = time.monotonic() + DEADLINE
+            while len(found) < count or any(consumer.position(p) < consumer.end_offsets([p])[p] for p in places):
+                for records in consumer.poll(timeout_ms=200).values():
+                    found += records
+                assert time.monotonic() < end, f"{len(found)} of {count} messages in `{topic}`"
+            assert len(found) == count
+            return found
+        finally:
+            consumer.close()
+
+    def committed(self, partition: int) -> Any:
+        with self.group() as consumer:
+            return consumer.committed(TopicPartition(self.input, partition), metadata=True, timeout_ms=30_000)
+
+    @contextlib.contextmanager
+    def group(self) -> Iterator[KafkaConsumer]:
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.kafka.bootstrap_servers,
+            group_id=self.name,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+class Running:
+    """A processor in a thread of this process."""
+
+    def __init__(self, file: config.Config) -> None:
+        self.stop = processor.Stop()
+        self.result: Counts | BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=[file], daemon=True)
+        self._thread.start()
+
+    def _run(self, file: config.Config) -> None:
+        try:
+            self.result = processor.run(file, self.stop)
+        except BaseException as error:
+            self.result = error
+
+    def end(self) -> Counts:
+        """Asks for the end and returns what was done; raises what the processor raised."""
+        self.stop.requested = True
+        return self.wait()
+
+    def wait(self) -> Counts:
+        self._thread.join(DEADLINE)
+        assert not self._thread.is_alive(), "the processor does not end"
+        if isinstance(self.result, BaseException):
+            raise self.result
+        assert self.result is not None
+        return self.result
+
+
+@contextlib.contextmanager
+def running(file: config.Config) -> Iterator[Running]:
+    process = Running(file)
+    try:
+        yield process
+    finally:
+        process.stop.requested = True
+        process._thread.join(DEADLINE)
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + DEADLINE
+    while not (found := condition()):
+        assert time.monotonic() < end, f"{what}: not within {DEADLINE:g} s"
+        time.sleep(0.02)
+    return found
+
+
+def phishing(count: int, unlabelled: int = 5) -> list[dict[str, Any]]:
+    """River's Phishing stream, several times over; each `unlabelled`-th record has no label, or a null one."""
+    records = []
+    while len(records) < count:
+        for x, y in Phishing():
+            n = len(records)
+            records.append({"id": f"r{n}", **x} | ({"y": y} if n % unlabelled else {"y": None} if n % 2 else {}))
+    return records[:count]
+
+
+def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the bare pipeline says of these records: predict, score, then learn."""
+    said = []
+    *transformers, last = model.steps.values() if hasattr(model, "steps") else [model]
+    for record in records:
+        features = {name: value for name, value in record.items() if name not in ("id", "y")}
+        transformed = features
+        for transformer in transformers:
+            transformed = transformer.transform_one(transformed)
+        label = record.get("y")
+        output = {"id": record["id"], "prediction": model.predict_one(features), "score": last.score_one(transformed)}
+        said.append(output | ({"label": label} if label is not None else {}))
+        if label is not None:
+            model.learn_one(features, label)
+    return said

@@ -54,7 +54,10 @@ def kafka(
     """Runs a local Apache Kafka until Ctrl-C; no Java or Docker is needed."""
     from connectors.kafka import local
 
-    local.serve(brokers, version)
+    try:
+        local.serve(brokers, version)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 @app.command()
@@ -62,7 +65,8 @@ def demo() -> None:
     """Shows the processor at work, killed and started again, and proves its output exact."""
     from connectors import demo as demonstration
 
-    demonstration.run()
+    if not demonstration.run():
+        raise typer.Exit(ConnectorError.exit_code)
 
 
 def main() -> None:

@@ -83,8 +83,8 @@ def dumps(model: base.Base) -> bytes:
 
     Raises SnapshotError, as `check` does, where the model cannot be written.
     """
-    model_node, arrays = _encode(model)
-    return codec.write({"written_by": _versions(), "model": model_node}, arrays)
+    node, arrays = _encode(model)
+    return codec.write({"written_by": _versions(), "model": node}, arrays)
 
 
 def loads(data: bytes) -> Any:
@@ -174,20 +174,22 @@ def _encode(model: Any) -> tuple[Any, codec.Arrays]:
     try:
         return codec.encode(model, nodes.take_apart)
     except SnapshotError as error:
-        raise SnapshotError(_blame(model, error)) from None
+        raise SnapshotError(_refusal(model, error)) from None
 
 
-def _blame(model: Any, error: SnapshotError) -> str:
-    for number, step in enumerate((river_steps.contents(model) or {}).values(), 1):
-        try:
-            codec.encode(step, nodes.take_apart)
-        except SnapshotError as inner:
-            return f"{river_steps.word(model)} {number}, {_blame(step, inner)}"
+def _refusal(model: Any, error: SnapshotError) -> str:
+    where, culprit = "", model
+    for inner in error.within[1:]:
+        places = [id(step) for step in (river_steps.contents(culprit) or {}).values()]
+        if id(inner) not in places:
+            break
+        where += f"{river_steps.word(culprit)} {places.index(id(inner)) + 1}, "
+        culprit = inner
     reason = f"it {error}"
-    if not nodes.is_known(type(model)):
+    if not nodes.is_known(type(culprit)):
         steps = ", ".join(kind.__name__ for kind in river_steps.STEPS)
-        reason = f"only what river_margins has can be, and of River {steps}"
-    return f"`{nodes.name_of(type(model))}` cannot be written to a snapshot: {reason}"
+        reason = f"what can are the learners, rules, spaces and scalers of river_margins, and River's {steps}"
+    return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
 
 def _equal(one: tuple[Any, codec.Arrays], other: tuple[Any, codec.Arrays]) -> bool:

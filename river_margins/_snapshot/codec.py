@@ -33,7 +33,15 @@ Arrays = dict[str, np.ndarray]
 
 
 class SnapshotError(ValueError):
-    """A model that cannot be written to a snapshot, or bytes that are no snapshot this version can read."""
+    """A model that cannot be written to a snapshot, or bytes that are no snapshot this version can read.
+
+    Attributes
+    ----------
+    within
+        Where a model cannot be written: the objects that hold the reason, the outermost first.
+    """
+
+    within: tuple[Any, ...] = ()
 
 
 def write(document: Any, arrays: Arrays) -> bytes:
@@ -85,7 +93,11 @@ def encode(value: Any, take_apart: Callable[[Any], dict[str, Any]]) -> tuple[Any
         Called with each object of any other class: returns a value that says what it is, or raises SnapshotError.
     """
     encoder = _Encoder(take_apart)
-    return encoder.value(value, 0), encoder.arrays
+    try:
+        return encoder.value(value, 0), encoder.arrays
+    except SnapshotError as error:
+        error.within = tuple(encoder.within)
+        raise
 
 
 def decode(document: Any, arrays: Arrays, put_together: Callable[[Any], Any]) -> Any:
@@ -97,6 +109,7 @@ class _Encoder:
     def __init__(self, take_apart: Callable[[Any], dict[str, Any]]) -> None:
         self.take_apart = take_apart
         self.arrays: Arrays = {}
+        self.within: list[Any] = []
         self.key = "array"
 
     def value(self, value: Any, depth: int) -> Any:
@@ -123,7 +136,10 @@ class _Encoder:
             return str(value)
         if isinstance(value, np.generic):
             return {"$scalar": self.array(np.asarray(value))}
-        return {"$object": self.value(self.take_apart(value), depth + 1)}
+        self.within.append(value)
+        node = self.value(self.take_apart(value), depth + 1)
+        self.within.pop()
+        return {"$object": node}
 
     def sequence(self, values: list[Any], depth: int) -> Any:
         kinds = set(map(type, values))

@@ -55,16 +55,20 @@ def short(name: str) -> str:
 
 @functools.cache
 def defaults(kind: type) -> dict[str, Any]:
-    """The constructor's parameters with their defaults."""
+    """The constructor's parameters with their defaults; those of compiled rules and spaces are not known."""
+    if not issubclass(kind, base.Base):
+        return dict.fromkeys(kind._parameter_names, inspect.Parameter.empty)  # type: ignore[attr-defined]
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
 def take_apart(thing: Any) -> dict[str, Any]:
     """The node of a learner, step, rule or space; SnapshotError says what it holds where it is none of these."""
-    kind: type = type(thing)
+    kind: Any = type(thing)
     name = _names().get(kind)
     if name is None:
         raise SnapshotError(f"holds `{name_of(kind)}`, which is no plain value and no part that snapshots know")
+    parameters: Any
+    state: Any
     if kind in river_steps.STEPS:
         parameters, state = river_steps.take_apart(thing)
     elif isinstance(thing, base.Base):

@@ -5,14 +5,14 @@
 
 from zlib import crc32
 
-from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
-from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
+
+from river_margins.spaces.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits
 
 
 cdef Py_ssize_t MOST_GUESSES = 4096
@@ -64,6 +64,18 @@ cdef class Row:
         if self.index == NULL or self.value == NULL:
             raise MemoryError()
         self.capacity = length
+        return 0
+
+    cdef int add_fresh(self, object key, double value) except -1:
+        self.fresh_keys.append(key)
+        self.value[self.capacity + self.fresh] = value
+        self.fresh += 1
+        return 0
+
+    cdef int forget_fresh(self) except -1:
+        if self.fresh:
+            self.fresh = 0
+            self.fresh_keys.clear()
         return 0
 
     cdef int reserve_scores(self, Py_ssize_t blocks) except -1:
@@ -131,50 +143,47 @@ cdef class Space(Recipe):
     # ------------------------------------------------------------------------------------------------ reading
 
     cdef int gather(self, Row row, object x) except -1:
-        cdef dict features = x if isinstance(x, dict) else dict(x)
+        cdef dict features = x if isinstance(x, dict) and dict_walk_suits(x) else {key: x[key] for key in x}
         if self.max_features is not None:
             features = buckets(features, self.max_features)
         return self.gather_dict(row, features)
 
     cdef int gather_dict(self, Row row, dict x) except -1:
-        cdef Py_ssize_t length = len(x) + 1, cursor = 0, position = 0, known = 0
-        cdef PyObject* key
-        cdef PyObject* item
-        cdef int32_t guess
-        cdef double value, norm2 = 0.0
-        row.reserve(length)
+        # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and comparing
+        # two pointers is all the look-up it takes. One entry at a time is looked at more closely where it is not.
+        cdef Py_ssize_t length = len(x), position = 0, known = 0, run
+        cdef int32_t index
+        cdef double value
+        row.reserve(length + 1)
+        row.forget_fresh()
         self.expect(length)
-        if row.fresh:
-            row.fresh = 0
-            row.fresh_keys.clear()
-        while PyDict_Next(x, &cursor, &key, &item):
-            if PyFloat_CheckExact(<object> item):
-                value = PyFloat_AS_DOUBLE(<object> item)
-            else:
-                value = number(<object> key, <object> item)
-            norm2 += value * value
-            # Streams mostly repeat their keys in the same order: the guess for this position is usually right, and
-            # comparing two pointers is all the look-up it takes.
-            guess = self.guesses[position] if position < self.guess_count else -1
-            if guess < 0 or <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, guess) != key:
-                guess = self.look_up(<object> key, position)
-            if guess >= 0:
-                row.index[known] = guess
+        cdef DictWalk walk = dict_walk(x)
+        while position < length:
+            run = dict_walk_known(
+                &walk,
+                self.vocabulary.key_pointers(),
+                self.guesses + position,
+                min(length, self.guess_count) - position,
+                row.index + known,
+                row.value + known,
+            )
+            position += run
+            known += run
+            if position == length or not dict_walk_next(&walk):
+                break
+            value = number(<object> walk.key, <object> walk.value)
+            index = self.look_up(<object> walk.key, position)
+            position += 1
+            if index >= 0:
+                row.index[known] = index
                 row.value[known] = value
                 known += 1
             else:
-                row.value[row.capacity + row.fresh] = value
-                row.fresh += 1
-                row.fresh_keys.append(<object> key)
-            position += 1
-            if position == length - 1:
-                break
+                row.add_fresh(<object> walk.key, value)
         row.known = known
-        row.norm2 = norm2
-        if not isfinite(norm2):
+        self.finish(row)
+        if not isfinite(row.norm2):
             self.refuse_non_finite(row)
-        if self.intercept:
-            self.append_constant(row)
         return 0
 
     cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
@@ -182,14 +191,10 @@ cdef class Space(Recipe):
         """Read a row of an array: `column` says which (NULL: all, in order), `index_of` remembers what was found."""
         cdef Py_ssize_t position, where, known = 0
         cdef int32_t index
-        cdef double norm2 = 0.0
         row.reserve(length + 1)
-        if row.fresh:
-            row.fresh = 0
-            row.fresh_keys.clear()
+        row.forget_fresh()
         for position in range(length):
             where = column[position] if column != NULL else position
-            norm2 += value[position] * value[position]
             index = index_of[where]
             if index < 0:
                 index = self.vocabulary.find(names[where])
@@ -199,13 +204,9 @@ cdef class Space(Recipe):
                 row.value[known] = value[position]
                 known += 1
             else:
-                row.value[row.capacity + row.fresh] = value[position]
-                row.fresh += 1
-                row.fresh_keys.append(names[where])
+                row.add_fresh(names[where], value[position])
         row.known = known
-        row.norm2 = norm2
-        if self.intercept:
-            self.append_constant(row)
+        self.finish(row)
         return 0
 
     cdef int expect(self, Py_ssize_t length) except -1:
@@ -226,11 +227,15 @@ cdef class Space(Recipe):
             self.guesses[position] = index
         return index
 
-    cdef void append_constant(self, Row row) noexcept:
-        row.index[row.known] = 0
-        row.value[row.known] = 1.0
-        row.known += 1
-        row.norm2 += 1.0
+    cdef void finish(self, Row row) noexcept:
+        row.norm2 = dot(row.value, row.value, row.known)
+        if row.fresh:
+            row.norm2 += dot(row.value + row.capacity, row.value + row.capacity, row.fresh)
+        if self.intercept:
+            row.index[row.known] = 0
+            row.value[row.known] = 1.0
+            row.known += 1
+            row.norm2 += 1.0
 
     cdef int refuse_non_finite(self, Row row) except -1:
         # Finite values whose squares overflow are no fault of the record: scoring may go on, a move is refused later.
@@ -250,8 +255,7 @@ cdef class Space(Recipe):
             row.index[row.known] = self.vocabulary.add(row.fresh_keys[i])
             row.value[row.known] = row.value[row.capacity + i]
             row.known += 1
-        row.fresh = 0
-        row.fresh_keys.clear()
+        row.forget_fresh()
         return 0
 
     # ------------------------------------------------------------------------------------- what a space must do
@@ -282,7 +286,9 @@ def _rebuild(kind, parameters):
 
 
 cdef double number(object key, object value) except? -1.0:
-    """The value of a feature that is not a plain float, or the error a user can act on."""
+    """The value of a feature, or the error a user can act on."""
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
         raise ValueError(
             f"feature {key!r} is the text {value!r}: encode it first, with river.preprocessing.OneHotEncoder, "

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from river_margins.rules.base cimport Seen, Step
-from river_margins.spaces.base cimport Direction, Row, Space
+from river_margins.spaces.base cimport Direction, Row, Space, dot, dot_at
 
 
 cdef class Linear(Space):
@@ -42,14 +42,12 @@ cdef class Linear(Space):
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t i, block, known = row.known, stride = self.stride, present = self.blocks
-        cdef double total = 0.0, value
+        cdef double value
         cdef const double* weight
         row.reserve_scores(blocks)
         cdef double* scores = row.scores
         if present == 1 and stride == 1:
-            for i in range(known):
-                total += self.weights[row.index[i]] * row.value[i]
-            scores[0] = total * self.scale
+            scores[0] = dot_at(self.weights, row.index, row.value, known) * self.scale
             present = 1
         else:
             memset(scores, 0, blocks * sizeof(double))
@@ -129,11 +127,7 @@ cdef class Linear(Space):
         self.scale = 1.0
 
     cdef void measure_size(self) noexcept:
-        cdef Py_ssize_t i, count = len(self.vocabulary.keys) * self.stride
-        cdef double total = 0.0
-        for i in range(count):
-            total += self.weights[i] * self.weights[i]
-        self.size = total * self.scale * self.scale
+        self.size = dot(self.weights, self.weights, len(self.vocabulary.keys) * self.stride) * self.scale * self.scale
         self.moves = 0
 
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
@@ -201,3 +195,4 @@ cdef class Linear(Space):
             for block in range(weights.shape[1]):
                 self.weights[feature * self.stride + block] = view[feature, block]
         self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+

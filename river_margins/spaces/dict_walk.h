@@ -1,0 +1,138 @@
+/* PyDict_Next, inlined.
+
+   Calling it is the larger part of reading a small dict: five to eight times the read itself. Here a step is a few
+   instructions over the entries as the interpreter's own header declares them. Versions this has not been tried on and
+   free-threaded builds take the function.
+
+   A dict that changes on the way is as safe as with PyDict_Next: the walk ends when the table was replaced, and entries
+   removed from it are passed over. */
+
+#ifndef RIVER_MARGINS_DICT_WALK_H
+#define RIVER_MARGINS_DICT_WALK_H
+
+#include <Python.h>
+#include <stdint.h>
+
+#if !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION) && PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
+
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1
+#include "internal/pycore_dict.h"
+#undef Py_BUILD_CORE
+#endif
+
+typedef struct {
+    PyObject *key, *value;
+    PyDictObject *dict;
+    PyDictKeysObject *table;
+    char *entry, *end;
+    Py_ssize_t stride, to_key;
+} DictWalk;
+
+/* Dicts that share their keys (instance dictionaries) hold their values elsewhere: copy those first. */
+static inline int dict_walk_suits(PyObject *x)
+{
+    return ((PyDictObject *)x)->ma_values == NULL;
+}
+
+static inline DictWalk dict_walk(PyObject *x)
+{
+    DictWalk walk;
+    walk.key = walk.value = NULL;
+    walk.dict = (PyDictObject *)x;
+    walk.table = walk.dict->ma_keys;
+    if (DK_IS_UNICODE(walk.table)) {
+        walk.entry = (char *)DK_UNICODE_ENTRIES(walk.table);
+        walk.stride = sizeof(PyDictUnicodeEntry);
+        walk.to_key = offsetof(PyDictUnicodeEntry, me_key);
+    } else {
+        walk.entry = (char *)DK_ENTRIES(walk.table);
+        walk.stride = sizeof(PyDictKeyEntry);
+        walk.to_key = offsetof(PyDictKeyEntry, me_key);
+    }
+    walk.end = walk.entry + walk.table->dk_nentries * walk.stride;
+    return walk;
+}
+
+static inline int dict_walk_next(DictWalk *walk)
+{
+    /* In both kinds of entry the value follows the key. */
+    while (walk->entry != walk->end && walk->dict->ma_keys == walk->table) {
+        PyObject **pair = (PyObject **)(walk->entry + walk->to_key);
+        walk->entry += walk->stride;
+        if (pair[1] != NULL) {
+            walk->key = pair[0];
+            walk->value = pair[1];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The walk's fast stretch: as long as entries are plain floats under the keys that were guessed for their places, fill
+   `index` and `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. */
+static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, const int32_t *guesses,
+                                         Py_ssize_t limit, int32_t *index, double *value)
+{
+    const char *entry = walk->entry + walk->to_key;
+    const Py_ssize_t stride = walk->stride;
+    Py_ssize_t known, left = (walk->end - walk->entry) / stride;
+
+    if (walk->dict->ma_keys != walk->table)
+        return 0;
+    if (limit > left)
+        limit = left;
+    for (known = 0; known < limit; known++, entry += stride) {
+        PyObject *const *pair = (PyObject *const *)entry;
+        int32_t guess = guesses[known];
+        if (pair[1] == NULL || !PyFloat_CheckExact(pair[1]) || guess < 0 || keys[guess] != pair[0])
+            break;
+        index[known] = guess;
+        value[known] = PyFloat_AS_DOUBLE(pair[1]);
+    }
+    walk->entry += known * stride;
+    return known;
+}
+
+#else
+
+typedef struct {
+    PyObject *key, *value, *dict;
+    Py_ssize_t position;
+} DictWalk;
+
+static inline int dict_walk_suits(PyObject *x)
+{
+    return 1;
+}
+
+static inline DictWalk dict_walk(PyObject *x)
+{
+    DictWalk walk = {NULL, NULL, x, 0};
+    return walk;
+}
+
+static inline int dict_walk_next(DictWalk *walk)
+{
+    return PyDict_Next(walk->dict, &walk->position, &walk->key, &walk->value);
+}
+
+static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, const int32_t *guesses,
+                                         Py_ssize_t limit, int32_t *index, double *value)
+{
+    Py_ssize_t known, ahead = walk->position;
+    PyObject *key, *item;
+
+    for (known = 0; known < limit && PyDict_Next(walk->dict, &ahead, &key, &item); known++) {
+        int32_t guess = guesses[known];
+        if (!PyFloat_CheckExact(item) || guess < 0 || keys[guess] != key)
+            break;
+        index[known] = guess;
+        value[known] = PyFloat_AS_DOUBLE(item);
+        walk->position = ahead;
+    }
+    return known;
+}
+
+#endif
+#endif

@@ -264,6 +264,8 @@ def _validate(document: Document) -> tuple[Config | None, list[Problem]]:
                 found.append((("learner", *path), True, sentence))
     if isinstance(data.get("kafka"), dict):
         found += [(path, True, sentence) for path, sentence in _check_client(data["kafka"])]
+    if config is not None and not found:
+        found += [(("checkpoint", "every"), False, sentence) for sentence in _check_interval(config)]
     problems = set(document.problems)
     for path, blames_key, sentence in found:
         if not document.is_broken(path):
@@ -283,6 +285,17 @@ def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
         if path not in problems or "cannot be set" in sentence:
             problems[path] = sentence
     return list(problems.items())
+
+
+def _check_interval(config: Config) -> list[str]:
+    from connectors.kafka.kafka_python import timeouts
+
+    consumer, producer = (config.kafka.common | side for side in (config.kafka.consumer, config.kafka.producer))
+    longest, every = timeouts(consumer, producer)[0], config.checkpoint.every
+    if config.checkpoint.guarantee == "at_least_once" or every < longest:
+        return []
+    reason = f"`transaction_timeout_ms` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
+    return [f"`checkpoint.every` ({every:g}s) must be below {reason}"]
 
 
 def _explain(detail: ErrorDetails) -> tuple[Path, bool, str]:

@@ -363,3 +363,12 @@ def test_the_reference_page_is_up_to_date():
 
 def test_every_key_has_a_description():
     assert all(meaning for _, _, meaning in config_page._rows(config.Config, ""))
+
+
+def test_a_checkpoint_fits_into_a_transaction(load, problems):
+    slow = with_lines("checkpoint: {guarantee: exactly_once, every: 10s}")
+    (found,) = problems(slow)
+    assert found.startswith("p.yaml:10:46: `checkpoint.every` (10s) must be below `transaction_timeout_ms` (10s)")
+    assert load(slow.replace("exactly_once", "at_least_once")).checkpoint.every == 10
+    wider = "localhost:9092\n  producer: {transaction_timeout_ms: 11000}"
+    assert load(slow.replace("localhost:9092", wider)).checkpoint.every == 10

@@ -92,8 +92,6 @@ def loads(data: bytes) -> Any:
     document, arrays = codec.read(data if type(data) is bytes else memoryview(data).tobytes())
     try:
         model = codec.decode(document["model"], arrays, nodes.put_together)
-        if not isinstance(model, base.Base):
-            raise SnapshotError("the snapshot holds no model")
         # What was read must be what would be written: nothing in the file was ignored, and nothing got lost.
         if not _equal(_encode(model), (document["model"], arrays)):
             raise SnapshotError("the snapshot holds more, or other things, than the model it describes can take")
@@ -172,6 +170,8 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 def _encode(model: Any) -> tuple[Any, codec.Arrays]:
     try:
+        if not isinstance(model, base.Base):
+            raise SnapshotError("is no River estimator")
         return codec.encode(model, nodes.take_apart)
     except SnapshotError as error:
         raise SnapshotError(_refusal(model, error)) from None

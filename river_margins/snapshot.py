@@ -92,6 +92,8 @@ def loads(data: bytes) -> Any:
     document, arrays = codec.read(data if type(data) is bytes else memoryview(data).tobytes())
     try:
         model = codec.decode(document["model"], arrays, nodes.put_together)
+        if not isinstance(model, base.Base):
+            raise SnapshotError("what the snapshot holds is no model")
         # What was read must be what would be written: nothing in the file was ignored, and nothing got lost.
         if not _equal(_encode(model), (document["model"], arrays)):
             raise SnapshotError("the snapshot holds more, or other things, than the model it describes can take")

@@ -51,8 +51,8 @@ def test_lint_of_a_bad_file(command, tmp_path):
     shown = command("lint", bad)
     assert (shown.returncode, shown.stderr) == (2, "")
     first, second = shown.stdout.splitlines()
-    assert first == f"{bad}:13:3: unknown key `record.labl`, did you mean `label`?"
-    assert second == f"{bad}:19:14: unknown key `checkpoint.garantee`, did you mean `guarantee`?"
+    assert first == f"{bad}:12:3: unknown key `record.labl`, did you mean `label`?"
+    assert second == f"{bad}:18:14: unknown key `checkpoint.garantee`, did you mean `guarantee`?"
 
 
 def test_run_of_a_bad_file_is_a_sentence_and_no_traceback(command, tmp_path):
@@ -61,13 +61,12 @@ def test_run_of_a_bad_file_is_a_sentence_and_no_traceback(command, tmp_path):
     assert shown.stderr == f"`{tmp_path}/none.yaml` cannot be read: No such file or directory\n"
 
 
-def test_run_without_a_broker_is_a_sentence_and_no_traceback(command, tmp_path):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{closed.getsockname()[1]}"
-        shown = command("run", EXAMPLE, BOOTSTRAP=address)
+def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path):
+    (tmp_path / "file").touch()
+    shown = command("run", EXAMPLE, SNAPSHOTS=f"{tmp_path}/file/folder")
     assert (shown.returncode, shown.stdout) == (3, "")
-    assert address in shown.stderr.splitlines()[-1]
+    last = shown.stderr.splitlines()[-1]
+    assert last == f"the folder of the snapshots `{tmp_path}/file/folder` cannot be written: Not a directory"
     assert "Traceback" not in shown.stderr
 
 

@@ -3,8 +3,10 @@
 from river_margins.learner import MarginClassifier, MarginRegressor
 from river_margins.passive_aggressive import PAClassifier, PARegressor
 from river_margins.perceptrons import Perceptron
+from river_margins.preprocessing import StandardScaler
+from river_margins.reader import INTERCEPT
 from river_margins.rules import PA, PA1, PA2, PerceptronRule, Rule, Seen, Step
-from river_margins.spaces import INTERCEPT, Linear
+from river_margins.spaces import Linear
 
 __all__ = [
     "INTERCEPT",
@@ -20,5 +22,6 @@ __all__ = [
     "PerceptronRule",
     "Rule",
     "Seen",
+    "StandardScaler",
     "Step",
 ]

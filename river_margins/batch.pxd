@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from river_margins.spaces.base cimport Row, Space
+from river_margins.reader cimport Reader, Row
 
 
 cdef class Batch:
@@ -10,4 +10,4 @@ cdef class Batch:
     cdef const int32_t[::1] columns
     cdef const long long[::1] starts
     cdef int32_t[::1] index_of
-    cdef int gather(self, Space space, Row row, Py_ssize_t i) except -1
+    cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.stdint cimport int32_t
 
-from river_margins.spaces.base cimport Row, Space
+from river_margins.reader cimport Reader, Row
 
 
 cdef class Batch:
@@ -18,11 +18,11 @@ cdef class Batch:
         self.index_of = np.full(max(len(names), 1), -1, dtype=np.int32)
         self.length = len(starts) - 1
 
-    cdef int gather(self, Space space, Row row, Py_ssize_t i) except -1:
+    cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1:
         cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start
-        if space.max_features is not None:
-            return space.gather(row, {self.names[self.columns[j]]: self.values[j] for j in range(start, start + length)})
-        return space.gather_array(
+        if reader.max_features is not None:
+            return reader.gather(row, {self.names[self.columns[j]]: self.values[j] for j in range(start, start + length)})
+        return reader.gather_array(
             row,
             &self.values[start] if length else NULL,
             &self.columns[start] if length else NULL,

@@ -1,5 +1,7 @@
+from river_margins.estimator cimport Estimator
 from river_margins.rules.base cimport Rule, Seen, Step
-from river_margins.spaces.base cimport Direction, Row, Space
+from river_margins.reader cimport Reader, Row
+from river_margins.spaces.base cimport Direction, Space
 from river_margins.tasks.base cimport Task
 
 
@@ -10,8 +12,9 @@ cdef class Round:
     cdef Step step
 
 
-cdef class Learner:
+cdef class Learner(Estimator):
     cdef Rule live_rule
+    cdef Reader reader
     cdef Space live_space
     cdef Task task
     cdef Round spare

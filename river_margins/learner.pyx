@@ -9,8 +9,10 @@ from river import base
 from libc.math cimport isfinite
 
 from river_margins.batch cimport Batch
+from river_margins.estimator cimport Estimator
 from river_margins.rules.base cimport Rule, Seen, Step
-from river_margins.spaces.base cimport Direction, Row, Space
+from river_margins.reader cimport Reader, Row
+from river_margins.spaces.base cimport Direction, Space
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.binary cimport Binary
 from river_margins.tasks.multiclass cimport Multiclass
@@ -54,7 +56,7 @@ class Weights(Mapping):
         return repr(dict(self))
 
 
-cdef class Learner:
+cdef class Learner(Estimator):
     """One round after the other: gather, score, state the constraint, measure, ask the rule, move.
 
     Everything that can refuse an example comes before anything is written, so a round that raises leaves the learner
@@ -71,7 +73,7 @@ cdef class Learner:
         return round
 
     cdef int read(self, Round round, object x) except -1:
-        self.live_space.gather(round.row, x)
+        self.reader.gather(round.row, x)
         self.score_row(round, self.task.blocks)
         return 0
 
@@ -88,7 +90,7 @@ cdef class Learner:
     cdef object learn(self, object x, object y, double weight, bint predicting):
         cdef Task task = self.task_for(y) if self.task is None else self.task
         cdef Round round = self.take_round()
-        self.live_space.gather(round.row, x)
+        self.reader.gather(round.row, x)
         prediction = self.learn_row(round, task, y, weight, predicting)
         self.spare = round
         return prediction
@@ -242,7 +244,7 @@ cdef class Learner:
             task.check(label)
         round = self.take_round()
         for i in range(batch.length):
-            batch.gather(self.live_space, round.row, i)
+            batch.gather(self.reader, round.row, i)
             self.learn_row(round, task, labels[i], 1.0, False)
         self.spare = round
 
@@ -254,7 +256,7 @@ cdef class Learner:
             if self.task is None:
                 predictions.append({} if probabilities else None)
                 continue
-            batch.gather(self.live_space, round.row, i)
+            batch.gather(self.reader, round.row, i)
             self.score_row(round, self.task.blocks)
             predictions.append(
                 (<Labels> self.task).probabilities(round.row) if probabilities else self.task.predict(round.row)
@@ -283,16 +285,11 @@ cdef class Learner:
             raise ValueError(f"`max_features` must be None or a whole number of at least 1, not {max_features!r}")
         self.live_rule = copy.deepcopy(rule)
         self.in_python = type(rule).step is not Rule.step
-        self.live_space = Linear() if space is None else type(space)(**space.parameters)
-        self.live_space.open(intercept, max_features)
+        self.reader = Reader(intercept, max_features)
+        self.live_space = (<Space> (Linear() if space is None else space)).open(self.reader)
         self.task = task
         if task is not None:
             self.open_blocks(task)
-
-    def __setattr__(self, name, value):
-        if name in vars(self):
-            raise AttributeError(f"`{name}` is fixed once the learner is made: use clone({{{name!r}: {value!r}}})")
-        object.__setattr__(self, name, value)
 
     def __getstate__(self):
         return {
@@ -308,31 +305,10 @@ cdef class Learner:
         labels = state["labels"]
         if labels is not None:
             self.task = Binary(*labels) if state["one_vector"] else Multiclass(labels)
-        self._open_empty_space()
+        self.reader = Reader(self.reader.intercept, self.reader.max_features)
+        self.live_space = self.live_space.open(self.reader)
         self.live_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
-
-    def _open_empty_space(self):
-        cdef Space old = self.live_space
-        self.live_space = type(old)(**old.parameters)
-        self.live_space.open(old.intercept, old.max_features)
-
-    def __reduce__(self):
-        return _construct, (type(self), {name: getattr(self, name) for name in self._get_params()}), self.__getstate__()
-
-    def __sizeof__(self):
-        return object.__sizeof__(self)
-
-    def clone(self, new_params=None, include_attributes=False):
-        """A fresh learner with the same parameters, or with `include_attributes` also with all it has learned."""
-        fresh = super().clone(new_params)
-        if include_attributes:
-            fresh.__setstate__(self.__getstate__())
-        return fresh
-
-
-def _construct(kind, parameters):
-    return kind(**parameters)
 
 
 class MarginClassifier(Learner, base.MiniBatchClassifier):

@@ -109,9 +109,9 @@ def check(model: base.Base) -> None:
 
     >>> from river import compose
     >>> from river_margins import snapshot
-    >>> snapshot.check(compose.Select("a") | compose.FuncTransformer(abs))
+    >>> snapshot.check(compose.Select("a") | compose.FuncTransformer(abs))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    river_margins._snapshot.codec.SnapshotError: step 2, `river.compose.FuncTransformer` cannot be written to a snapshot: ...
+    river_margins.snapshot.SnapshotError: step 2, `river.compose.FuncTransformer` cannot be written to a snapshot: ...
     """
     _encode(model)
 

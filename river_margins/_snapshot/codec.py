@@ -41,6 +41,7 @@ class SnapshotError(ValueError):
         Where a model cannot be written: the objects that hold the reason, the outermost first.
     """
 
+    __module__ = "river_margins.snapshot"  # where users find it
     within: tuple[Any, ...] = ()
 
 

@@ -1,21 +1,6 @@
-from libc.stdint cimport int32_t
-
+from river_margins.reader cimport Reader, Row
 from river_margins.recipe cimport Recipe
 from river_margins.rules.base cimport Seen, Step
-from river_margins.spaces.vocabulary cimport Vocabulary
-
-
-cdef class Row:
-    cdef Py_ssize_t known, fresh, capacity, blocks
-    cdef int32_t* index
-    cdef double* value
-    cdef double* scores
-    cdef double norm2
-    cdef list fresh_keys
-    cdef int reserve(self, Py_ssize_t length) except -1
-    cdef int add_fresh(self, object key, double value) except -1
-    cdef int forget_fresh(self) except -1
-    cdef int reserve_scores(self, Py_ssize_t blocks) except -1
 
 
 cdef struct Term:
@@ -34,53 +19,11 @@ cdef class Direction:
 
 
 cdef class Space(Recipe):
-    cdef Vocabulary vocabulary
+    cdef Reader reader
     cdef Py_ssize_t blocks
-    cdef bint intercept
-    cdef object max_features
-    cdef int32_t* guesses
-    cdef Py_ssize_t guess_count
-    cdef int open(self, bint intercept, object max_features) except -1
-    cdef int gather(self, Row row, object x) except -1
-    cdef int gather_dict(self, Row row, dict x) except -1
-    cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
-                          int32_t* index_of, object names) except -1
-    cdef int expect(self, Py_ssize_t length) except -1
-    cdef int32_t look_up(self, object key, Py_ssize_t position) except -2
-    cdef void finish(self, Row row) noexcept
-    cdef int refuse_non_finite(self, Row row) except -1
-    cdef int admit(self, Row row) except -1
+    cdef Space open(self, Reader reader)
     cdef int add_block(self) except -1
     cdef int score(self, Row row, Py_ssize_t blocks) except -1
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1
     cdef bint bears(self, Direction direction, Seen seen, Step step) except -1
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1
-
-
-# Four sums, because one would wait for its own last addition at every step; and always these four, so that an example
-# gives the same bits whichever way it came in.
-
-cdef inline double dot(const double* a, const double* b, Py_ssize_t length) noexcept:
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    cdef Py_ssize_t i, whole = length - length % 4
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, length):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
-
-
-cdef inline double dot_at(const double* a, const int32_t* index, const double* b, Py_ssize_t length) noexcept:
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    cdef Py_ssize_t i, whole = length - length % 4
-    for i in range(0, whole, 4):
-        s0 += a[index[i]] * b[i]
-        s1 += a[index[i + 1]] * b[i + 1]
-        s2 += a[index[i + 2]] * b[i + 2]
-        s3 += a[index[i + 3]] * b[i + 3]
-    for i in range(whole, length):
-        s0 += a[index[i]] * b[i]
-    return (s0 + s1) + (s2 + s3)

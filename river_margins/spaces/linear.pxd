@@ -1,5 +1,6 @@
+from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
-from river_margins.spaces.base cimport Row, Space
+from river_margins.spaces.base cimport Space
 
 
 cdef class Linear(Space):

@@ -6,8 +6,9 @@ from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from river_margins.reader cimport Row, dot, dot_at
 from river_margins.rules.base cimport Seen, Step
-from river_margins.spaces.base cimport Direction, Row, Space, dot, dot_at
+from river_margins.spaces.base cimport Direction, Space
 
 
 cdef class Linear(Space):
@@ -36,7 +37,7 @@ cdef class Linear(Space):
 
     cdef int add_block(self) except -1:
         if self.blocks == self.stride:
-            self.reserve(max(self.capacity, <Py_ssize_t> len(self.vocabulary.keys)), max(2 * self.stride, 1))
+            self.reserve(max(self.capacity, self.reader.size()), max(2 * self.stride, 1))
         self.blocks += 1
         return 0
 
@@ -94,8 +95,8 @@ cdef class Linear(Space):
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t i
         if row.fresh:
-            self.reserve(len(self.vocabulary.keys) + row.fresh, self.stride)
-            self.admit(row)
+            self.reserve(self.reader.size() + row.fresh, self.stride)
+            self.reader.admit(row)
         self.multiply(scale * shorten)
         for i in range(direction.length):
             self.add_to_block(
@@ -103,7 +104,7 @@ cdef class Linear(Space):
             )
         self.size = size * shorten * shorten
         self.moves += 1
-        if self.moves >= max(1024, <Py_ssize_t> len(self.vocabulary.keys) * self.stride):
+        if self.moves >= max(1024, self.reader.size() * self.stride):
             # Rounding adds up in a sum that is kept for ever; counting anew costs O(1) a move when done this rarely.
             self.measure_size()
         return 0
@@ -117,7 +118,7 @@ cdef class Linear(Space):
     cdef void multiply(self, double factor) noexcept:
         if factor == 1.0:
             return
-        cdef Py_ssize_t i, count = len(self.vocabulary.keys) * self.stride
+        cdef Py_ssize_t i, count = self.reader.size() * self.stride
         cdef double scale = self.scale * factor
         if 1e-100 < fabs(scale) < 1e100:
             self.scale = scale
@@ -127,7 +128,7 @@ cdef class Linear(Space):
         self.scale = 1.0
 
     cdef void measure_size(self) noexcept:
-        self.size = dot(self.weights, self.weights, len(self.vocabulary.keys) * self.stride) * self.scale * self.scale
+        self.size = dot(self.weights, self.weights, self.reader.size() * self.stride) * self.scale * self.scale
         self.moves = 0
 
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
@@ -141,7 +142,7 @@ cdef class Linear(Space):
         if weights == NULL:
             raise MemoryError()
         memset(weights, 0, capacity * stride * sizeof(double))
-        for feature in range(min(self.capacity, <Py_ssize_t> len(self.vocabulary.keys)) if self.stride else 0):
+        for feature in range(min(self.capacity, self.reader.size()) if self.stride else 0):
             memcpy(weights + feature * stride, self.weights + feature * self.stride, self.stride * sizeof(double))
         free(self.weights)
         self.weights = weights
@@ -153,7 +154,7 @@ cdef class Linear(Space):
 
     def weight(self, key, Py_ssize_t block):
         """The weight of a feature in a block; KeyError if the feature was never learned."""
-        cdef Py_ssize_t index = self.vocabulary.find(key)
+        cdef Py_ssize_t index = self.reader.vocabulary.find(key)
         if index < 0:
             raise KeyError(key)
         return self.weights[index * self.stride + block] * self.scale
@@ -161,17 +162,17 @@ cdef class Linear(Space):
     @property
     def features(self):
         """The learned features, in order."""
-        return self.vocabulary.keys
+        return self.reader.vocabulary.keys
 
     def __getstate__(self):
-        cdef Py_ssize_t feature, block, count = len(self.vocabulary.keys)
+        cdef Py_ssize_t feature, block, count = self.reader.size()
         weights = np.zeros((count, self.blocks))
         cdef double[:, ::1] view = weights
         for feature in range(count):
             for block in range(self.blocks):
                 view[feature, block] = self.weights[feature * self.stride + block]
         return {
-            "features": self.vocabulary.keys[1:] if self.intercept else list(self.vocabulary.keys),
+            "features": self.reader.features(),
             "weights": weights,
             "scale": self.scale,
             "size": self.size,
@@ -182,12 +183,9 @@ cdef class Linear(Space):
         cdef Py_ssize_t feature, block
         weights = np.ascontiguousarray(state["weights"], dtype=np.float64)
         cdef const double[:, ::1] view = weights
-        for key in state["features"]:
-            if self.vocabulary.find(key) >= 0:
-                raise ValueError(f"feature {key!r} stands twice")
-            self.vocabulary.add(key)
-        if len(self.vocabulary.keys) != weights.shape[0]:
-            raise ValueError(f"{len(self.vocabulary.keys)} features, but weights for {weights.shape[0]}")
+        self.reader.learn_features(state["features"])
+        if self.reader.size() != weights.shape[0]:
+            raise ValueError(f"{self.reader.size()} features, but weights for {weights.shape[0]}")
         for block in range(weights.shape[1]):
             self.add_block()
         self.reserve(weights.shape[0], self.stride)

@@ -1,5 +1,6 @@
 from river_margins.rules.base cimport Seen
-from river_margins.spaces.base cimport Direction, Row
+from river_margins.reader cimport Row
+from river_margins.spaces.base cimport Direction
 
 
 cdef class Task:

@@ -1,7 +1,8 @@
 """What a label demands of the weights: a half-space they should lie in, and how scores become a prediction."""
 
 from river_margins.rules.base cimport Seen
-from river_margins.spaces.base cimport Direction, Row
+from river_margins.reader cimport Row
+from river_margins.spaces.base cimport Direction
 
 
 cdef class Task:

@@ -2,7 +2,8 @@
 
 from libc.math cimport exp, nextafter
 
-from river_margins.spaces.base cimport Direction, Row
+from river_margins.reader cimport Row
+from river_margins.spaces.base cimport Direction
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import plain, same_kind
 

@@ -3,7 +3,8 @@
 from libc.math cimport isfinite
 
 from river_margins.rules.base cimport Seen
-from river_margins.spaces.base cimport Direction, Row
+from river_margins.reader cimport Row
+from river_margins.spaces.base cimport Direction
 from river_margins.tasks.base cimport Task
 
 

@@ -12,3 +12,4 @@ cdef extern from "dict_walk.h":
     bint dict_walk_next(DictWalk* walk) noexcept
     Py_ssize_t dict_walk_known(DictWalk* walk, PyObject** keys, const int32_t* guesses, Py_ssize_t limit,
                                int32_t* index, double* value) noexcept
+    dict dict_refilled(dict x, const double* value)

@@ -94,6 +94,27 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, 
     return known;
 }
 
+/* A dict with the keys of x, in their order, and new values: copied whole and refilled, which takes no look-ups. */
+static inline PyObject *dict_refilled(PyObject *x, const double *value)
+{
+    PyObject *copy = PyDict_Copy(x);
+    DictWalk walk;
+
+    if (copy == NULL)
+        return NULL;
+    walk = dict_walk(copy);
+    while (dict_walk_next(&walk)) {
+        PyObject **slot = (PyObject **)(walk.entry - walk.stride + walk.to_key) + 1;
+        PyObject *fresh = PyFloat_FromDouble(*value++);
+        if (fresh == NULL) {
+            Py_DECREF(copy);
+            return NULL;
+        }
+        Py_SETREF(*slot, fresh);
+    }
+    return copy;
+}
+
 #else
 
 typedef struct {
@@ -132,6 +153,20 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, 
         walk->position = ahead;
     }
     return known;
+}
+
+static inline PyObject *dict_refilled(PyObject *x, const double *value)
+{
+    PyObject *filled = PyDict_New(), *key, *old;
+    Py_ssize_t position = 0;
+
+    while (filled != NULL && PyDict_Next(x, &position, &key, &old)) {
+        PyObject *fresh = PyFloat_FromDouble(*value++);
+        if (fresh == NULL || PyDict_SetItem(filled, key, fresh) < 0)
+            Py_CLEAR(filled);
+        Py_XDECREF(fresh);
+    }
+    return filled;
 }
 
 #endif

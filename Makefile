@@ -1,0 +1,45 @@
+# Every recipe makes what it needs: a virtual environment in .venv, the compiled package, and for Kafka the jars that
+# `jgo` keeps in its cache. A second call finds all of it in place.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench torture clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/demo  ## the main job: Kafka, learner, kill -9 half-way, and the proof that nothing was lost or doubled
+	$(BIN)/river-margins demo
+
+test: .venv/dev  ## the whole suite, on a real Kafka
+	$(BIN)/python -m pytest
+
+lint: .venv/dev  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev  ## the benchmarks, peers in the same run
+	$(BIN)/python benchmarks/learners.py
+
+torture: .venv/dev  ## the long form of the crash tests
+	$(BIN)/python -m tests.torture
+
+clean:  ## remove what the recipes made here
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find river_margins -name '*.so' -delete -o -name '*.c' -delete
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/demo: pyproject.toml $(SOURCES) | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[local-kafka]'
+	touch $@
+
+.venv/dev: pyproject.toml $(SOURCES) | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@ .venv/demo

@@ -1,0 +1,233 @@
+"""Transformers that do not slow a fast learner down."""
+
+import numpy as np
+from river import base
+
+from libc.math cimport isfinite, sqrt
+from libc.stdlib cimport free, realloc
+
+from river_margins.batch cimport Batch
+from river_margins.dict_walk cimport dict_refilled
+from river_margins.estimator cimport Estimator
+from river_margins.reader cimport Reader, Row
+
+from river_margins.batch import frame_batch
+
+
+cdef struct Moments:
+    double count, mean, variance
+
+
+cdef class RunningMoments(Estimator):
+    """Count, mean and variance of each feature, by Welford's recurrence: the compiled part of `StandardScaler`."""
+
+    cdef Reader reader
+    cdef Row spare
+    cdef Moments* moments  # known features first, then room in which a row's new values are made
+    cdef Py_ssize_t capacity
+    cdef bint divide
+
+    def __dealloc__(self):
+        free(self.moments)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.capacity * sizeof(Moments)
+
+    cdef Row take_row(self):
+        cdef Row row = self.spare
+        if row is None:
+            return Row()
+        self.spare = None
+        return row
+
+    cdef int reserve(self, Py_ssize_t length) except -1:
+        if length <= self.capacity:
+            return 0
+        cdef Py_ssize_t wanted = length + length // 2
+        cdef Moments* larger = <Moments*> realloc(self.moments, wanted * sizeof(Moments))
+        if larger == NULL:
+            raise MemoryError()
+        self.moments = larger
+        self.capacity = wanted
+        return 0
+
+    cdef int learn_row(self, Row row) except -1:
+        # Everything is computed, and found finite, before anything is written.
+        cdef Py_ssize_t i, size = self.reader.size(), length = row.known + row.fresh
+        cdef Moments moment
+        cdef double value, old_mean, total = 0.0
+        self.reserve(size + length)
+        cdef Moments* made = self.moments + size
+        for i in range(length):
+            if i < row.known:
+                moment = self.moments[row.index[i]]
+                value = row.value[i]
+            else:
+                moment = Moments(0.0, 0.0, 0.0)
+                value = row.value[row.capacity + i - row.known]
+            old_mean = moment.mean
+            moment.count += 1.0
+            moment.mean += (value - old_mean) / moment.count
+            moment.variance += ((value - old_mean) * (value - moment.mean) - moment.variance) / moment.count
+            total += moment.variance
+            made[i] = moment
+        if not isfinite(total):
+            raise OverflowError(f"`{type(self).__name__}`: these values would take a variance beyond floating point")
+        for i in range(row.known):
+            self.moments[row.index[i]] = made[i]
+        # New features get the next indices in this order, which is where their moments already are, `known` places on.
+        for i in range(row.fresh):
+            self.moments[size + i] = made[row.known + i]
+        self.reader.admit(row)
+        return 0
+
+    cdef int scale(self, Row row) except -1:
+        """Replace the row's values by their scaled ones."""
+        cdef Py_ssize_t i
+        cdef Moments* moment
+        cdef double total = 0.0
+        for i in range(row.known):
+            moment = self.moments + row.index[i]
+            row.value[i] -= moment.mean
+            if self.divide:
+                row.value[i] = row.value[i] / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
+            total += row.value[i]
+        for i in range(row.fresh if self.divide else 0):
+            row.value[row.capacity + i] = 0.0
+        if not isfinite(total):
+            raise OverflowError(f"`{type(self).__name__}`: these values are beyond floating point once scaled")
+        return 0
+
+    cdef dict as_dict(self, Row row):
+        cdef Py_ssize_t i
+        cdef list keys = self.reader.vocabulary.keys
+        cdef dict scaled = {}
+        for i in range(row.known):
+            scaled[keys[row.index[i]]] = row.value[i]
+        for i in range(row.fresh):
+            scaled[row.fresh_keys[i]] = row.value[row.capacity + i]
+        return scaled
+
+    def learn_one(self, x):
+        """Update the moments of the features in x."""
+        cdef Row row = self.take_row()
+        self.reader.gather(row, x)
+        self.learn_row(row)
+        self.spare = row
+
+    def transform_one(self, x):
+        """Scale the features in x; one that was never learned, or never varied, becomes 0."""
+        cdef Row row = self.take_row()
+        cdef dict features = self.reader.features_of(x)
+        self.reader.gather_dict(row, features)
+        self.scale(row)
+        # A subclass may have an order of its own, so only plain dicts are copied whole.
+        scaled = dict_refilled(features, row.value) if row.straight and type(features) is dict else self.as_dict(row)
+        self.spare = row
+        return scaled
+
+    def learn_many(self, X):
+        """Update the moments with the rows of a pandas DataFrame, in order."""
+        cdef Batch batch = frame_batch(X)
+        cdef Row row = self.take_row()
+        cdef Py_ssize_t i
+        for i in range(batch.length):
+            batch.gather(self.reader, row, i)
+            self.learn_row(row)
+        self.spare = row
+
+    def transform_many(self, X):
+        """Scale the rows of a pandas DataFrame."""
+        import pandas as pd
+
+        cdef Batch batch = frame_batch(X)
+        cdef Row row = self.take_row()
+        cdef Py_ssize_t i
+        rows = []
+        for i in range(batch.length):
+            batch.gather(self.reader, row, i)
+            self.scale(row)
+            rows.append(self.as_dict(row))
+        self.spare = row
+        return pd.DataFrame(rows, index=X.index, columns=X.columns)
+
+    @property
+    def counts(self):
+        """How often each feature was seen."""
+        return {key: int(self.moments[i].count) for i, key in enumerate(self.reader.vocabulary.keys)}
+
+    @property
+    def means(self):
+        """The mean of each feature."""
+        return {key: self.moments[i].mean for i, key in enumerate(self.reader.vocabulary.keys)}
+
+    @property
+    def vars(self):
+        """The (population) variance of each feature."""
+        return {key: self.moments[i].variance for i, key in enumerate(self.reader.vocabulary.keys)}
+
+    def _open(self, divide):
+        self.reader = Reader()
+        self.divide = divide
+
+    def __getstate__(self):
+        cdef Py_ssize_t i
+        moments = np.zeros((self.reader.size(), 3))
+        cdef double[:, ::1] view = moments
+        for i in range(self.reader.size()):
+            view[i, 0], view[i, 1], view[i, 2] = self.moments[i].count, self.moments[i].mean, self.moments[i].variance
+        return {"features": self.reader.features(), "moments": moments}
+
+    def __setstate__(self, state):
+        cdef Py_ssize_t i
+        moments = np.ascontiguousarray(state["moments"], dtype=np.float64)
+        cdef const double[:, ::1] view = moments
+        self.reader = Reader()
+        self.reader.learn_features(state["features"])
+        if moments.shape != (self.reader.size(), 3):
+            raise ValueError(f"{self.reader.size()} features, but moments of shape {moments.shape}")
+        self.reserve(self.reader.size())
+        for i in range(self.reader.size()):
+            self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2])
+
+
+class StandardScaler(RunningMoments, base.MiniBatchTransformer):
+    """Scale features to zero mean and unit variance, as seen so far.
+
+    River's scaler, compiled: the same results to rounding, several times faster, and with names of features that the
+    next step recognises at once. A feature that is not a finite number is refused, where River's would turn to NaN.
+
+    Parameters
+    ----------
+    with_std
+        Whether to divide by the standard deviation (default) or only to subtract the mean.
+
+    Raises
+    ------
+    ValueError
+        If a feature is not a finite number; nothing is learned.
+    OverflowError
+        If a mean or variance would leave floating point; nothing is learned.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> scaler = rm.StandardScaler()
+    >>> scaler.learn_one({"a": 1.0})
+    >>> scaler.learn_one({"a": 3.0})
+    >>> scaler.transform_one({"a": 4.0, "b": 1.0})
+    {'a': 2.0, 'b': 0.0}
+
+    References
+    ----------
+    Welford, B. P., 1962. Note on a method for calculating corrected sums of squares and products. Technometrics 4.
+    """
+
+    def __init__(self, with_std=True):
+        vars(self).update(with_std=with_std)
+        self._open(with_std)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"with_std": False}

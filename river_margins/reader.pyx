@@ -1,0 +1,284 @@
+"""How an example is read: `gather` is the only place where features are taken, checked and refused."""
+
+from zlib import crc32
+
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memset
+
+from river_margins.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits
+from river_margins.vocabulary cimport Vocabulary
+
+
+cdef Py_ssize_t MOST_GUESSES = 4096
+
+
+class _Intercept:
+    """The name of the constant feature: equal to nothing a record can hold."""
+
+    def __repr__(self):
+        return "INTERCEPT"
+
+    def __reduce__(self):
+        return "INTERCEPT"
+
+
+INTERCEPT = _Intercept()
+
+
+cdef class Row:
+    """One example, gathered: known features by index, new ones by name, and the score of each block.
+
+    New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
+    `straight` says that the dict was read in one stretch: its keys are the vocabulary's own objects.
+    """
+
+    def __cinit__(self):
+        self.fresh_keys = []
+
+    def __dealloc__(self):
+        free(self.index)
+        free(self.value)
+        free(self.scores)
+
+    def __sizeof__(self):
+        return (
+            object.__sizeof__(self)
+            + self.capacity * (sizeof(int32_t) + 2 * sizeof(double))
+            + self.blocks * sizeof(double)
+        )
+
+    cdef int reserve(self, Py_ssize_t length) except -1:
+        if length <= self.capacity:
+            return 0
+        # `value` holds known features from its start and new ones from its middle.
+        free(self.index)
+        free(self.value)
+        self.capacity = 0
+        self.index = <int32_t*> malloc(length * sizeof(int32_t))
+        self.value = <double*> malloc(2 * length * sizeof(double))
+        if self.index == NULL or self.value == NULL:
+            raise MemoryError()
+        self.capacity = length
+        return 0
+
+    cdef int add_fresh(self, object key, double value) except -1:
+        self.fresh_keys.append(key)
+        self.value[self.capacity + self.fresh] = value
+        self.fresh += 1
+        return 0
+
+    cdef int forget_fresh(self) except -1:
+        if self.fresh:
+            self.fresh = 0
+            self.fresh_keys.clear()
+        return 0
+
+    cdef int reserve_scores(self, Py_ssize_t blocks) except -1:
+        if blocks <= self.blocks:
+            return 0
+        cdef double* scores = <double*> realloc(self.scores, 2 * blocks * sizeof(double))
+        if scores == NULL:
+            raise MemoryError()
+        self.scores = scores
+        self.blocks = 2 * blocks
+        return 0
+
+
+cdef class Reader:
+    """Turns examples into rows: feature names become indices, in the order in which they were learned.
+
+    Parameters
+    ----------
+    intercept
+        Whether every row has the constant feature 1, under index 0.
+    max_features
+        Hash the features into so many buckets, or None.
+    """
+
+    def __init__(self, bint intercept=False, max_features=None):
+        self.vocabulary = Vocabulary()
+        self.intercept = intercept
+        self.max_features = max_features
+        if intercept:
+            self.vocabulary.add(INTERCEPT)
+
+    def __dealloc__(self):
+        free(self.guesses)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.guess_count * sizeof(int32_t)
+
+    cdef Py_ssize_t size(self) noexcept:
+        """The number of features known, the constant one included."""
+        return len(self.vocabulary.keys)
+
+    cdef list features(self):
+        """The features known, without the constant one."""
+        return self.vocabulary.keys[1 if self.intercept else 0:]
+
+    cdef int learn_features(self, features) except -1:
+        """Take over the features of a saved reader."""
+        for key in features:
+            if self.vocabulary.find(key) >= 0:
+                raise ValueError(f"feature {key!r} stands twice")
+            self.vocabulary.add(key)
+        return 0
+
+    cdef int gather(self, Row row, object x) except -1:
+        return self.gather_dict(row, self.features_of(x))
+
+    cdef dict features_of(self, object x):
+        """The mapping x as a dict that can be walked, hashed into buckets where they are wanted."""
+        cdef dict features = x if isinstance(x, dict) and dict_walk_suits(x) else {key: x[key] for key in x}
+        return features if self.max_features is None else buckets(features, self.max_features)
+
+    cdef int gather_dict(self, Row row, dict x) except -1:
+        # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and comparing
+        # two pointers is all the look-up it takes. One entry at a time is looked at more closely where it is not.
+        cdef Py_ssize_t length = len(x), position = 0, known = 0, run
+        cdef int32_t index
+        cdef double value
+        row.reserve(length + 1)
+        row.forget_fresh()
+        row.straight = False
+        self.expect(length)
+        cdef DictWalk walk = dict_walk(x)
+        while position < length:
+            run = dict_walk_known(
+                &walk,
+                self.vocabulary.key_pointers(),
+                self.guesses + position,
+                min(length, self.guess_count) - position,
+                row.index + known,
+                row.value + known,
+            )
+            position += run
+            known += run
+            row.straight = run == length
+            if position == length or not dict_walk_next(&walk):
+                break
+            value = number(<object> walk.key, <object> walk.value)
+            index = self.look_up(<object> walk.key, position)
+            position += 1
+            if index >= 0:
+                row.index[known] = index
+                row.value[known] = value
+                known += 1
+            else:
+                row.add_fresh(<object> walk.key, value)
+        row.known = known
+        self.finish(row)
+        if not isfinite(row.norm2):
+            self.refuse_non_finite(row)
+        return 0
+
+    cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
+                          int32_t* index_of, object names) except -1:
+        """Read a row of an array: `column` says which (NULL: all, in order), `index_of` remembers what was found."""
+        cdef Py_ssize_t position, where, known = 0
+        cdef int32_t index
+        row.reserve(length + 1)
+        row.forget_fresh()
+        for position in range(length):
+            where = column[position] if column != NULL else position
+            index = index_of[where]
+            if index < 0:
+                index = self.vocabulary.find(names[where])
+                index_of[where] = index
+            if index >= 0:
+                row.index[known] = index
+                row.value[known] = value[position]
+                known += 1
+            else:
+                row.add_fresh(names[where], value[position])
+        row.known = known
+        self.finish(row)
+        return 0
+
+    cdef int expect(self, Py_ssize_t length) except -1:
+        cdef Py_ssize_t count = min(length, MOST_GUESSES)
+        if count <= self.guess_count:
+            return 0
+        cdef int32_t* guesses = <int32_t*> realloc(self.guesses, count * sizeof(int32_t))
+        if guesses == NULL:
+            raise MemoryError()
+        memset(guesses + self.guess_count, -1, (count - self.guess_count) * sizeof(int32_t))
+        self.guesses = guesses
+        self.guess_count = count
+        return 0
+
+    cdef int32_t look_up(self, object key, Py_ssize_t position) except -2:
+        cdef int32_t index = self.vocabulary.find(key)
+        if index >= 0 and position < self.guess_count:
+            self.guesses[position] = index
+        return index
+
+    cdef void finish(self, Row row) noexcept:
+        row.norm2 = dot(row.value, row.value, row.known)
+        if row.fresh:
+            row.norm2 += dot(row.value + row.capacity, row.value + row.capacity, row.fresh)
+        if self.intercept:
+            row.index[row.known] = 0
+            row.value[row.known] = 1.0
+            row.known += 1
+            row.norm2 += 1.0
+
+    cdef int refuse_non_finite(self, Row row) except -1:
+        # Finite values whose squares overflow are no fault of the record: scoring may go on, a move is refused later.
+        cdef Py_ssize_t i
+        for i in range(row.known):
+            if not isfinite(row.value[i]):
+                refuse(self.vocabulary.keys[row.index[i]], row.value[i])
+        for i in range(row.fresh):
+            if not isfinite(row.value[row.capacity + i]):
+                refuse(row.fresh_keys[i], row.value[row.capacity + i])
+        return 0
+
+    cdef int admit(self, Row row) except -1:
+        """Give the row's new features an index each."""
+        cdef Py_ssize_t i
+        for i in range(row.fresh):
+            row.index[row.known] = self.vocabulary.add(row.fresh_keys[i])
+            row.value[row.known] = row.value[row.capacity + i]
+            row.known += 1
+        row.forget_fresh()
+        return 0
+
+
+cdef double number(object key, object value) except? -1.0:
+    """The value of a feature, or the error a user can act on."""
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
+    if isinstance(value, (str, bytes)):
+        raise ValueError(
+            f"feature {key!r} is the text {value!r}: encode it first, with river.preprocessing.OneHotEncoder, "
+            "OrdinalEncoder or FeatureHasher"
+        )
+    try:
+        return PyFloat_AsDouble(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"feature {key!r} is {value!r}, of type {type(value).__name__}: a number is needed") from error
+
+
+cdef int refuse(object key, double value) except -1:
+    raise ValueError(f"feature {key!r} is {value}: drop it, or fill it with river.preprocessing.StatImputer")
+
+
+cdef dict buckets(dict x, Py_ssize_t count):
+    """Hash the features into `count` buckets, by a hash that is the same in every process; what collides adds up."""
+    cdef dict sums = {}
+    for key, value in x.items():
+        name = key if type(key) is str else repr(key)
+        bucket = crc32(name.encode("utf-8", "surrogatepass")) % count
+        sums[bucket] = sums.get(bucket, 0.0) + finite(key, value)
+    return sums
+
+
+cdef double finite(object key, object value) except? -1.0:
+    cdef double result = number(key, value)
+    if not isfinite(result):
+        refuse(key, result)
+    return result

@@ -128,7 +128,7 @@ def difference(data: bytes, model: base.Base) -> list[str]:
 
     Returns
     -------
-    No sentence where a snapshot of the first is a snapshot of the second; the order of a Select's keys is no difference.
+    No sentence where the two learn alike; the order of a Select's keys is no difference.
 
     Raises
     ------

@@ -272,7 +272,7 @@ class OwnLearner(rm.PAClassifier):
         ),
         (
             (compose.Select("a") + (compose.Select("b") | preprocessing.RobustScaler())) | rm.PAClassifier(),
-            "step 1, branch 2, step 2, `river.preprocessing.RobustScaler` cannot be written to a snapshot: what can are",
+            "step 1, branch 2, step 2, `river.preprocessing.RobustScaler` cannot be written to a snapshot: what can",
         ),
         (linear_model.LogisticRegression(), "`river.linear_model.LogisticRegression` cannot be written to a snapshot"),
         (OwnLearner(), r"`test_snapshot.OwnLearner` cannot be written"),

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-from safetensors import SafetensorError
 from safetensors.numpy import load as read_safetensors
 from safetensors.numpy import save as write_safetensors
 
@@ -73,11 +72,13 @@ def read(data: bytes) -> tuple[Any, Arrays]:
     digest.update(_NO_DIGEST.encode())
     digest.update(view[start + 64 :])
     if digest.hexdigest().encode() != data[start : start + 64]:
-        raise SnapshotError("the snapshot is damaged: its bytes do not have the sha256 that was written with them")
+        raise SnapshotError(
+            "the snapshot is damaged or cut short: its bytes do not have the sha256 that was written with them"
+        )
     try:
         arrays = read_safetensors(data)
         document = json.loads(arrays.pop("document").tobytes())
-    except (SafetensorError, ValueError, KeyError, RecursionError) as error:
+    except Exception as error:  # whatever the readers raise is about these bytes
         raise SnapshotError(f"the snapshot is not well formed: {error}") from error
     return document, arrays
 
@@ -150,7 +151,7 @@ class _Encoder:
             (kind,) = kinds
             if kind is float:
                 return {"$list": self.array(np.array(values))}
-            if kind is int and -(2**63) <= min(values) and max(values) < 2**63:
+            if kind is int and all(-(2**63) <= bound < 2**63 for bound in (min(values), max(values))):
                 return {"$list": self.array(np.array(values, np.int64))}
             if issubclass(kind, np.number | np.bool_):
                 return {"$scalars": self.array(np.array(values, kind))}

@@ -21,6 +21,7 @@ from typing import Self
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from rich.console import Console
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from river import datasets
 
@@ -94,7 +95,10 @@ class Watch:
 
     def __init__(self, settings: config.Config, isolation_level: str) -> None:
         self._consumer = KafkaConsumer(
-            bootstrap_servers=settings.kafka.bootstrap_servers, isolation_level=isolation_level, max_poll_records=5000
+            bootstrap_servers=settings.kafka.bootstrap_servers,
+            isolation_level=isolation_level,
+            enable_auto_commit=False,
+            max_poll_records=5000,
         )
         self._consumer.assign([TopicPartition(settings.output.topic, number) for number in range(PARTITIONS)])
         self._consumer.seek_to_beginning()
@@ -232,9 +236,10 @@ class Screen:
             "process": f"{stage.processor.pid}",
         }
         if self._live:
-            table = Table(show_header=False, title="phishing: one learner a partition, exactly once")
+            table = Table(show_header=False, min_width=64, title="phishing: one learner a partition, exactly once")
             for name, value in rows.items():
                 table.add_row(name, value)
+            table.add_row("", ProgressBar(stage.feed.total, stage.seen.outputs))
             self._live.update(table)
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + 2

@@ -4,6 +4,7 @@ It shares no code with the processor but the learner itself, reads the topics wi
 records by nothing but their positions.
 """
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -98,14 +99,18 @@ def source(record: Any) -> str:
 
 
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
-    """Returns all records of a topic, partition by partition in their order."""
+    """Returns all records of a topic, partition by partition in their order; waits for open transactions to end."""
     settings = {**config.kafka.common, **config.kafka.consumer, "bootstrap_servers": config.kafka.bootstrap_servers}
-    consumer = KafkaConsumer(**settings, isolation_level=isolation_level, allow_auto_create_topics=False)
+    with contextlib.closing(KafkaConsumer(**settings, allow_auto_create_topics=False)) as asker:
+        # a reader of committed records is told that the topic ends where the first open transaction begins
+        ends = asker.end_offsets([TopicPartition(topic, number) for number in asker.partitions_for_topic(topic) or ()])
+    consumer = KafkaConsumer(
+        **settings, isolation_level=isolation_level, enable_auto_commit=False, allow_auto_create_topics=False
+    )
     try:
-        partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
+        partitions = list(ends)
         consumer.assign(partitions)
         consumer.seek_to_beginning()
-        ends = consumer.end_offsets(partitions)
         records: dict[TopicPartition, list[Any]] = {partition: [] for partition in partitions}
         deadline = time.monotonic() + DEADLINE
         # a position, unlike the last record, also passes what a transaction leaves in the log

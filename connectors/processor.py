@@ -128,7 +128,8 @@ class Processor:
 
     def run(self, stop: Stop) -> Counts:
         """Joins the group and works until the end is requested."""
-        self._consumer.join()
+        with _refusals_as_errors(self._config):
+            self._consumer.join()
         try:
             while not stop.requested:
                 try:

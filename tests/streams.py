@@ -9,19 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 from river.datasets import Phishing
 
 from connectors import config, processor
 from connectors.checkpoint import Counts
 
-DEADLINE = 60.0
+DEADLINE = 20.0
 
 
 class Stream:
     """Topics of their own on a broker, and the file of a processor between them."""
 
-    def __init__(self, kafka: Any, folder: Path, partitions: int = 2, **changes: Any) -> None:
+    def __init__(self, kafka: Any, folder: Path, /, partitions: int = 2, **changes: Any) -> None:
         self.kafka, self.folder, self.partitions = kafka, folder, partitions
         self.name = f"t{uuid.uuid4().hex[:12]}"
         self.input, self.output, self.rejects = (f"{self.name}-{part}" for part in ("events", "predictions", "rejects"))
@@ -62,8 +63,9 @@ class Stream:
         finally:
             producer.close()
 
-    def read(self, topic: str, count: int, isolation: str = "read_committed") -> list[Any]:
-        """Returns all committed messages of a topic; fails unless there are just `count` of them."""
+    @contextlib.contextmanager
+    def reader(self, topic: str, isolation: str = "read_committed") -> Iterator[tuple[KafkaConsumer, list[Any]]]:
+        """A consumer of all partitions of a topic from their beginning."""
         consumer = KafkaConsumer(
             bootstrap_servers=self.kafka.bootstrap_servers, isolation_level=isolation, auto_offset_reset="earliest"
         )
@@ -71,16 +73,46 @@ class Stream:
             places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic))]
             consumer.assign(places)
             consumer.seek_to_beginning()
-            found: list[Any] = []
-            end = time.monotonic() + DEADLINE
-            while len(found) < count or any(consumer.position(p) < consumer.end_offsets([p])[p] for p in places):
-                for records in consumer.poll(timeout_ms=200).values():
-                    found += records
-                assert time.monotonic() < end, f"{len(found)} of {count} messages in `{topic}`"
-            assert len(found) == count
-            return found
+            yield consumer, places
         finally:
             consumer.close()
+
+    def read(self, topic: str, count: int) -> list[Any]:
+        """Returns all committed messages of a topic; fails unless there are just `count` of them."""
+        found: list[Any] = []
+        end = time.monotonic() + DEADLINE
+        with self.reader(topic) as (consumer, places):
+            while len(found) < count or any(consumer.position(p) < consumer.end_offsets([p])[p] for p in places):
+                for messages in consumer.poll(timeout_ms=200).values():
+                    found += messages
+                raise_what_ended()
+                assert time.monotonic() < end, f"{len(found)} of {count} messages in `{topic}`"
+        assert len(found) == count, f"`{topic}` has {len(found)} messages, {count} were expected"
+        return found
+
+    def members(self) -> list[int]:
+        """How many partitions each member of the group has."""
+        with self.admin() as admin:
+            group = admin.describe_groups([self.name])[self.name]
+        return sorted(
+            len(topic["partitions"])
+            for member in group["members"]
+            for topic in (member["member_assignment"] or {}).get("assigned_partitions", [])
+        )
+
+    def limit(self, topic: str, size: int) -> None:
+        """Sets the largest message that the broker takes for a topic."""
+        with self.admin() as admin:
+            resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"max.message.bytes": str(size)})
+            admin.alter_configs([resource])
+
+    @contextlib.contextmanager
+    def admin(self) -> Iterator[KafkaAdminClient]:
+        admin = KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap_servers)
+        try:
+            yield admin
+        finally:
+            admin.close()
 
     def committed(self, partition: int) -> Any:
         with self.group() as consumer:
@@ -129,19 +161,32 @@ class Running:
         return self.result
 
 
+_running: list[Running] = []
+
+
 @contextlib.contextmanager
 def running(file: config.Config) -> Iterator[Running]:
     process = Running(file)
+    _running.append(process)
     try:
         yield process
     finally:
+        _running.remove(process)
         process.stop.requested = True
         process._thread.join(DEADLINE)
+
+
+def raise_what_ended() -> None:
+    """Raises what a running processor raised, so that nobody waits for its output."""
+    for process in _running:
+        if isinstance(process.result, BaseException):
+            raise process.result
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> Any:
     end = time.monotonic() + DEADLINE
     while not (found := condition()):
+        raise_what_ended()
         assert time.monotonic() < end, f"{what}: not within {DEADLINE:g} s"
         time.sleep(0.02)
     return found

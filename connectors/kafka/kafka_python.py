@@ -119,6 +119,7 @@ class Consumer:
         self._topic = topic
         with _translated():
             self._consumer = KafkaConsumer(
+                topic,
                 **CONSUMER | dict(settings),
                 group_id=group,
                 isolation_level="read_committed",
@@ -129,7 +130,10 @@ class Consumer:
             )
 
     def join(self) -> None:
-        self._consumer.subscribe([self._topic])
+        # The first `poll` joins. A leader that does not know the topic's partitions yet would assign none of them.
+        with _translated():
+            if not self._consumer.partitions_for_topic(self._topic):
+                raise ClientError(f"the broker does not tell the partitions of `{self._topic}`")
 
     def _assigned(self, assigned: Sequence[TopicPartition], generation: int) -> None:
         """Runs within `poll`, in one step with the assignment: nothing can change the membership meanwhile."""

@@ -18,6 +18,7 @@ CONSUMER: Settings = COMMON | {
     "max_poll_records": 2_000,
     "session_timeout_ms": 15_000,
     "max_poll_interval_ms": 30_000,
+    "metadata_max_age_ms": 30_000,
 }
 PRODUCER: Settings = COMMON | {
     "linger_ms": 20,

@@ -120,7 +120,8 @@ cdef class Learner(Estimator):
             self.n_mistakes += 1
         if moves:
             self.live_space.move(round.row, round.direction, round.seen, round.step)
-            self.n_updates += 1
+            # Shrinking w alone, as some rules do in every round, is no update in the sense of any bound.
+            self.n_updates += round.step.step != 0.0
         return prediction
 
     cdef int ask_rule(self, Round round, Task task, double weight) except -1:

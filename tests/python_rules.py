@@ -1,0 +1,92 @@
+"""Rules as a user would write them in Python: they show that the three axes carry more than what is compiled here."""
+
+import math
+
+import river_margins as rm
+
+
+class MarginPerceptron(rm.Rule):
+    """Krauth & Mézard 1987."""
+
+    _parameter_names = ("lr", "margin")
+
+    def __init__(self, lr=1.0, margin=1.0):
+        self.lr, self.margin = lr, margin
+
+    def step(self, seen):
+        return self.lr if seen.margin <= self.margin else 0.0
+
+
+class Adaline(rm.Rule):
+    """Widrow & Hoff 1960: a step in every round."""
+
+    def __init__(self, lr):
+        self.lr = lr
+
+    def step(self, seen):
+        return self.lr * (seen.target - seen.margin)
+
+
+class GradientDescent(rm.Rule):
+    """Zinkevich 2003, on the hinge loss with steps 1/sqrt(t)."""
+
+    def step(self, seen):
+        return 1.0 / math.sqrt(seen.t) if seen.loss > 0 else 0.0
+
+
+class Pegasos(rm.Rule):
+    """Shalev-Shwartz, Singer & Srebro 2007, without projection."""
+
+    def __init__(self, regularisation):
+        self.regularisation = regularisation
+
+    def step(self, seen):
+        lr = 1.0 / (self.regularisation * seen.t)
+        return rm.Step(lr if seen.loss > 0 else 0.0, scale=1.0 - 1.0 / seen.t)
+
+
+class ROMMA(rm.Rule):
+    """Li & Long 2002: the shortest w that keeps the last half-space and meets this one."""
+
+    threshold = 0.0
+
+    def step(self, seen):
+        acts = seen.margin <= 0 if self.threshold == 0 else seen.margin < self.threshold
+        if not acts or seen.gain == 0:
+            return 0.0
+        if seen.size == 0:
+            return 1.0 / seen.gain
+        determinant = seen.gain * seen.size - seen.margin**2
+        if determinant <= 1e-12 * seen.gain * seen.size:
+            return rm.Step(scale=1.0 / seen.margin if seen.margin > 0 else 1.0)
+        return rm.Step(
+            seen.size * (1.0 - seen.margin) / determinant,
+            scale=(seen.gain * seen.size - seen.margin) / determinant,
+        )
+
+
+class AggressiveROMMA(ROMMA):
+    """The same on every margin below 1, with the case in which only the new half-space binds."""
+
+    threshold = 1.0
+
+    def step(self, seen):
+        if 0 < seen.gain * seen.size <= seen.margin < 1:
+            return rm.Step(1.0 / seen.gain, scale=0.0)
+        return super().step(seen)
+
+
+class ALMA(rm.Rule):
+    """Gentile 2001, p = 2."""
+
+    def __init__(self, alpha=0.9):
+        self.alpha = alpha
+
+    def step(self, seen):
+        if seen.gain == 0:
+            return 0.0
+        length = math.sqrt(seen.gain)
+        gamma = math.sqrt(8) / self.alpha / math.sqrt(seen.k + 1)
+        if seen.margin / length > (1 - self.alpha) * gamma:
+            return 0.0
+        return rm.Step(math.sqrt(2 / (seen.k + 1)) / length, radius=1.0)

@@ -1,0 +1,52 @@
+"""Worked rounds, computed by hand and in exact fractions: every score, prediction and weight of every round."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import river_margins as rm
+from tests.learners import LEARNERS, WRITTEN_IN_PYTHON
+
+ROUNDS = {case["id"]: case["rounds"] for case in json.loads((Path(__file__).parent / "golden.json").read_text())}
+PAIRS = [
+    pytest.param(case, golden, id=f"{case}-{golden}") for case in LEARNERS + WRITTEN_IN_PYTHON for golden in case.golden
+]
+
+
+def near(value):
+    return pytest.approx(value, abs=1e-9, rel=1e-9)
+
+
+def without_zeros(weights):
+    return {feature: weight for feature, weight in weights.items() if weight != 0}
+
+
+def label_of(model, y):
+    return y > 0 if isinstance(model, rm.MarginClassifier) and isinstance(y, int) else y
+
+
+@pytest.mark.parametrize(("case", "golden"), PAIRS)
+def test_every_round_is_as_worked_out(case, golden):
+    model = case.make()
+    for number, expected in enumerate(ROUNDS[golden], 1):
+        x, y = expected["x"], label_of(model, expected["y"])
+        updates, mistakes = model.n_updates, model.n_mistakes
+        if number > 1 or "scores" in expected:  # before the first label there is no score yet
+            assert model.score_one(x) == near(expected.get("score", expected.get("scores")))
+        predicted = model.predict_learn_one(x, y)
+        if "predict" in expected and predicted is not None:
+            assert predicted == label_of(model, expected["predict"])
+        assert model.n_seen == number
+        assert (model.n_updates > updates) == expected["updated"]
+        if "margin_nonpositive" in expected:
+            assert (model.n_mistakes > mistakes) == expected["margin_nonpositive"]
+        if "scores" in expected:
+            for label, weights in expected["weights"].items():
+                assert without_zeros(model.weights[label]) == near(without_zeros(weights))
+        else:
+            assert without_zeros(model.weights) == near(without_zeros(expected["weights"]))
+
+
+def test_all_worked_rounds_are_used():
+    assert {golden for case in LEARNERS + WRITTEN_IN_PYTHON for golden in case.golden} == set(ROUNDS)

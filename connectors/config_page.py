@@ -1,4 +1,4 @@
-"""Writes the reference page of the YAML file from its schema: `python -m connectors.config_page > docs/configuration.md`."""
+"""Writes the reference page of the YAML file: `python -m connectors.config_page > docs/configuration.md`."""
 
 import pathlib
 from collections.abc import Iterator
@@ -53,8 +53,8 @@ output: {{topic: predictions}}
 
 ## Steps of the learner
 
-A step is a class name, or `Name: {{parameter: value}}`. Bare names are the learners and transformers of `river_margins`;
-River's own classes go by full name: `river.preprocessing.MinMaxScaler`, `river.preprocessing.OneHotEncoder`. A rule or a space is named
+A step is a class name, or `Name: {{parameter: value}}`. Bare names are the learners and transformers of
+`river_margins`; River's own classes go by full name, as `river.preprocessing.MinMaxScaler`. A rule or a space is named
 the same way where a learner takes one:
 
 ```yaml
@@ -74,8 +74,8 @@ A step whose state cannot be written into a snapshot is refused by name.
 
 `${{NAME}}` inside a value is filled in from the environment; an unset variable is an error. `${{NAME:-default}}` takes
 the default when the variable is unset or empty. `$${{NAME}}` is the literal text `${{NAME}}`.
-An unquoted value is read as YAML after it was filled in, so `C: ${{C:-0.01}}` is a number; in quotes it is text. Between
-braces or brackets YAML itself asks for the quotes: `{{topic: "${{TOPIC}}"}}`.
+An unquoted value is read as YAML after it was filled in, so `C: ${{C:-0.01}}` is a number; in quotes it is text.
+Between braces or brackets YAML itself asks for the quotes: `{{topic: "${{TOPIC}}"}}`.
 
 Scalars follow YAML 1.2: only `true` and `false` are truth values, `1e-3` is a number. Anchors, aliases and tags are
 refused.

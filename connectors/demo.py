@@ -1,4 +1,4 @@
-"""The demo: a real Kafka, a real stream, a processor killed in the middle of its work, and the proof that nothing shows.
+"""The demo: a real Kafka, a real stream, a processor killed in the middle of its work, and proof that nothing shows.
 
 It feeds River's Phishing stream several times over, runs `deploy/examples/phishing.yaml` as a process of its own, kills
 that with kill -9 half-way, starts a second one, and then compares every output with the bare learner's.

@@ -40,9 +40,10 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     The learner (a `river.compose.Pipeline` when there is more than one step) or None, and all that is wrong, as pairs
     of a path within the list and a sentence.
 
-    >>> _, problems = assemble(["river.preprocessing.StandardScalar"])
-    >>> problems
-    [((0,), 'there is no class `river.preprocessing.StandardScalar`, did you mean `river.preprocessing.StandardScaler`?')]
+    >>> assemble(["PAClasifier"])
+    (None, [((0,), 'there is no class `PAClasifier`, did you mean `PAClassifier`?')])
+    >>> assemble(["StandardScaler", {"PAClassifier": {"C": 0.1}}])[0]["PAClassifier"].C
+    0.1
     """
     if not isinstance(steps, list) or not steps:
         found = "an empty list" if steps == [] else describe(steps)
@@ -140,7 +141,7 @@ class _Builder:
     def construct(self, name: str, kind: type, values: dict[str, Any], path: Path) -> Any:
         try:
             return _call(kind, values)
-        except Exception as error:  # noqa: BLE001  whatever a constructor raises is about what the file gave it
+        except Exception as error:  # whatever a constructor raises is about what the file gave it
             blamed = [key for key in values if _works_without(kind, values, key)]
             what = f"`{blamed[0]}`" if len(blamed) == 1 else "these parameters"
             self.report((*path, blamed[0]) if len(blamed) == 1 else path, f"`{name}` refuses {what}: {error}")
@@ -185,6 +186,6 @@ def _call(kind: type, values: dict[str, Any]) -> Any:
 def _works_without(kind: type, values: dict[str, Any], key: str) -> bool:
     try:
         _call(kind, {name: value for name, value in values.items() if name != key})
-    except Exception:  # noqa: BLE001  then another parameter is wrong as well, or this one is required
+    except Exception:  # then another parameter is wrong as well, or this one is required
         return False
     return True

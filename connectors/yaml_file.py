@@ -81,7 +81,7 @@ def read(text: str, environment: Mapping[str, str]) -> Document:
 
     A mistake in YAML itself ends the reading there; everything else is collected.
 
-    >>> document = read("input: {topic: $${x}}\\nevery: ${SECONDS:-3}", {})
+    >>> document = read("name: a\\nevery: ${SECONDS:-3}", {})
     >>> document.data["every"], document.value(("every",))
     (3, Place(line=2, column=8))
     """

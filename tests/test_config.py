@@ -271,10 +271,10 @@ def test_mistakes_of_yaml_itself(problems):
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(ConfigError, match="`.*none.yaml` cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"`.*none\.yaml` cannot be read: No such file"):
         config.load(tmp_path / "none.yaml")
     (tmp_path / "latin.yaml").write_bytes("name: \xe9".encode("latin-1"))
-    with pytest.raises(ConfigError, match="is not UTF-8 text \\(byte 6\\)"):
+    with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 6\)"):
         config.load(tmp_path / "latin.yaml")
 
 

@@ -121,8 +121,7 @@ cdef class RunningMoments(Estimator):
         cdef dict features = self.reader.features_of(x)
         self.reader.gather_dict(row, features)
         self.scale(row)
-        # A subclass may have an order of its own, so only plain dicts are copied whole.
-        scaled = dict_refilled(features, row.value) if row.straight and type(features) is dict else self.as_dict(row)
+        scaled = dict_refilled(features, row.value) if row.straight else self.as_dict(row)
         self.spare = row
         return scaled
 

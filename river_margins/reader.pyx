@@ -132,7 +132,7 @@ cdef class Reader:
 
     cdef dict features_of(self, object x):
         """The mapping x as a dict that can be walked, hashed into buckets where they are wanted."""
-        cdef dict features = x if isinstance(x, dict) and dict_walk_suits(x) else {key: x[key] for key in x}
+        cdef dict features = x if type(x) is dict and dict_walk_suits(x) else {key: x[key] for key in x}
         return features if self.max_features is None else buckets(features, self.max_features)
 
     cdef int gather_dict(self, Row row, dict x) except -1:

@@ -42,7 +42,8 @@ class Pegasos(rm.Rule):
 
     def step(self, seen):
         lr = 1.0 / (self.regularisation * seen.t)
-        return rm.Step(lr if seen.loss > 0 else 0.0, scale=1.0 - 1.0 / seen.t)
+        # Worked in fractions a margin is exactly 1 where shrinking in doubles leaves 1 - 1e-16.
+        return rm.Step(lr if seen.loss > 1e-12 else 0.0, scale=1.0 - 1.0 / seen.t)
 
 
 class ROMMA(rm.Rule):

@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from river import compose, preprocessing
 from safetensors.numpy import save as write_safetensors
@@ -18,6 +18,9 @@ import river_margins as rm
 from river_margins import snapshot
 from river_margins._snapshot import codec
 from river_margins.snapshot import SnapshotError
+
+# A busy machine is no reason to fail.
+patient = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # Values
 
@@ -63,12 +66,13 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@patient
 @given(VALUES)
 def test_every_value_survives_exactly(value):
     assert exactly(there_and_back(value)) == exactly(value)
 
 
+@patient
 @given(st.dictionaries(TEXTS, FLOATS, min_size=33))
 def test_long_dicts_keep_their_order_and_bits(value):
     assert exactly(there_and_back(value)) == exactly(value)
@@ -176,6 +180,7 @@ def test_foreign_bytes_are_refused(data):
         snapshot.difference(data, rm.PAClassifier())
 
 
+@patient
 @given(st.binary(max_size=200) | st.builds(lambda tail: SMALL[:150] + tail, st.binary(max_size=200)))
 def test_random_bytes_are_refused(data):
     with pytest.raises(SnapshotError):
@@ -309,7 +314,7 @@ def places(node, path=()):
         yield from places(item, (*path, key))
 
 
-@settings(max_examples=300, deadline=None)
+@patient
 @given(st.data())
 def test_whatever_is_forged_loads_or_is_refused(data):
     model = data.draw(st.sampled_from([small_model(), WINDOWED, ENCODED, compose.Select("a") | rm.StandardScaler()]))

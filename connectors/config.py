@@ -240,9 +240,13 @@ def load(path: str | os.PathLike[str]) -> Config:
     document = read(text, os.environ)
     config, problems = _validate(document)
     if config is None or problems:
-        lines = [f"{path}:{problem.place.line}:{problem.place.column}: {problem.sentence}" for problem in problems]
-        raise ConfigError("\n".join(lines))
+        raise ConfigError("\n".join(_line(path, problem) for problem in problems))
     return config
+
+
+def _line(path: str | os.PathLike[str], problem: Problem) -> str:
+    """One problem is one line, whatever it quotes."""
+    return f"{path}:{problem.place.line}:{problem.place.column}: {' '.join(problem.sentence.split())}"
 
 
 def _validate(document: Document) -> tuple[Config | None, list[Problem]]:

@@ -7,6 +7,7 @@ that with kill -9 half-way, starts a second one, and then compares every output 
 import collections
 import contextlib
 import json
+import logging
 import os
 import pathlib
 import secrets
@@ -27,8 +28,8 @@ from river import datasets
 
 from connectors import config, replay
 from connectors.config_page import EXAMPLE
-from connectors.errors import ConnectorError
-from connectors.kafka import local
+from connectors.errors import ConnectorError, StartError
+from connectors.kafka import ClientError, client, local
 
 PARTITIONS = 4
 PASSES = 16
@@ -47,6 +48,7 @@ def run() -> bool:
     """
     if not EXAMPLE.exists():
         raise ConnectorError(f"`{EXAMPLE}` is missing: the demo runs from a clone of the repository")
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what it has to say is said by the errors it raises
     console = Console()
     prefix = f"demo-{secrets.token_hex(4)}-"
     with _broker(console, prefix) as broker, tempfile.TemporaryDirectory(prefix="river-margins-") as folder:
@@ -256,6 +258,10 @@ def _broker(console: Console, prefix: str) -> Iterator[str]:
             yield kafka.bootstrap_servers
         return
     console.print(f"using the broker at {given}, with topics that begin with {prefix}")
+    try:
+        client("kafka-python").describe([], {"bootstrap_servers": given}, 15.0)
+    except ClientError as error:
+        raise StartError(f"no broker answers at `{given}`, which BOOTSTRAP names: {error}") from error
     try:
         yield given
     finally:

@@ -23,6 +23,7 @@ def known_names() -> dict[str, type]:
     for module_name in RIVER_MODULES:
         module = importlib.import_module(module_name)
         names |= {f"{module_name}.{name}": getattr(module, name, None) for name in module.__all__}
+    del names["river.compose.Pipeline"]  # the list of steps is one
     return {name: thing for name, thing in names.items() if isinstance(thing, type)}
 
 

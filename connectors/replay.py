@@ -100,13 +100,17 @@ def source(record: Any) -> str:
 
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
     """Returns all records of a topic, partition by partition in their order; waits for open transactions to end."""
-    settings = {**config.kafka.common, **config.kafka.consumer, "bootstrap_servers": config.kafka.bootstrap_servers}
-    with contextlib.closing(KafkaConsumer(**settings, allow_auto_create_topics=False)) as asker:
+    settings = {
+        **config.kafka.common,
+        **config.kafka.consumer,
+        "bootstrap_servers": config.kafka.bootstrap_servers,
+        "allow_auto_create_topics": False,
+        "enable_auto_commit": False,
+    }
+    with contextlib.closing(KafkaConsumer(**settings)) as asker:
         # a reader of committed records is told that the topic ends where the first open transaction begins
         ends = asker.end_offsets([TopicPartition(topic, number) for number in asker.partitions_for_topic(topic) or ()])
-    consumer = KafkaConsumer(
-        **settings, isolation_level=isolation_level, enable_auto_commit=False, allow_auto_create_topics=False
-    )
+    consumer = KafkaConsumer(**settings, isolation_level=isolation_level)
     try:
         partitions = list(ends)
         consumer.assign(partitions)

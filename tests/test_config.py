@@ -1,8 +1,11 @@
 """The YAML file: every field, every way to get it wrong, and where the mistake stands."""
 
 import pathlib
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from river import compose
 
 from connectors import config, config_page
@@ -372,3 +375,55 @@ def test_a_checkpoint_fits_into_a_transaction(load, problems):
     assert load(slow.replace("exactly_once", "at_least_once")).checkpoint.every == 10
     wider = "localhost:9092\n  producer: {transaction_timeout_ms: 11000}"
     assert load(slow.replace("localhost:9092", wider)).checkpoint.every == 10
+
+
+FRAGMENTS = [
+    "",
+    "1",
+    "-1",
+    ".nan",
+    "true",
+    "~",
+    "''",
+    "[]",
+    "{}",
+    "[a]",
+    "{a: 1}",
+    "${NOT_SET}",
+    "*a",
+    "!!int 3",
+    "\t",
+    "'",
+]
+FRAGMENTS += [
+    "PA1",
+    "{PA1: 3}",
+    "Rule",
+    "MarginClassifier: {rule: PAClassifier}",
+    "river.compose.Pipeline",
+    "a: b: c",
+    "|",
+]
+
+
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, GOOD.count("\n") - 1), st.integers(0, 40), st.sampled_from(FRAGMENTS)),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_in_a_file_is_a_config_or_a_list_of_problems(edits, tmp_path_factory):
+    lines = GOOD.splitlines()
+    for number, column, fragment in edits:
+        line = lines[number]
+        # in the middle of a line, or instead of what follows the key or the dash
+        start = line[: column % (len(line) + 1)] if column < 20 else re.match("[ -]*[a-z_]*:? ?", line)[0]
+        lines[number] = start + fragment + (line[len(start) + 1 :] if column < 20 else "")
+    file = tmp_path_factory.getbasetemp() / "edited.yaml"
+    file.write_text("\n".join(lines))
+    try:
+        config.load(file).build_learner()
+    except ConfigError as error:
+        assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: .", line) for line in str(error).split("\n"))

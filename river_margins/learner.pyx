@@ -325,7 +325,7 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):
     space
         Where the weights live; `Linear()` by default.
     classes
-        Classes known beforehand, in the order that breaks ties. Exactly two make one weight vector: [negative, positive].
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
     max_features
@@ -342,7 +342,7 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0.00%
+    Accuracy: 79.02%
     """
 
     def __init__(self, rule, space=None, *, classes=None, intercept=False, max_features=None):

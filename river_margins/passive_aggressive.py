@@ -9,9 +9,9 @@ __all__ = ["PAClassifier", "PARegressor"]
 class PAClassifier(MarginClassifier):
     """Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.
 
-    With the loss l = [1 − y⟨w, x⟩]+ and q = |x|²: w' = w + tau·y·x, where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or
-    l/(q + 1/(2C)) (`mode=2`). With many classes the margin is that against the best-scoring wrong class s, q = 2|x|², and
-    w_y' = w_y + tau·x, w_s' = w_s − tau·x.
+    With the loss l = [1 - y⟨w, x⟩]+ and q = |x|²: w' = w + tau·y·x, where tau is l/q (`mode=0`), min(C, l/q)
+    (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). With many classes the margin is that against the best-scoring wrong class
+    s, q = 2|x|², and w_y' = w_y + tau·x, w_s' = w_s - tau·x.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class PAClassifier(MarginClassifier):
     mode
         Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
     classes
-        Classes known beforehand, in the order that breaks ties. Exactly two make one weight vector: [negative, positive].
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default. It counts in q, unlike in River's learner.
     max_features
@@ -38,7 +38,7 @@ class PAClassifier(MarginClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.PAClassifier(C=0.01)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 0.00%
+    Accuracy: 89.19%
 
     References
     ----------
@@ -59,8 +59,8 @@ class PAClassifier(MarginClassifier):
 class PARegressor(MarginRegressor):
     """Passive-aggressive regression: come within eps of each target, and move as little as possible.
 
-    With the loss l = [|y − f| − eps]+ and q = |x|²: w' = w + sign(y − f)·tau·x, where tau is l/q (`mode=0`), min(C, l/q)
-    (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
+    With the loss l = [|y - f| - eps]+ and q = |x|²: w' = w + sign(y - f)·tau·x, where tau is l/q (`mode=0`),
+    min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class PARegressor(MarginRegressor):
     -----
     With R the longest example: if some u is within eps of every target, `mode=0` keeps Σ l² <= R²|u|². `mode=2` on any
     stream and for any u, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). `n_mistakes` counts predictions outside the tube.
-    River's learner of this name maps targets through 2y − 1 and so learns another function; this one follows the paper.
+    River's learner of this name maps targets through 2y - 1 and so learns another function; this one follows the paper.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class PARegressor(MarginRegressor):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.PARegressor(C=1.0, mode=2, intercept=True)
     >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
-    MAE: 0.000000
+    MAE: 0.473048
 
     References
     ----------

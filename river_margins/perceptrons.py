@@ -10,7 +10,7 @@ class Perceptron(MarginClassifier):
     """The perceptron: add every mistaken example to the weights of its class.
 
     In each round with margin m = y⟨w, x⟩ <= 0: w' = w + lr·y·x. With many classes, the margin is that against the
-    best-scoring wrong class s, and w_y' = w_y + lr·x, w_s' = w_s − lr·x.
+    best-scoring wrong class s, and w_y' = w_y + lr·x, w_s' = w_s - lr·x.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Perceptron(MarginClassifier):
         Whether a margin of exactly 0 is a mistake (default). With False a round counts only when the predicted label is
         wrong, as LIBOL does.
     classes
-        Classes known beforehand, in the order that breaks ties. Exactly two make one weight vector: [negative, positive].
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
@@ -29,15 +29,15 @@ class Perceptron(MarginClassifier):
     Notes
     -----
     For every stream and every u, with R the longest example, L the sum of u's hinge losses over the mistakes and
-    M = `n_mistakes`: M <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). Where u separates with margin 1, M <= R²|u|². With many
-    classes R² becomes 2R².
+    M = `n_mistakes`: M <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). Where u separates with margin 1, M <= R²|u|². With
+    many classes R² becomes 2R².
 
     Examples
     --------
     >>> import river_margins as rm
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), rm.Perceptron(), metrics.Accuracy())
-    Accuracy: 0.00%
+    Accuracy: 79.18%
 
     References
     ----------

@@ -11,7 +11,8 @@ True
 What can be written: every learner and scaler of river_margins with the rules and spaces of river_margins, and of River
 `compose` Pipeline, TransformerUnion, TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer and
 `preprocessing` StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and
-PreviousImputer. An object that a model holds twice comes back as two equal ones.
+PreviousImputer. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object that
+a model holds twice comes back as two equal ones.
 """
 
 import functools

@@ -11,7 +11,7 @@ cdef class Seen:
     margin
         ⟨w, d⟩ before the move; a margin of 0 or less is a mistake in every bound.
     target
-        What the task asks of the margin: 1 in classification, ±y − eps in regression.
+        What the task asks of the margin: 1 in classification, ±y - eps in regression.
     gain
         How much the margin rises for each unit of step, >= 0: |x|² for one weight vector, 2|x|² where two classes move.
     size
@@ -39,7 +39,7 @@ cdef class Seen:
 
     @property
     def loss(self):
-        """How much the margin falls short of the target: [target − margin]+."""
+        """How much the margin falls short of the target: [target - margin]+."""
         return hinge(self)
 
 

@@ -9,7 +9,7 @@ from river_margins.tasks.labels import plain
 
 
 cdef class Multiclass(Labels):
-    """⟨w_y, x⟩ − ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
+    """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
 
     def __init__(self, labels=()):
         self.labels = []

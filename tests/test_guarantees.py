@@ -1,0 +1,28 @@
+"""What docs/guarantees.md says of the code is what the code does."""
+
+import inspect
+import pathlib
+import re
+
+from connectors.checkpoint import KEEP, Checkpoint
+from connectors.errors import exit_codes
+from connectors.kafka.kafka_python_settings import CONSUMER, PRODUCER
+
+PAGE = (pathlib.Path(__file__).parents[1] / "docs" / "guarantees.md").read_text()
+
+
+def test_the_table_of_crashes_follows_the_steps_of_commit():
+    steps = re.findall(r"self\.(\w+)\(\)  # (\d)", inspect.getsource(Checkpoint.commit))
+    assert len(steps) == 7
+    assert re.findall(r"^\| in .*?step (\d), `(\w+)`", PAGE, re.MULTILINE) == [(number, name) for name, number in steps]
+
+
+def test_every_exit_code_has_advice():
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
+    assert listed == {0, 130, *exit_codes()}
+
+
+def test_the_times_are_those_of_the_defaults():
+    assert f"`session_timeout_ms` ({CONSUMER['session_timeout_ms'] / 1000:g} s)" in PAGE
+    assert f"`transaction_timeout_ms` ({PRODUCER['transaction_timeout_ms'] / 1000:g} s)" in PAGE
+    assert f"{KEEP + PRODUCER['transaction_timeout_ms'] / 1000:g} s (a minute and the transaction time-out)" in PAGE

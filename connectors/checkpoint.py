@@ -161,9 +161,14 @@ class Checkpoint:
         to = number if topic in self._restorer.aligned else None
         try:
             producer.send(topic, to, message.key, message.value, message.headers, (number, offset))
-        except TooLarge:
-            self._shortening[number, offset] = level + 1
+        except TooLarge as error:
+            self._shorten(error.tag)
+            if error.tag != (number, offset):
+                raise
             self.send(partition, number, offset, topic, id, message)
+
+    def _shorten(self, tag: tuple[int, int]) -> None:
+        self._shortening[tag] = self._shortening.get(tag, 0) + 1
 
     def _ready_producer(self) -> Producer:
         if self._producer is None:
@@ -219,7 +224,7 @@ class Checkpoint:
         try:
             self._ready_producer().check()
         except TooLarge as error:
-            self._shortening[error.tag] = self._shortening.get(error.tag, 0) + 1
+            self._shorten(error.tag)
             raise
 
     def send_offsets(self) -> None:

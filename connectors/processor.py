@@ -92,7 +92,6 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
             side: servers | config.kafka.common | getattr(config.kafka, side) for side in ("consumer", "producer")
         }
         timeouts: Timeouts = Timeouts(*module.timeouts(settings["consumer"], settings["producer"]))
-        startup.check_config(config, timeouts.transaction)
         startup.check_folder(config)
         restorer = startup.find(config, settings["consumer"])
         with _refusals_as_errors(config):

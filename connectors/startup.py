@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from connectors.config import Config
-from connectors.errors import AccessError, ConfigError, StartError
+from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
 from connectors.restore import Restorer
 from connectors.stores import FolderStore
@@ -42,15 +42,6 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
             restorer.check_offset(number, committed.offset, consumer.edges(number))
         elif number in learned:
             restorer.check_start(number)
-
-
-def check_config(config: Config, timeout: float) -> None:
-    """Raises ConfigError when a transaction would time out before its checkpoint is due."""
-    if config.checkpoint.guarantee == "exactly_once" and config.checkpoint.every >= timeout:
-        raise ConfigError(
-            f"`checkpoint.every` ({config.checkpoint.every:g} s) must be below `transaction_timeout_ms` ({timeout:g} s):"
-            f" a checkpoint is one transaction"
-        )
 
 
 def check_folder(config: Config) -> None:

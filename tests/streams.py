@@ -16,7 +16,7 @@ from river.datasets import Phishing
 from connectors import config, processor
 from connectors.checkpoint import Counts
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Stream:
@@ -32,7 +32,7 @@ class Stream:
             "kafka": {"bootstrap_servers": kafka.bootstrap_servers},
             "input": {"topic": self.input},
             "record": {"label": "y", "id": "id"},
-            "learner": ["river.preprocessing.StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+            "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
             "output": {"topic": self.output},
             "rejects": {"topic": self.rejects},
             "checkpoint": {"every": "100ms"},
@@ -114,9 +114,12 @@ class Stream:
         finally:
             admin.close()
 
+    def place(self, partition: int) -> TopicPartition:
+        return TopicPartition(self.input, partition)
+
     def committed(self, partition: int) -> Any:
         with self.group() as consumer:
-            return consumer.committed(TopicPartition(self.input, partition), metadata=True, timeout_ms=30_000)
+            return consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
 
     @contextlib.contextmanager
     def group(self) -> Iterator[KafkaConsumer]:

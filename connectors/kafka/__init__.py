@@ -130,7 +130,7 @@ class Producer(Protocol):
     def send(
         self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, tag: Any
     ) -> None:
-        """Takes a message; TooLarge at once when the client knows already."""
+        """Takes a message; TooLarge when the client knows already, of this message or of an earlier one."""
 
     def flush(self, seconds: float) -> None:
         """Returns when each message has an outcome."""

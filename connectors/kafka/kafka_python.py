@@ -240,7 +240,14 @@ class Producer:
         except kafka_errors.MessageSizeTooLargeError as error:
             raise TooLarge(tag, str(error)) from error
         except (kafka_errors.KafkaError, ValueError) as error:
+            self._raise_too_large()  # which may be why this one was not taken
             raise self._explain(error) from error
+
+    def _raise_too_large(self) -> None:
+        for future, tag in self._sent:
+            error = future.exception
+            if isinstance(error, kafka_errors.MessageSizeTooLargeError | kafka_errors.RecordListTooLargeError):
+                raise TooLarge(tag, str(error)) from error
 
     def flush(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -248,23 +255,21 @@ class Producer:
             while True:
                 try:
                     return self._producer.flush(timeout=0.5)
-                except kafka_errors.KafkaTimeoutError:
-                    # a batch that the broker found too large is split, and its own future never ends
+                except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
+                    # a batch that the broker found too large is split: its own future is woken, but never ends
                     if all(future.is_done for future, _ in self._sent):
                         return None
                     if time.monotonic() > deadline:
                         raise
 
     def check(self) -> None:
-        sent, self._sent = self._sent, []
-        failures = [(future.exception, tag) for future, tag in sent if future.exception is not None]
-        for error, tag in failures:
-            if isinstance(error, kafka_errors.MessageSizeTooLargeError | kafka_errors.RecordListTooLargeError):
-                raise TooLarge(tag, str(error)) from error
-        if failures:
-            raise self._explain(failures[0][0]) from failures[0][0]
-        if not all(future.is_done for future, _ in sent):
-            raise ClientError("a message has no outcome")
+        self._raise_too_large()
+        for future, _ in self._sent:
+            if not future.is_done:
+                raise ClientError("a message has no outcome")
+            if future.exception is not None:
+                raise self._explain(future.exception) from future.exception
+        self._sent = []
 
     def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         if ownership.token.generation_id < 0 or not ownership.token.member_id:

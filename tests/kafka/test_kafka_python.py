@@ -1,0 +1,235 @@
+"""kafka-python behind the client interface, on a real Kafka; its defects that we fence are pinned here."""
+
+import time
+import uuid
+
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+
+from connectors.kafka import ClientError, Committed, Fenced, LostOwnership, OutOfRange, Ownership, TooLarge
+from connectors.kafka.kafka_python import Consumer, Producer, check_settings, describe
+from tests.streams import wait_for
+
+TIMEOUT = 30.0
+
+
+class Place:
+    """A topic with its group and clients, all closed at the end."""
+
+    def __init__(self, kafka):
+        self.name = f"k{uuid.uuid4().hex[:12]}"
+        self.settings = {"bootstrap_servers": kafka.bootstrap_servers}
+        self.opened = []
+        kafka.create_topics({self.name: 2})
+
+    def consumer(self, **settings):
+        consumer = Consumer(self.name, self.name, self.settings | settings)
+        self.opened.append(lambda: consumer.close(5.0))
+        return consumer
+
+    def producer(self, transactional_id=None, **settings):
+        producer = Producer(transactional_id, self.settings | settings)
+        self.opened.append(producer.close)
+        return producer
+
+    def fill(self, count):
+        producer = self.producer()
+        for n in range(count):
+            producer.send(self.name, n % 2, b"k", str(n).encode(), [], n)
+        producer.flush(TIMEOUT)
+        producer.check()
+
+
+@pytest.fixture
+def place(kafka):
+    made = Place(kafka)
+    yield made
+    for close in reversed(made.opened):
+        close()
+
+
+def join(consumer, partitions):
+    """Polls until the consumer has these partitions."""
+
+    def assigned():
+        assert consumer.poll(0.1) == []
+        return consumer.ownership and consumer.ownership.partitions == frozenset(partitions)
+
+    wait_for(assigned, f"an assignment of {partitions}")
+    return consumer.ownership
+
+
+def test_an_assignment_comes_paused_with_generation_and_member(place):
+    place.fill(10)
+    consumer = place.consumer()
+    consumer.join()
+    ownership = join(consumer, {0, 1})
+    assert ownership.generation > 0 and ownership.member
+    assert consumer.poll(0.5) == [], "nothing may be read before it is known where to go on"
+    consumer.seek(0, 2)
+    consumer.seek(1, 0)
+    found = []
+    wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 8, "the records")
+    assert [record.value for record in found if record.partition == 0] == [b"4", b"6", b"8"]
+    assert [record.offset for record in found if record.partition == 1] == [0, 1, 2, 3, 4]
+    assert (consumer.position(0), consumer.edges(0)) == (5, (0, 5))
+
+
+def test_records_that_are_gone(place):
+    place.fill(10)
+    consumer = place.consumer()
+    consumer.join()
+    join(consumer, {0, 1})
+    admin = KafkaAdminClient(**place.settings)
+    admin.delete_records({TopicPartition(place.name, 1): 4})
+    admin.close()
+    consumer.seek(1, 2)
+    with pytest.raises(OutOfRange) as raised:
+        wait_for(lambda: consumer.poll(0.2), "an error")
+    assert (raised.value.partition, raised.value.offset) == (1, 2)
+
+
+@pytest.mark.parametrize("is_transactional", [True, False])
+def test_an_older_generation_cannot_commit(place, is_transactional):
+    one, two = place.consumer(), place.consumer()
+    producer = place.producer("id-" + place.name) if is_transactional else None
+
+    def commit(consumer, ownership, offset):
+        offsets = {0: Committed(offset, "mine")}
+        if producer is None:
+            return consumer.commit(offsets, ownership, TIMEOUT)
+        producer.begin()
+        producer.send_offsets(place.name, offsets, ownership)
+        producer.commit()
+
+    one.join()
+    first = join(one, {0, 1})
+    commit(one, first, 1)
+    assert one.committed({0, 1}, TIMEOUT) == {0: Committed(1, "mine"), 1: None}
+    two.join()
+    wait_for(lambda: two.poll(0.1) or one.poll(0.1) or (two.ownership and one.ownership is not first), "a rebalance")
+    present = one.ownership
+    assert present.generation > first.generation and len(present.partitions) == 1
+    with pytest.raises(LostOwnership):
+        commit(one, first, 2)
+    if producer is not None:
+        producer.close()
+        producer = place.producer("id-" + place.name)
+    assert one.committed({0}, TIMEOUT)[0].offset == 1
+    commit(one, present, 3)
+    assert one.committed({0}, TIMEOUT)[0].offset == 3
+
+
+def test_no_generation_is_never_committed_under(place):
+    """The broker would take it: this client asks for it after an expulsion."""
+    consumer = place.consumer()
+    producer = place.producer("id-" + place.name)
+    producer.begin()
+    lost = Ownership(-1, "", frozenset({0}), consumer._consumer.group_metadata())
+    with pytest.raises(LostOwnership):
+        producer.send_offsets(place.name, {0: Committed(1, "")}, lost)
+    with pytest.raises(LostOwnership):
+        consumer.commit({0: Committed(1, "")}, lost, TIMEOUT)
+    assert consumer.committed({0}, TIMEOUT) == {0: None}
+
+
+def test_pending_offsets_are_waited_for(place):
+    """A process that died between sending its offsets and committing them: its time-out decides."""
+    consumer = place.consumer()
+    consumer.join()
+    ownership = join(consumer, {0, 1})
+    producer = place.producer("id-" + place.name, transaction_timeout_ms=3000)
+    producer.begin()
+    producer.send_offsets(place.name, {0: Committed(7, "pending")}, ownership)
+    with pytest.raises(ClientError):
+        consumer.committed({0}, 0.5)
+    began = time.monotonic()
+    assert consumer.committed({0}, 25.0) == {0: None}
+    assert time.monotonic() - began > 1
+
+
+def test_a_successor_of_the_same_id_fences(place):
+    first = place.producer("id-" + place.name)
+    first.begin()
+    first.send(place.name, 0, None, b"x", [], None)
+    first.flush(TIMEOUT)
+    second = place.producer("id-" + place.name)
+    with pytest.raises(Fenced):
+        first.check()
+        first.commit()
+    second.begin()
+    second.commit()
+
+
+def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
+    producer = place.producer("id-" + place.name, linger_ms=4000)
+    producer.begin()
+    for n in range(10):
+        producer.send(place.name, 0, None, b"x", [], n)
+    with pytest.raises(ClientError, match="no outcome"):
+        producer.check()
+    began = time.monotonic()
+    producer.close()
+    assert time.monotonic() - began < 3
+
+
+def test_the_message_that_is_too_large_is_named(place):
+    producer = place.producer(max_request_size=1000)
+    producer.send(place.name, 0, None, b"x", [], "small")
+    with pytest.raises(TooLarge) as raised:
+        producer.send(place.name, 0, None, b"x" * 2000, [], "large")
+    assert raised.value.tag == "large"
+    producer.flush(TIMEOUT)
+    producer.check()
+
+
+def test_describe(place, kafka):
+    cluster = describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+    assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
+    assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
+    assert cluster.id
+    with pytest.raises(ClientError):
+        describe([place.name], {"bootstrap_servers": "localhost:1"}, 1.0)
+
+
+def test_settings_that_the_guarantee_owns_are_refused():
+    owned = {
+        "consumer": "bootstrap_servers group_id group_instance_id isolation_level enable_auto_commit auto_offset_reset "
+        "allow_auto_create_topics partition_assignment_strategy key_deserializer",
+        "producer": "bootstrap_servers transactional_id enable_idempotence acks allow_auto_create_topics partitioner",
+    }
+    for side, keys in owned.items():
+        for key in keys.split():
+            consumer, producer = ({key: "x"}, {}) if side == "consumer" else ({}, {key: "x"})
+            ((found_side, found_key, sentence),) = check_settings(consumer, producer)
+            assert (found_side, found_key) == (side, key) and f"`{key}` cannot be set: " in sentence
+
+
+@pytest.mark.parametrize(
+    ("consumer", "producer", "expected"),
+    [
+        ({}, {}, []),
+        ({"session_timeout_ms": 45_000, "max_poll_interval_ms": 60_000}, {"transaction_timeout_ms": 30_000}, []),
+        ({"fetch_max_wait_ms": 100, "client_id": "me"}, {"compression_type": "gzip", "linger_ms": 0}, []),
+        ({"session_timeout": 1}, {}, [("consumer", "session_timeout", "did you mean `session_timeout_ms`?")]),
+        ({"linger_ms": 5}, {}, [("consumer", "linger_ms", "put it under `kafka.producer`")]),
+        ({"session_timeout_ms": "15000"}, {}, [("consumer", "session_timeout_ms", "found the text `15000`")]),
+        ({"metrics_enabled": 1}, {}, [("consumer", "metrics_enabled", "`true` or `false`")]),
+        ({"session_timeout_ms": 3000}, {"transaction_timeout_ms": 2000},
+         [("consumer", "session_timeout_ms", "must be above `heartbeat_interval_ms` (3000)")]),
+        ({"session_timeout_ms": 9000}, {},
+         [("consumer", "session_timeout_ms", "`session_timeout_ms` (9000) must be above `transaction_timeout_ms`")]),
+        ({}, {"transaction_timeout_ms": 14_999}, []),
+        ({}, {"transaction_timeout_ms": 15_000},
+         [("producer", "transaction_timeout_ms", "`session_timeout_ms` (15000) must be above"),
+          ("producer", "transaction_timeout_ms", "`max_poll_interval_ms` (30000) must be above")]),
+        ({"max_poll_interval_ms": 25_000}, {}, [("consumer", "max_poll_interval_ms", "+ 15000 ms (25000)")]),
+        ({}, {"delivery_timeout_ms": 4000}, [("producer", "delivery_timeout_ms", "must be above `request_timeout_ms`")]),
+        ({}, {"transaction_timeout_ms": 0}, [("producer", "transaction_timeout_ms", "above 0")]),
+    ],
+)  # fmt: skip
+def test_contradictions(consumer, producer, expected):
+    found = check_settings(consumer, producer)
+    assert [problem[:2] for problem in found] == [problem[:2] for problem in expected]
+    for (_, _, sentence), (_, _, part) in zip(found, expected, strict=True):
+        assert part in sentence

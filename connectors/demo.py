@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
 from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -60,8 +61,9 @@ def run() -> bool:
             stage.perform(screen)
         console.print("comparing every output with the bare learner ...")
         verdict = replay.compare(settings)
-    _summarise(console, stage, verdict)
-    return verdict.exact and verdict.outputs == verdict.inputs == stage.feed.total
+    is_proven = verdict.exact and verdict.outputs == verdict.inputs == stage.feed.total and stage.pause is not None
+    _summarise(console, stage, verdict, is_proven)
+    return is_proven
 
 
 class Feed:
@@ -164,7 +166,7 @@ class Stage:
         )
         self.processor = self._start("first")
         self.feed = resources.enter_context(contextlib.closing(Feed(settings)))
-        self.in_flight = 0
+        self.in_flight = self._outputs_then = 0
         self.killed_at: float | None = None
         self.pause: float | None = None
 
@@ -186,6 +188,8 @@ class Stage:
                 raise ConnectorError(f"no output for {PATIENCE:.0f} s; the processor last said:\n{words}")
         code = self.processor.end(signal.SIGTERM)
         screen.event(f"process {self.processor.pid} asked to stop (SIGTERM): exit code {code}")
+        if code:
+            raise ConnectorError(f"the processor did not end in order:\n{self.processor.last_words()}")
 
     def _direct(self, screen: "Screen") -> None:
         open_outputs = self.written.outputs - self.seen.outputs
@@ -265,7 +269,7 @@ def _broker(console: Console, prefix: str) -> Iterator[str]:
     try:
         yield given
     finally:
-        with KafkaAdminClient(bootstrap_servers=given) as admin:
+        with contextlib.suppress(KafkaError), KafkaAdminClient(bootstrap_servers=given) as admin:
             admin.delete_topics([topic for topic in admin.list_topics() if topic.startswith(prefix)])
             admin.delete_groups([f"{prefix}phishing"])
 
@@ -275,7 +279,7 @@ def _topics(settings: config.Config) -> list[str]:
     return topics + ([settings.rejects.topic] if settings.rejects else [])
 
 
-def _summarise(console: Console, stage: Stage, verdict: replay.Verdict) -> None:
+def _summarise(console: Console, stage: Stage, verdict: replay.Verdict, is_proven: bool) -> None:
     table = Table(title="what the referee found", show_header=False)
     table.add_row("records in", f"{verdict.inputs:,}")
     table.add_row("records out, as a reader of committed records sees them", f"{verdict.outputs:,}")
@@ -290,7 +294,9 @@ def _summarise(console: Console, stage: Stage, verdict: replay.Verdict) -> None:
     console.print(table)
     for sentence in verdict.examples:
         console.print(f"  {sentence}", highlight=False, soft_wrap=True)
-    if verdict.exact:
+    if is_proven:
         console.print("exact: the kill cannot be seen in the output")
+    elif verdict.exact:
+        console.print("NOT proven: the processor was done before it could be killed half-way")
     else:
         console.print("NOT exact: the output is not what the bare learner gives")

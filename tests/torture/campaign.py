@@ -1,0 +1,165 @@
+"""The proof of exactly-once, in its long form: `python tests/torture/campaign.py [VARIANT ...] [--seed N]`.
+
+Each variant is a group of three processors on four partitions of a real Apache Kafka, under faults. At the end the
+referee compares output and models with the bare learner. Prints a table, and ends with 1 when anything is wrong.
+"""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from faults import ORPHANED, Faults
+from group import Feeder, Group, is_broken
+from referee import Judgement, judge
+
+from connectors.kafka.local import VERSION, LocalKafka
+
+PROGRESS = 30.0  # seconds within which each partition must go on after the last fault
+
+
+@dataclass(frozen=True)
+class Variant:
+    """So many records, most of them fed within so many seconds, under these faults."""
+
+    seconds: float
+    records: int = 20_000
+    brokers: int = 1
+    crashes: int = 0  # at each step of the commit
+    faults: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, str | int | bool] = field(default_factory=dict)
+    guarantee: str = "exactly_once"
+
+
+ALL = {"kill": 6, "kill at snapshot": 8, "zombie": 5, "rebalance": 5, "broker": 3, "orphan": 6}
+VARIANTS = {
+    "steps": Variant(150, crashes=10),
+    "one broker": Variant(120, faults=ALL),
+    "three brokers": Variant(120, brokers=3, faults=ALL | {"broker": 6}),
+    "default sweep": Variant(
+        120, faults=ALL, settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000}
+    ),
+    "at least once": Variant(120, faults=ALL, guarantee="at_least_once"),
+}
+SHORT = Variant(
+    20,
+    records=3_000,
+    crashes=1,
+    faults={"kill at snapshot": 1, "zombie": 1, "rebalance": 1, "broker": 1, "orphan": 1},
+)
+
+
+@dataclass
+class Row:
+    """What came of a variant; `wrong` has a sentence for each thing that is not as promised."""
+
+    name: str
+    records: int = 0
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
+    doubled: int = 0
+    disordered: int = 0
+    diverged: int = 0
+    progress: float = 0.0
+    endings: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def strikes(self) -> int:
+        return sum(count for kind, count in self.faults.items() if kind != ORPHANED)
+
+    @property
+    def clock(self) -> tuple[str, str]:
+        return f"{self.progress:.1f}", f"{self.seconds:.0f}"
+
+    def take(self, judgement: Judgement, guarantee: str, rejects: int) -> None:
+        verdict = judgement.verdict
+        self.records, self.lost, self.doubled = verdict.inputs, verdict.lost, verdict.doubled
+        self.disordered, self.diverged = verdict.disordered, verdict.different + len(judgement.models)
+        repeats_allowed = guarantee == "at_least_once"
+        exact = judgement.exact or (repeats_allowed and not (self.lost or self.diverged or verdict.foreign))
+        if not exact:
+            self.wrong.append(f"not exact: {judgement.reasons()}")
+        if verdict.rejects != rejects and not repeats_allowed:
+            self.wrong.append(f"{verdict.rejects} rejects instead of {rejects}")
+
+
+def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
+    """Runs a variant; its files are kept, and named in the row, when anything is wrong."""
+    row, began = Row(name), time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="torture-"))
+    with LocalKafka(variant.brokers, version, variant.settings) as kafka, Group(kafka, folder, variant.guarantee) as g:
+        faults = Faults(g, seed)
+        try:
+            _torment(g, faults, variant, seed, row)
+            row.take(judge(g.config), variant.guarantee, sum(map(is_broken, range(variant.records))))
+        except AssertionError as error:
+            row.wrong.append(f"stuck: {error}")
+        row.faults, row.endings = faults.counts, faults.endings
+    row.wrong += [ending for ending in row.endings if not ending.startswith(("exit 7:", "exit 8:"))]
+    row.seconds = time.monotonic() - began
+    if row.wrong:
+        row.wrong.append(f"files of this run: {folder}")
+    else:
+        shutil.rmtree(folder)
+    return row
+
+
+def _torment(group: Group, faults: Faults, variant: Variant, seed: int, row: Row) -> None:
+    feeder = Feeder(group, variant.records, variant.seconds, seed)
+    feeder.start()
+    if variant.crashes:
+        faults.crash_at_steps(variant.crashes, 120)
+    faults.refill()
+    group.wait_progress()
+    kinds = [kind for kind, times in variant.faults.items() for _ in range(times)]
+    random.Random(seed).shuffle(kinds)
+    for kind in kinds:
+        faults.strike(kind)
+    row.progress = group.wait_progress(PROGRESS)
+    feeder.finish()
+    group.wait_done(120)
+    for worker in list(group.workers):
+        if code := group.end(worker):
+            faults.endings.append(f"exit {code} at the end: {worker.log.read_text().splitlines()[-1]}")
+
+
+def table(rows: list[Row]) -> str:
+    titles = ["variant", "records", "faults", "lost", "doubled", "disordered", "diverged", "progress s", "seconds"]
+    cells = [
+        [row.name, row.records, row.strikes, row.lost, row.doubled, row.disordered, row.diverged, *row.clock]
+        for row in rows
+    ]
+    lines = [titles, *([str(cell) for cell in line] for line in cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    for row in rows:
+        text += ["", f"{row.name}: " + ", ".join(f"{kind} {count}" for kind, count in sorted(row.faults.items()))]
+        text += [f"  ended by itself: {ending}" for ending in row.endings]
+        text += [f"  WRONG: {sentence}" for sentence in row.wrong]
+    return "\n".join(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("variants", nargs="*", help=f"of {', '.join(VARIANTS)}; default: all")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--kafka", default=VERSION, help="version of Apache Kafka")
+    options = parser.parse_args()
+    print(f"Apache Kafka {options.kafka}, seed {options.seed}", flush=True)
+    rows = []
+    for name in options.variants or VARIANTS:
+        rows.append(run(name, VARIANTS[name], options.seed, options.kafka))
+        print(table(rows[-1:]), flush=True)
+    print(f"\n{table(rows)}")
+    return 1 if any(row.wrong for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,279 @@
+"""A group of processors on a local Kafka: its topics, its file, its processes, and a feeder of records."""
+
+import contextlib
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, Self
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient, MemberToRemove
+from kafka.errors import KafkaError
+
+from connectors import config
+from connectors.kafka.local import LocalKafka
+
+PARTITIONS = 4
+DEADLINE = 60.0
+WORKER = Path(__file__).with_name("worker.py")
+# Expulsion within 2 s; transactions of the dead time out before.
+QUICK = {
+    "consumer": {"session_timeout_ms": 2000, "heartbeat_interval_ms": 400, "max_poll_interval_ms": 20_000},
+    "producer": {"transaction_timeout_ms": 1600},
+}
+
+
+def wait_until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, every: float = 0.02) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"
+        time.sleep(every)
+    return found
+
+
+def records(count: int, seed: int) -> Iterator[bytes]:
+    """JSON records with four features on different scales, labels with noise, every tenth without label, some broken.
+
+    The noise keeps the learner from ever being passive for long, so that double learning shows.
+    """
+    numbers = random.Random(seed)
+    for n in range(count):
+        x = {name: numbers.gauss(shift, scale) for name, shift, scale in (("a", 0, 1), ("b", 5, 3), ("c", -2, 0.1))}
+        if n % 3 == 0:
+            x["rare"] = float(numbers.randrange(5))
+        label = x["a"] + (x["b"] - 5) / 3 + numbers.gauss(0, 1) > 0
+        fields = {"id": f"r{n}", **x, "label": label}
+        if n % 10 == 9:
+            fields["label"] = None
+        if is_broken(n):
+            fields = {"id": f"r{n}", "label": True}  # no features
+        yield json.dumps(fields).encode()
+
+
+def is_broken(n: int) -> bool:
+    return n % 101 == 50
+
+
+class Worker:
+    """A process that runs `worker.py`, with its log in a file."""
+
+    def __init__(self, file: Path, folder: Path, number: int, options: tuple[str, ...]) -> None:
+        self.log = folder / f"worker-{number}.log"
+        with self.log.open("wb") as log:
+            command = [sys.executable, str(WORKER), str(file), "--folder", str(folder), *options]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def generation(self) -> tuple[int, set[int]]:
+        """The last generation it worked in, and its partitions there; (-1, nothing) before."""
+        found = re.findall(r"generation (\d+): partitions (\S+)", self.log.read_text())
+        if not found:
+            return -1, set()
+        generation, partitions = found[-1]
+        return int(generation), set() if partitions == "none" else set(map(int, partitions.split(",")))
+
+    def wait_frozen(self) -> None:
+        """Waits until the process has stopped itself."""
+        state = Path(f"/proc/{self.process.pid}/stat")
+        wait_until(lambda: state.read_text().rpartition(")")[2].split()[0] == "T", "the worker freezes")
+
+
+class Group:
+    """The processors of one group on one Kafka; use as a context manager, which ends what is left of them."""
+
+    def __init__(self, kafka: LocalKafka, folder: Path, guarantee: str = "exactly_once", client: Any = QUICK) -> None:
+        self.kafka, self.folder = kafka, folder
+        self.name = f"torture-{uuid.uuid4().hex[:8]}"
+        self.workers: list[Worker] = []
+        self.started = 0
+        topics = {part: f"{self.name}-{part}" for part in ("events", "predictions", "rejects")}
+        kafka.create_topics({topics["events"]: PARTITIONS, topics["predictions"]: PARTITIONS, topics["rejects"]: 1})
+        self.file = folder / "processor.yaml"
+        self.file.write_text(
+            json.dumps(
+                {
+                    "name": self.name,
+                    "kafka": {"bootstrap_servers": kafka.bootstrap_servers, **client},
+                    "input": {"topic": topics["events"], "start": "earliest"},
+                    "record": {"id": "id", "label": "label"},
+                    "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+                    "output": {"topic": topics["predictions"]},
+                    "rejects": {"topic": topics["rejects"]},
+                    "checkpoint": {"guarantee": guarantee, "every": "200ms"},
+                    "snapshots": str(folder / "snapshots"),
+                }
+            )
+        )
+        self.config = config.load(self.file)
+        self._places = [TopicPartition(topics["events"], number) for number in range(PARTITIONS)]
+
+    def __enter__(self) -> Self:
+        self._offsets = KafkaConsumer(bootstrap_servers=self.kafka.bootstrap_servers, group_id=self.name)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill_all()
+        self._offsets.close(autocommit=False)
+
+    # Processes
+
+    def spawn(self, *options: str) -> Worker:
+        self.started += 1
+        worker = Worker(self.file, self.folder, self.started, options)
+        self.workers.append(worker)
+        return worker
+
+    def reap(self) -> list[Worker]:
+        """Forgets the workers that have ended, and returns them."""
+        ended = [worker for worker in self.workers if not worker.is_alive]
+        self.workers = [worker for worker in self.workers if worker not in ended]
+        return ended
+
+    def kill(self, worker: Worker) -> None:
+        worker.send(signal.SIGKILL)
+        worker.process.wait()
+        self.workers.remove(worker)
+
+    def kill_all(self) -> None:
+        for worker in self.workers:
+            worker.send(signal.SIGKILL)
+        for worker in list(self.workers):
+            self.kill(worker)
+
+    def end(self, worker: Worker) -> int:
+        """Ends a worker in order, by SIGTERM, and returns its exit code."""
+        worker.send(signal.SIGTERM)
+        self.workers.remove(worker)
+        return worker.process.wait(timeout=DEADLINE)
+
+    def owner(self, partition: int) -> Worker | None:
+        """Who had the partition last, of those that live."""
+        owners = [worker for worker in self.workers if partition in worker.generation()[1]]
+        return max(owners, key=lambda worker: worker.generation()[0], default=None)
+
+    def expel_all(self) -> None:
+        """Removes every member from the group, as an operator can."""
+        with contextlib.closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap_servers)) as admin:
+            members = admin.describe_groups([self.name])[self.name]["members"]
+            assert members
+            admin.remove_group_members(self.name, [MemberToRemove(member["member_id"]) for member in members])
+
+    def end_transactions(self) -> None:
+        """Ends the transactions that the dead left open, by taking over their ids."""
+        servers = {"bootstrap_servers": self.kafka.bootstrap_servers}
+        with contextlib.closing(KafkaAdminClient(**servers)) as admin:
+            listed = admin.list_transactions(state_filters=["Ongoing"]).values()
+        for found in chain.from_iterable(listed):
+            if found.transactional_id.startswith(self.name):
+                with contextlib.closing(KafkaProducer(**servers, transactional_id=found.transactional_id)) as producer:
+                    producer.init_transactions()
+
+    def orphans(self) -> int:
+        """For how many partitions the newest snapshot is not the one that the committed offset names."""
+        count = 0
+        for place in self._places:
+            committed = self._offsets.committed(place, metadata=True)
+            snapshots = (self.folder / "snapshots").glob(f"**/{place.partition}/*.snapshot")
+            newest = max(snapshots, key=lambda file: file.stat().st_mtime_ns)
+            count += committed is not None and json.loads(committed.metadata)["snapshot"] != newest.stem
+        return count
+
+    # Progress
+
+    def committed(self) -> list[int]:
+        """The committed offsets; those that cannot be learned just now count as 0, `progress` must be repeated."""
+        found = []
+        for place in self._places:
+            try:
+                found.append(self._offsets.committed(place, timeout_ms=2000) or 0)
+            except (KafkaError, AssertionError):
+                found.append(0)
+        return found
+
+    def ends(self) -> list[int]:
+        ends = self._offsets.end_offsets(self._places)
+        return [ends[place] for place in self._places]
+
+    def wait_done(self, seconds: float = DEADLINE) -> None:
+        """Waits until everything that was fed is committed."""
+        ends = self.ends()
+        wait_until(lambda: self.committed() == ends, f"all is committed up to {ends}", seconds, every=0.1)
+
+    def wait_progress(self, seconds: float = DEADLINE) -> float:
+        """Waits until each partition has committed more than now, and returns how long that took."""
+        began, before = time.monotonic(), self.committed()
+        wait_until(
+            lambda: all(now > then for now, then in zip(self.committed(), before, strict=True)),
+            f"each partition goes on from {before}",
+            seconds,
+            every=0.1,
+        )
+        return time.monotonic() - began
+
+    def wait_snapshot(self) -> int:
+        """Waits for the next snapshot to appear, and returns its partition."""
+        before = self._changes()
+        return int(wait_until(lambda: self._changes() - before, "a snapshot appears", every=0.001).pop()[0])
+
+    def _changes(self) -> set[tuple[str, int]]:
+        folders = (self.folder / "snapshots").glob("**/[0-3]")
+        return {(folder.name, folder.stat().st_mtime_ns) for folder in folders}
+
+
+class Feeder(threading.Thread):
+    """Feeds records to the partitions in turn: in each 50 ms a share of those that are left, so that some always are.
+
+    A third of `count` is fed within 0.4 times `seconds`, two thirds within 1.1 times.
+    """
+
+    def __init__(self, group: Group, count: int, seconds: float, seed: int) -> None:
+        super().__init__(daemon=True)
+        self.group, self.count, self.share = group, count, 0.05 / seconds
+        self.records = records(count, seed)
+        self.hurry = threading.Event()
+        self.fed = False
+
+    def run(self) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.group.kafka.bootstrap_servers, acks="all", linger_ms=5)
+        try:
+            futures = []
+            due = 0.0
+            for n, value in enumerate(self.records):
+                while n >= due and not self.hurry.wait(0.05):
+                    due += (self.count - due) * self.share
+                topic, key = self.group.config.input.topic, f"k{n % 7}".encode()
+                futures.append(producer.send(topic, value, key=key, partition=n % PARTITIONS))
+            producer.flush(timeout=DEADLINE)
+            for future in futures:
+                future.get(timeout=DEADLINE)
+            self.fed = True
+        finally:
+            producer.close(timeout=5)
+
+    def finish(self) -> None:
+        """Feeds what is left at once."""
+        self.hurry.set()
+        self.join()
+        assert self.fed, "the input could not be written"
+
+
+def feed(group: Group, count: int, seed: int = 1) -> None:
+    """Feeds records now."""
+    feeder = Feeder(group, count, 1, seed)
+    feeder.start()
+    feeder.finish()

@@ -1,0 +1,101 @@
+"""Judges a run: the bare learner, run over each partition, must give the same output in order, and the same model."""
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from kafka import KafkaConsumer, TopicPartition
+from river import compose
+
+from connectors import replay
+from connectors.config import Config
+from river_margins import snapshot
+
+
+@dataclass
+class Judgement:
+    """`verdict` is about the output; `models` has a sentence for each partition whose committed model is not exact."""
+
+    verdict: replay.Verdict
+    models: list[str]
+
+    @property
+    def exact(self) -> bool:
+        return self.verdict.exact and not self.models
+
+    def reasons(self) -> str:
+        return "; ".join([*self.verdict.examples, *self.models])
+
+
+def judge(config: Config) -> Judgement:
+    """Compares the output, and the snapshots that the committed offsets name, with the bare learner."""
+    verdict = replay.compare(config)
+    models = []
+    for partition, (end, committed) in _offsets(config).items():
+        if committed is None or committed.offset != end:
+            models.append(f"partition {partition}: committed is {committed}, the end is {end}")
+        elif difference := _difference(config, partition, json.loads(committed.metadata), verdict.learners[partition]):
+            models.append(f"partition {partition}: {difference}")
+    return Judgement(verdict, models)
+
+
+def _offsets(config: Config) -> dict[int, tuple[int, Any]]:
+    consumer = KafkaConsumer(
+        bootstrap_servers=config.kafka.bootstrap_servers, group_id=config.name, isolation_level="read_committed"
+    )
+    try:
+        topic = config.input.topic
+        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
+        ends = consumer.end_offsets(places)
+        return {place.partition: (ends[place], consumer.committed(place, metadata=True)) for place in places}
+    finally:
+        consumer.close()
+
+
+def _difference(config: Config, partition: int, pointer: dict[str, Any], bare: Any) -> str:
+    name = pointer["snapshot"]
+    (file,) = Path(config.snapshots).glob(f"**/{partition}/{name}.snapshot")
+    data = file.read_bytes()
+    if hashlib.sha256(data).hexdigest() != pointer["sha256"]:
+        return f"snapshot `{name}` has not the committed SHA-256"
+    model = snapshot.loads(data)
+    if _last(model).n_seen != _last(bare).n_seen:
+        return f"the model of snapshot `{name}` has seen {_last(model).n_seen} examples, not {_last(bare).n_seen}"
+    if pointer["examples"] != _last(bare).n_seen:
+        return f"the metadata speaks of {pointer['examples']} examples, not {_last(bare).n_seen}"
+    if not same(dict(_last(model).weights), dict(_last(bare).weights)):
+        return f"the weights of snapshot `{name}` are not the bare learner's"
+    if not same([step.__getstate__() for step in _steps(model)], [step.__getstate__() for step in _steps(bare)]):
+        return f"the state of snapshot `{name}` is not the bare learner's"
+    return ""
+
+
+def _steps(model: Any) -> list[Any]:
+    return list(model.steps.values()) if isinstance(model, compose.Pipeline) else [model]
+
+
+def _last(model: Any) -> Any:
+    return _steps(model)[-1]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two states are the same to the last bit.
+
+    >>> same({"w": [0.5]}, {"w": [0.5]}), same(0.0, -0.0), same(1, True), same(np.zeros(2), np.zeros(3))
+    (True, False, False, False)
+    """
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray):
+        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+    if isinstance(a, float):
+        return struct.pack("d", a) == struct.pack("d", b)
+    return bool(a == b)

@@ -1,0 +1,112 @@
+"""The torture can fail: each protection taken away is found by the referee, in a script without luck.
+
+Each script runs twice. With the processor as it is the result is exact; with one protection taken away it is not.
+"""
+
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from group import Group, feed, wait_until
+from referee import judge
+
+from connectors.kafka.local import LocalKafka
+
+# Nothing times out by itself: what happens, happens because the script says so.
+PATIENT = {
+    "consumer": {"session_timeout_ms": 70_000, "max_poll_interval_ms": 100_000},
+    "producer": {"transaction_timeout_ms": 60_000},
+}
+
+
+@pytest.fixture
+def group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
+    with Group(kafka, tmp_path, client=PATIENT) as group:
+        feed(group, 800)
+        yield group
+
+
+def ended(group: Group) -> None:
+    group.wait_done()
+    for worker in list(group.workers):
+        assert group.end(worker) == 0
+    group.end_transactions()
+
+
+def wrong(mode: str, is_wrong: bool) -> tuple[str, ...]:
+    return ("--wrong", mode) if is_wrong else ()
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) -> None:
+    """A processor dies with snapshots written that no offset names; the next one must not take them."""
+    victim = group.spawn("--act", "crash", "after:write_snapshots:1")
+    assert victim.process.wait(timeout=60) == -signal.SIGKILL
+    group.reap()
+    group.expel_all()
+    group.spawn(*wrong("newest", is_wrong))
+    ended(group)
+    judgement = judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.different > 0 and judgement.models
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_offsets_read_while_a_transaction_may_still_move_them(group: Group, is_wrong: bool) -> None:
+    """A processor leaves the group with its offsets sent and its transaction open; the next one must wait for it."""
+    leaver = group.spawn("--act", "leave", "after:send_offsets:1")
+    wait_until((group.folder / "left").exists, "the first processor has left")
+    (group.folder / "asked").unlink()
+    heir = group.spawn(*wrong("uncommitted", is_wrong))
+    if is_wrong:
+        wait_until(lambda: "committed partitions=" in heir.log.read_text(), "the second processor commits")
+    else:
+        wait_until((group.folder / "asked").exists, "the second processor asks where to begin")
+    (group.folder / "released").touch()
+    assert leaver.process.wait(timeout=60) == -signal.SIGKILL
+    group.reap()
+    ended(group)
+    judgement = judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.doubled > 0
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_commit_under_the_metadata_of_the_moment(group: Group, is_wrong: bool) -> None:
+    """A frozen processor is expelled and replaced, and wakes in the middle of a commit, which must be refused.
+
+    Once it knows of its expulsion, the library reports generation -1, and the broker takes commits of that unfenced.
+    """
+    zombie = group.spawn("--act", "freeze", "before:send_offsets:1", *wrong("moment", is_wrong))
+    zombie.wait_frozen()
+    group.expel_all()
+    group.spawn()
+    group.wait_done()
+    commits = zombie.log.read_text().count("committed partitions=")
+    zombie.send(signal.SIGCONT)
+    said = "committed partitions=" if is_wrong else "reset: "
+    wait_until(lambda: zombie.log.read_text().count(said) > (commits if is_wrong else 0), f"the zombie says {said}")
+    group.kill(zombie)
+    group.expel_all()
+    ended(group)
+    judgement = judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.doubled > 0
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+def test_referee_finds_a_snapshot_that_is_not_the_committed_one(group: Group) -> None:
+    group.spawn()
+    ended(group)
+    assert judge(group.config).exact
+    (first, *_, last) = sorted((group.folder / "snapshots").glob("**/2/*.snapshot"))
+    shutil.copy(first, last)
+    judgement = judge(group.config)
+    assert not judgement.exact and "has not the committed SHA-256" in judgement.reasons()

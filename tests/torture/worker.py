@@ -1,0 +1,174 @@
+"""A processor that can be told where to die, and how to be wrong: `python worker.py FILE [options]`.
+
+It runs `river-margins run FILE` with the steps of its checkpoint wrapped from outside, so that the product has no hook.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from connectors import cli
+from connectors.checkpoint import Checkpoint
+from connectors.kafka import Ownership, kafka_python
+from connectors.kafka.kafka_python import Consumer, Producer
+from connectors.partition import Partition
+from connectors.restore import Restorer
+
+STEPS = (
+    "write_snapshots", "flush", "check_sends", "send_offsets", "end_transaction", "remember", "delete_superseded"
+)  # fmt: skip
+DEADLINE = 60.0
+Action = Callable[[Checkpoint, str], None]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("the torture waits for something that does not come")
+        time.sleep(0.01)
+
+
+class Plan:
+    """At a step of the n-th commit with an open transaction, or of the next one that gets so far, does something."""
+
+    fired = False
+
+    def __init__(self, text: str, action: Action) -> None:
+        self.place, self.step, number = text.split(":")
+        self.number = int(number)
+        self.action = action
+        self.commits = 0
+        self.armed = False
+
+    def install(self) -> None:
+        commit, step = Checkpoint.commit, getattr(Checkpoint, self.step)
+
+        def counting_commit(checkpoint: Checkpoint) -> None:
+            has_opened = checkpoint._opened is not None
+            self.commits += has_opened
+            self.armed = has_opened and self.commits >= self.number and not Plan.fired
+            commit(checkpoint)
+
+        def wrapped_step(checkpoint: Checkpoint) -> None:
+            if self.armed and self.place == "before":
+                self.act(checkpoint)
+            step(checkpoint)
+            if self.armed and self.place == "after":
+                self.act(checkpoint)
+
+        Checkpoint.commit = counting_commit  # type: ignore[assignment, method-assign]
+        setattr(Checkpoint, self.step, wrapped_step)
+
+    def act(self, checkpoint: Checkpoint) -> None:
+        self.armed = False
+        Plan.fired = True
+        self.action(checkpoint, f"{self.place} {self.step}")
+
+
+def crash(folder: Path) -> Action:
+    """Notes where, then dies as by kill -9."""
+
+    def act(checkpoint: Checkpoint, where: str) -> None:
+        with (folder / "crashes").open("a") as file:
+            file.write(f"{where}\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
+def freeze(folder: Path) -> Action:
+    """Freezes until somebody sends SIGCONT."""
+    return lambda checkpoint, where: os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def leave(folder: Path) -> Action:
+    """Leaves the group in the middle of a commit, ends the commit when released, and dies."""
+
+    def act(checkpoint: Checkpoint, where: str) -> None:
+        checkpoint._consumer.close(5.0)
+        (folder / "left").touch()
+        wait_until((folder / "released").exists)
+        checkpoint.end_transaction()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
+def note_question(folder: Path) -> None:
+    """Tells when this processor asks what the group has committed."""
+    committed = Consumer.committed
+
+    def noting(consumer: Consumer, *arguments: Any) -> Any:
+        (folder / "asked").touch()
+        return committed(consumer, *arguments)
+
+    Consumer.committed = noting  # type: ignore[assignment, method-assign]
+
+
+def newest() -> None:
+    """Wrong: goes on from the newest snapshot instead of the one that the committed offset names."""
+    restore = Restorer.restore
+
+    def restore_newest(restorer: Restorer, number: int, committed: Any) -> Partition:
+        name = restorer.store.names(number)[-1]
+        load = restorer._loader(number)
+        return Partition(load(name), committed, name, restore(restorer, number, committed).examples, load)
+
+    Restorer.restore = restore_newest  # type: ignore[assignment, method-assign]
+
+
+def uncommitted() -> None:
+    """Wrong: takes committed offsets as they are while another's transaction may still move them."""
+    consumer = kafka_python.KafkaConsumer
+    kafka_python.KafkaConsumer = lambda *topics, **settings: consumer(  # type: ignore[misc, assignment]
+        *topics, **settings | {"isolation_level": "read_uncommitted"}
+    )
+
+
+def moment() -> None:
+    """Wrong: commits under the group's metadata of the moment, and here only once the library knows of an expulsion."""
+    consumers: list[Any] = []
+    subscribe = Consumer.join
+
+    def join(consumer: Consumer) -> None:
+        consumers.append(consumer._consumer)
+        subscribe(consumer)
+
+    def send_offsets(producer: Producer, topic: str, offsets: Any, ownership: Ownership) -> None:
+        (consumer,) = consumers
+        if Plan.fired:
+            wait_until(lambda: consumer.group_metadata().generation_id == -1)
+        producer._producer.send_offsets_to_transaction(
+            kafka_python._as_offsets(topic, offsets), consumer.group_metadata()
+        )
+
+    Consumer.join = join  # type: ignore[assignment, method-assign]
+    Producer.send_offsets = send_offsets  # type: ignore[assignment, method-assign]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", help="the processor's YAML file")
+    parser.add_argument("--folder", type=Path, help="where workers and tests leave signs for each other")
+    parser.add_argument("--act", nargs=2, metavar=("ACTION", "PLACE:STEP:N"), help="crash, freeze or leave, and where")
+    parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment"])
+    options = parser.parse_args()
+    if options.wrong:
+        globals()[options.wrong]()
+    if options.act:
+        action, place = options.act
+        Plan(place, {"crash": crash, "freeze": freeze, "leave": leave}[action](options.folder)).install()
+    if options.folder:
+        note_question(options.folder)
+    sys.argv = ["river-margins", "run", options.file]
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -35,6 +35,8 @@ cdef class Batch:
 def frame_batch(X):
     """A pandas DataFrame: every column is a feature of every row."""
     names = list(X.columns)
+    if not X.columns.is_unique:
+        raise ValueError(f"columns {sorted(set(X.columns[X.columns.duplicated()]))!r} stand twice: rename or drop one")
     try:
         values = X.to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,6 +1,7 @@
 """Parameters are refused where they are given, with their name and value."""
 
 import math
+from numbers import Real
 
 
 def positive(name: str, value: float) -> float:
@@ -12,7 +13,7 @@ def positive(name: str, value: float) -> float:
     Traceback (most recent call last):
     ValueError: `C` must be a finite number above 0, not -1.0
     """
-    if not (math.isfinite(value) and value > 0):
+    if not (_is_finite(value) and value > 0):
         raise ValueError(f"`{name}` must be a finite number above 0, not {value!r}")
     return value
 
@@ -23,6 +24,10 @@ def not_negative(name: str, value: float) -> float:
     >>> not_negative("eps", 0)
     0
     """
-    if not (math.isfinite(value) and value >= 0):
+    if not (_is_finite(value) and value >= 0):
         raise ValueError(f"`{name}` must be a finite number of at least 0, not {value!r}")
     return value
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)

@@ -13,6 +13,21 @@
 #include <Python.h>
 #include <stdint.h>
 
+static inline int plain_number(PyObject *item, double *value)
+{
+    if (PyFloat_CheckExact(item)) {
+        *value = PyFloat_AS_DOUBLE(item);
+        return 1;
+    }
+    if (PyLong_CheckExact(item) || PyBool_Check(item)) {
+        *value = PyLong_AsDouble(item);
+        if (*value != -1.0 || !PyErr_Occurred())
+            return 1;
+        PyErr_Clear(); /* beyond any double: whoever looks closer finds the words for it */
+    }
+    return 0;
+}
+
 #if !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION) && PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
 
 #ifndef Py_BUILD_CORE
@@ -69,7 +84,7 @@ static inline int dict_walk_next(DictWalk *walk)
     return 0;
 }
 
-/* The walk's fast stretch: as long as entries are plain floats under the keys that were guessed for their places, fill
+/* The walk's fast stretch: as long as entries are plain numbers under the keys that were guessed for their places, fill
    `index` and `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. */
 static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, const int32_t *guesses,
                                          Py_ssize_t limit, int32_t *index, double *value)
@@ -85,10 +100,9 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, 
     for (known = 0; known < limit; known++, entry += stride) {
         PyObject *const *pair = (PyObject *const *)entry;
         int32_t guess = guesses[known];
-        if (pair[1] == NULL || !PyFloat_CheckExact(pair[1]) || guess < 0 || keys[guess] != pair[0])
+        if (pair[1] == NULL || guess < 0 || keys[guess] != pair[0] || !plain_number(pair[1], &value[known]))
             break;
         index[known] = guess;
-        value[known] = PyFloat_AS_DOUBLE(pair[1]);
     }
     walk->entry += known * stride;
     return known;
@@ -146,10 +160,9 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, 
 
     for (known = 0; known < limit && PyDict_Next(walk->dict, &ahead, &key, &item); known++) {
         int32_t guess = guesses[known];
-        if (!PyFloat_CheckExact(item) || guess < 0 || keys[guess] != key)
+        if (guess < 0 || keys[guess] != key || !plain_number(item, &value[known]))
             break;
         index[known] = guess;
-        value[known] = PyFloat_AS_DOUBLE(item);
         walk->position = ahead;
     }
     return known;

@@ -21,7 +21,7 @@ cdef class Learner(Estimator):
     cdef bint in_python
     cdef readonly long long n_seen, n_mistakes, n_updates
     cdef Round take_round(self)
-    cdef int read(self, Round round, object x) except -1
+    cdef Round read(self, object x)
     cdef int score_row(self, Round round, Py_ssize_t blocks) except -1
     cdef object learn(self, object x, object y, double weight, bint predicting)
     cdef object learn_row(self, Round round, Task task, object y, double weight, bint predicting)

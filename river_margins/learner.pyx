@@ -72,10 +72,13 @@ cdef class Learner(Estimator):
         self.spare = None
         return round
 
-    cdef int read(self, Round round, object x) except -1:
+    cdef Round read(self, object x):
+        """A round with x gathered and, where there is a task, scored."""
+        cdef Round round = self.take_round()
         self.reader.gather(round.row, x)
-        self.score_row(round, self.task.blocks)
-        return 0
+        if self.task is not None:
+            self.score_row(round, self.task.blocks)
+        return round
 
     cdef int score_row(self, Round round, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t block
@@ -180,32 +183,27 @@ cdef class Learner(Estimator):
             self._check_weight(w)
         return self.learn(x, y, w, True)
 
+    def check_label(self, y):
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        (self.task_for(y) if self.task is None else self.task).check(y)
+
     def predict_one(self, x):
         """Predict the label of x; None before a classifier has met a label."""
-        if self.task is None:
-            return None
-        cdef Round round = self.take_round()
-        self.read(round, x)
-        prediction = self.task.predict(round.row)
+        cdef Round round = self.read(x)
+        prediction = None if self.task is None else self.task.predict(round.row)
         self.spare = round
         return prediction
 
     def score_one(self, x):
         """The signed score ⟨w, x⟩, or a dict of scores by class; {} before a classifier has met a label."""
-        if self.task is None:
-            return {}
-        cdef Round round = self.take_round()
-        self.read(round, x)
-        score = self.task.score(round.row)
+        cdef Round round = self.read(x)
+        score = {} if self.task is None else self.task.score(round.row)
         self.spare = round
         return score
 
     def _probabilities(self, x):
-        if self.task is None:
-            return {}
-        cdef Round round = self.take_round()
-        self.read(round, x)
-        probabilities = (<Labels> self.task).probabilities(round.row)
+        cdef Round round = self.read(x)
+        probabilities = {} if self.task is None else (<Labels> self.task).probabilities(round.row)
         self.spare = round
         return probabilities
 
@@ -278,7 +276,7 @@ cdef class Learner(Estimator):
 
     def _open(self, rule, space, Task task, intercept, max_features):
         """Take the parts, as recipes, into use."""
-        if not isinstance(rule, Rule):
+        if not isinstance(rule, Rule) or type(rule) is Rule:
             raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
         if not (space is None or isinstance(space, Space)):
             raise TypeError(f"`space` must be a space, such as Linear(), not {space!r}")
@@ -303,9 +301,8 @@ cdef class Learner(Estimator):
         }
 
     def __setstate__(self, state):
-        labels = state["labels"]
-        if labels is not None:
-            self.task = Binary(*labels) if state["one_vector"] else Multiclass(labels)
+        if state["labels"] is not None:
+            self.task = _task_with(state["labels"], state["one_vector"])
         self.reader = Reader(self.reader.intercept, self.reader.max_features)
         self.live_space = self.live_space.open(self.reader)
         self.live_space.__setstate__(state["space"])
@@ -425,10 +422,19 @@ def _task_of(classes):
     if classes is None:
         return None
     labels = [plain(label) for label in classes]
-    if len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"`classes` must name two different classes or more, not {classes!r}")
-    if len(labels) > 2:
-        return Multiclass(labels)
-    if isinstance(labels[0], bool) != isinstance(labels[1], bool):
-        raise ValueError(f"`classes` mixes bools with other labels: {classes!r}")
-    return Binary(*labels)
+    if len(labels) < 2:
+        raise ValueError(f"`classes` must name two classes or more, not {classes!r}")
+    return _task_with(labels, len(labels) == 2)
+
+
+def _task_with(labels, one_vector):
+    """The task for labels known beforehand, all of one kind and no two alike."""
+    cdef Multiclass several = Multiclass()
+    if one_vector and all(isinstance(label, bool) for label in labels) and len(set(labels)) == 2:
+        return Binary(*labels)
+    for label in labels:
+        several.check(label)
+        several.accept(label)
+    if len(several.labels) != len(labels):
+        raise ValueError(f"`classes` must all be different, not {labels!r}")
+    return Binary(*labels) if one_vector else several

@@ -160,15 +160,17 @@ cdef class Reader:
             row.straight = run == length
             if position == length or not dict_walk_next(&walk):
                 break
-            value = number(<object> walk.key, <object> walk.value)
-            index = self.look_up(<object> walk.key, position)
+            # From here on anybody's code may run, and take the entry out of the dict: hold on to it.
+            key, item = <object> walk.key, <object> walk.value
+            value = number(key, item)
+            index = self.look_up(key, position)
             position += 1
             if index >= 0:
                 row.index[known] = index
                 row.value[known] = value
                 known += 1
             else:
-                row.add_fresh(<object> walk.key, value)
+                row.add_fresh(key, value)
         row.known = known
         self.finish(row)
         if not isfinite(row.norm2):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import river_margins as rm
-
 from tests import python_rules as rules
 
 CLASSES = ["k0", "k1", "k2"]

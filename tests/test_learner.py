@@ -160,6 +160,8 @@ def test_labels_that_do_not_go_together_are_refused(first, second, words):
     model.learn_one({"a": 1.0}, first)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=words):
+        model.check_label(second)
+    with pytest.raises(ValueError, match=words):
         model.learn_one({"a": 1.0, "b": 1.0}, second)
     assert pickle.dumps(model) == before
 
@@ -175,12 +177,13 @@ def test_a_regressor_refuses_what_is_no_finite_number(label):
     [
         (lambda: rm.PAClassifier(C=0.0), "`C` must be a finite number above 0, not 0.0"),
         (lambda: rm.PAClassifier(C=math.nan), "`C`"),
+        (lambda: rm.PAClassifier(C="x"), "`C` must be a finite number above 0, not 'x'"),
         (lambda: rm.PAClassifier(mode=3), "`mode` must be 0"),
         (lambda: rm.PARegressor(eps=-1.0), "`eps`"),
         (lambda: rm.Perceptron(lr=-1.0), "`lr`"),
         (lambda: rm.Perceptron(classes=["a"]), "`classes`"),
         (lambda: rm.Perceptron(classes=["a", "a"]), "`classes`"),
-        (lambda: rm.Perceptron(classes=[True, "a"]), "mixes bools"),
+        (lambda: rm.Perceptron(classes=[True, "a"]), "do not mix"),
         (lambda: rm.Perceptron(max_features=0), "`max_features`"),
     ],
 )
@@ -259,6 +262,26 @@ def test_hashed_features_stay_within_bounds_and_are_the_same_everywhere():
     assert dict(other.weights) == {0: pytest.approx(1 / 3)}
 
 
+def test_a_record_may_fall_apart_while_it_is_read():
+    class Saboteur:
+        def __float__(self):
+            del x[key]
+            return 1.0
+
+    for i in range(300):
+        key = f"key {i}" * 3
+        x = {key: Saboteur(), "a": 1.0}
+        del key  # the dict now holds the only reference
+        key = next(iter(x))
+        rm.PAClassifier().learn_one(x, True)
+
+
+def test_poison_is_refused_before_the_first_label_too():
+    for method in (rm.PAClassifier().predict_one, rm.PAClassifier().score_one, rm.PAClassifier().predict_proba_one):
+        with pytest.raises(ValueError, match="feature 'a'"):
+            method({"a": "text"})
+
+
 def test_a_sample_weight_multiplies_C():
     weighted, twice = rm.PAClassifier(C=0.1), rm.PAClassifier(C=0.2)
     weighted.learn_one({"a": 1.0}, True, w=2.0)
@@ -285,6 +308,9 @@ def test_a_recipe_is_shared_without_being_changed():
 
 
 def test_a_rule_without_a_step_says_so():
+    with pytest.raises(TypeError, match="must be a rule"):
+        rm.MarginClassifier(rm.Rule())
+
     class Empty(rm.Rule):
         pass
 
@@ -328,6 +354,8 @@ def test_a_batch_is_checked_whole_before_any_row_is_learned():
         model.learn_many(frame, pd.Series([True, False]))
     with pytest.raises(ValueError, match="neither False nor True"):
         model.learn_many(frame.fillna(0.0), pd.Series([True, 3], dtype=object))
+    with pytest.raises(ValueError, match="columns \\['a'\\] stand twice"):
+        model.learn_many(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), pd.Series([True]))
     with pytest.raises(ValueError, match="2 rows, but 1 labels"):
         model.learn_many(frame.fillna(0.0), pd.Series([True]))
     with pytest.raises(ValueError, match="columns \\['b'\\] are not numbers"):

@@ -43,7 +43,7 @@ cdef class PA1(Rule):
 
     cdef readonly double C
 
-    def __init__(self, double C=1.0):
+    def __init__(self, C=1.0):
         self.C = positive("C", C)
 
     cdef int respond(self, Seen seen, Step out) except -1:
@@ -71,7 +71,7 @@ cdef class PA2(Rule):
 
     cdef readonly double C
 
-    def __init__(self, double C=1.0):
+    def __init__(self, C=1.0):
         self.C = positive("C", C)
 
     cdef int respond(self, Seen seen, Step out) except -1:

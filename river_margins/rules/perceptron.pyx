@@ -32,7 +32,7 @@ cdef class PerceptronRule(Rule):
     cdef readonly double lr
     cdef readonly bint tie_update
 
-    def __init__(self, double lr=1.0, *, bint tie_update=True):
+    def __init__(self, lr=1.0, *, tie_update=True):
         self.lr = positive("lr", lr)
         self.tie_update = tie_update
 

@@ -182,6 +182,8 @@ cdef class Linear(Space):
     def __setstate__(self, state):
         cdef Py_ssize_t feature, block
         weights = np.ascontiguousarray(state["weights"], dtype=np.float64)
+        if not (np.isfinite(weights).all() and isfinite(state["scale"]) and 0 <= state["size"] < INFINITY):
+            raise ValueError("weights, scale and size must be finite")
         cdef const double[:, ::1] view = weights
         self.reader.learn_features(state["features"])
         if self.reader.size() != weights.shape[0]:

@@ -11,19 +11,15 @@ from river_margins.tasks.labels import plain
 cdef class Multiclass(Labels):
     """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
 
-    def __init__(self, labels=()):
+    def __init__(self):
         self.labels = []
         self.block_of = {}
-        for label in labels:
-            self.accept(label)
 
     cdef Py_ssize_t block(self, object y) except -2:
         """The block of a label; a new label gets the next one, without being registered yet."""
         label = plain(y)
         if isinstance(label, bool):
-            raise ValueError(
-                f"label {y!r} is a bool, and the classes {self.labels!r} are not: they do not mix in one learner"
-            )
+            raise ValueError(f"label {y!r} is a bool, and {self.labels!r} are classes: they do not mix in one learner")
         if label is None or label != label:
             raise ValueError(f"label {y!r} is no class")
         try:

@@ -133,6 +133,7 @@ class _Reader:
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(child, (*path, index)) for index, child in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
         return self.scalar(node, path, place)
 
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from river import compose
 
 from connectors import config, config_page
 from connectors.errors import ConfigError
+from connectors.learners import assemble
 
 ROOT = pathlib.Path(__file__).parents[1]
 GOOD = """\
@@ -427,3 +428,19 @@ def test_whatever_stands_in_a_file_is_a_config_or_a_list_of_problems(edits, tmp_
         config.load(file).build_learner()
     except ConfigError as error:
         assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: .", line) for line in str(error).split("\n"))
+
+
+def test_a_step_that_draws_at_random_needs_a_seed():
+    assert assemble(["river.preprocessing.FeatureHasher", "PAClassifier"])[1] == [
+        (
+            (0,),
+            "`river.preprocessing.FeatureHasher` draws at random, and each start must draw the same: give it a `seed`",
+        )
+    ]
+    assert assemble([{"river.preprocessing.FeatureHasher": {"seed": 1}}, "PAClassifier"])[1] == []
+
+
+def test_selected_features_have_the_order_of_the_file():
+    learner, problems = assemble([{"river.compose.Select": {"keys": ["c", "a", "b"]}}, "PAClassifier"])
+    assert not problems
+    assert list(learner["Select"].transform_one({"a": 1.0, "b": 2.0, "c": 3.0})) == ["c", "a", "b"]

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "reference"
 STREAMS = {stream["name"]: stream for stream in json.loads((FOLDER / "streams.json").read_text())}
 RUNS = [
     pytest.param(run, id="-".join(filter(None, (run["algorithm"], run["params"], run["dataset"]))))
-    for run in csv.DictReader((FOLDER / "libol.csv").open())
+    for run in csv.DictReader((FOLDER / "libol.csv").read_text().splitlines())
 ]
 LEARNERS = {
     "Perceptron": lambda C, classes: rm.Perceptron(tie_update=False, classes=classes),

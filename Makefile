@@ -26,7 +26,7 @@ bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py
 
 torture: .venv/dev  ## the long form of the crash tests
-	$(BIN)/python -m tests.torture
+	$(BIN)/python tests/torture/campaign.py
 
 clean:  ## remove what the recipes made here
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

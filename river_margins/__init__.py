@@ -1,6 +1,6 @@
 """Online margin learners as River estimators: right to the paper, compiled, on dict features."""
 
-from river_margins.learner import MarginClassifier, MarginRegressor
+from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.passive_aggressive import PAClassifier, PARegressor
 from river_margins.perceptrons import Perceptron
 from river_margins.preprocessing import StandardScaler

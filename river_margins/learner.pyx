@@ -1,10 +1,8 @@
-"""The driver that joins rule, space and task, and River's contract around it."""
+"""The driver that joins rule, space and task, with the methods that River calls."""
 
 import copy
-from collections.abc import Mapping
 
 import numpy as np
-from river import base
 
 from libc.math cimport isfinite
 
@@ -16,12 +14,13 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.binary cimport Binary
 from river_margins.tasks.multiclass cimport Multiclass
-from river_margins.tasks.regression cimport Regression
 
 from river_margins.batch import csr_batch, frame_batch
 from river_margins.checks import not_negative
 from river_margins.spaces.linear import Linear
+from river_margins.tasks.classes import task_with
 from river_margins.tasks.labels import plain
+from river_margins.weights import Weights
 
 
 cdef class Round:
@@ -32,28 +31,6 @@ cdef class Round:
         self.direction = Direction()
         self.seen = Seen()
         self.step = Step()
-
-
-class Weights(Mapping):
-    """One weight vector, read live: a mapping from the features learned so far to their weights."""
-
-    __slots__ = ("_space", "_block")
-
-    def __init__(self, space, block):
-        self._space = space
-        self._block = block
-
-    def __getitem__(self, feature):
-        return self._space.weight(feature, self._block)
-
-    def __iter__(self):
-        return iter(self._space.features)
-
-    def __len__(self):
-        return len(self._space.features)
-
-    def __repr__(self):
-        return repr(dict(self))
 
 
 cdef class Learner(Estimator):
@@ -302,139 +279,8 @@ cdef class Learner(Estimator):
 
     def __setstate__(self, state):
         if state["labels"] is not None:
-            self.task = _task_with(state["labels"], state["one_vector"])
+            self.task = task_with(state["labels"], state["one_vector"])
         self.reader = Reader(self.reader.intercept, self.reader.max_features)
         self.live_space = self.live_space.open(self.reader)
         self.live_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
-
-
-class MarginClassifier(Learner, base.MiniBatchClassifier):
-    """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
-
-    The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
-    anything else one weight vector for each class, in the order in which they appear.
-
-    Parameters
-    ----------
-    rule
-        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
-    space
-        Where the weights live; `Linear()` by default.
-    classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
-    intercept
-        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
-    max_features
-        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a parameter is outside its range; the message names it.
-
-    Examples
-    --------
-    >>> import river_margins as rm
-    >>> from river import datasets, evaluate, metrics
-    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
-    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 79.02%
-    """
-
-    def __init__(self, rule, space=None, *, classes=None, intercept=False, max_features=None):
-        vars(self).update(rule=rule, space=space, classes=classes, intercept=intercept, max_features=max_features)
-        self._open(rule, space, _task_of(classes), intercept, max_features)
-
-    @classmethod
-    def _unit_test_params(cls):
-        from river_margins.rules import PA1, PerceptronRule
-
-        yield {"rule": PA1(0.1)}
-        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
-
-    @property
-    def _multiclass(self):
-        return True
-
-    def predict_proba_one(self, x):
-        """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
-        return self._probabilities(x)
-
-    def predict_many(self, X):
-        """Predict the rows of a pandas DataFrame: a Series with its index."""
-        import pandas as pd
-
-        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
-
-    def predict_proba_many(self, X):
-        """`predict_proba_one` for the rows of a pandas DataFrame: a DataFrame with a column a class."""
-        import pandas as pd
-
-        return pd.DataFrame(self._predict_batch(frame_batch(X), probabilities=True), index=X.index)
-
-
-class MarginRegressor(Learner, base.MiniBatchRegressor):
-    """A regressor made of a rule and a space; being within `eps` of the target is good enough.
-
-    Parameters
-    ----------
-    rule
-        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
-    space
-        Where the weights live; `Linear()` by default.
-    eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
-    intercept
-        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
-    max_features
-        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
-
-    Examples
-    --------
-    >>> import river_margins as rm
-    >>> model = rm.MarginRegressor(rm.PA(), eps=0.5)
-    >>> model.learn_one({"a": 2.0}, 4.5)
-    >>> model.predict_one({"a": 2.0})
-    4.0
-    """
-
-    def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
-        vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
-        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
-
-    @classmethod
-    def _unit_test_params(cls):
-        from river_margins.rules import PA1, PA2
-
-        yield {"rule": PA1(0.1)}
-        yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
-
-    def predict_many(self, X):
-        """Predict the rows of a pandas DataFrame: a Series with its index."""
-        import pandas as pd
-
-        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
-
-
-def _task_of(classes):
-    """The task that `classes` fixes beforehand, or None if the first label is to decide."""
-    if classes is None:
-        return None
-    labels = [plain(label) for label in classes]
-    if len(labels) < 2:
-        raise ValueError(f"`classes` must name two classes or more, not {classes!r}")
-    return _task_with(labels, len(labels) == 2)
-
-
-def _task_with(labels, one_vector):
-    """The task for labels known beforehand, all of one kind and no two alike."""
-    cdef Multiclass several = Multiclass()
-    if one_vector and all(isinstance(label, bool) for label in labels) and len(set(labels)) == 2:
-        return Binary(*labels)
-    for label in labels:
-        several.check(label)
-        several.accept(label)
-    if len(several.labels) != len(labels):
-        raise ValueError(f"`classes` must all be different, not {labels!r}")
-    return Binary(*labels) if one_vector else several

@@ -1,6 +1,6 @@
 """The passive-aggressive learners."""
 
-from river_margins.learner import MarginClassifier, MarginRegressor
+from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.rules import PA, PA1, PA2
 
 __all__ = ["PAClassifier", "PARegressor"]

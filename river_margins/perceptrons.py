@@ -1,6 +1,6 @@
 """The perceptrons."""
 
-from river_margins.learner import MarginClassifier
+from river_margins.margin import MarginClassifier
 from river_margins.rules import PerceptronRule
 
 __all__ = ["Perceptron"]

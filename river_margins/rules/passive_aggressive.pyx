@@ -23,7 +23,19 @@ cdef class PA(Rule):
         return 0
 
 
-cdef class PA1(Rule):
+cdef class Bounded(Rule):
+    """A rule whose steps are kept small by an aggressiveness C."""
+
+    _parameter_names = ("C",)
+    weighted = True
+
+    cdef readonly double C
+
+    def __init__(self, C=1.0):
+        self.C = positive("C", C)
+
+
+cdef class PA1(Bounded):
     """Step min(C, loss/gain): no single example moves the weights by more than C·|x|.
 
     Parameters
@@ -38,20 +50,12 @@ cdef class PA1(Rule):
     0.1
     """
 
-    _parameter_names = ("C",)
-    weighted = True
-
-    cdef readonly double C
-
-    def __init__(self, C=1.0):
-        self.C = positive("C", C)
-
     cdef int respond(self, Seen seen, Step out) except -1:
         out.step = min(self.C * seen.weight, hinge(seen) / seen.gain) if seen.gain > 0.0 else 0.0
         return 0
 
 
-cdef class PA2(Rule):
+cdef class PA2(Bounded):
     """Step loss/(gain + 1/(2C)): every step is damped, none is cut.
 
     Parameters
@@ -65,14 +69,6 @@ cdef class PA2(Rule):
     >>> rm.PA2(C=0.5).step(rm.Seen(margin=0.0, target=1.0, gain=4.0)).step
     0.2
     """
-
-    _parameter_names = ("C",)
-    weighted = True
-
-    cdef readonly double C
-
-    def __init__(self, C=1.0):
-        self.C = positive("C", C)
 
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double C = self.C * seen.weight

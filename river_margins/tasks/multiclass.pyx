@@ -11,9 +11,14 @@ from river_margins.tasks.labels import plain
 cdef class Multiclass(Labels):
     """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
 
-    def __init__(self):
+    def __init__(self, labels=()):
         self.labels = []
         self.block_of = {}
+        for label in labels:
+            self.check(label)
+            self.accept(label)
+        if len(self.labels) != len(labels):
+            raise ValueError(f"`classes` must all be different, not {labels!r}")
 
     cdef Py_ssize_t block(self, object y) except -2:
         """The block of a label; a new label gets the next one, without being registered yet."""

@@ -1,0 +1,116 @@
+"""Learners made of parts: River's two kinds, for any rule in any space."""
+
+from river import base
+
+from river_margins.batch import frame_batch
+from river_margins.checks import not_negative
+from river_margins.learner import Learner
+from river_margins.rules import PA1, PA2, PerceptronRule
+from river_margins.tasks.classes import task_of
+from river_margins.tasks.regression import Regression
+
+__all__ = ["MarginClassifier", "MarginRegressor"]
+
+
+class MarginClassifier(Learner, base.MiniBatchClassifier):
+    """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
+
+    The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
+    anything else one weight vector for each class, in the order in which they appear.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is outside its range; the message names it.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 79.02%
+    """
+
+    def __init__(self, rule, space=None, *, classes=None, intercept=False, max_features=None):
+        vars(self).update(rule=rule, space=space, classes=classes, intercept=intercept, max_features=max_features)
+        self._open(rule, space, task_of(classes), intercept, max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
+
+    @property
+    def _multiclass(self):
+        return True
+
+    def predict_proba_one(self, x):
+        """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
+        return self._probabilities(x)
+
+    def predict_many(self, X):
+        """Predict the rows of a pandas DataFrame: a Series with its index."""
+        import pandas as pd
+
+        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
+
+    def predict_proba_many(self, X):
+        """`predict_proba_one` for the rows of a pandas DataFrame: a DataFrame with a column a class."""
+        import pandas as pd
+
+        return pd.DataFrame(self._predict_batch(frame_batch(X), probabilities=True), index=X.index)
+
+
+class MarginRegressor(Learner, base.MiniBatchRegressor):
+    """A regressor made of a rule and a space; being within `eps` of the target is good enough.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    eps
+        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginRegressor(rm.PA(), eps=0.5)
+    >>> model.learn_one({"a": 2.0}, 4.5)
+    >>> model.predict_one({"a": 2.0})
+    4.0
+    """
+
+    def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
+        vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
+        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
+
+    def predict_many(self, X):
+        """Predict the rows of a pandas DataFrame: a Series with its index."""
+        import pandas as pd
+
+        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)

@@ -12,7 +12,7 @@ from typing import Any
 
 from connectors.config import Config
 from connectors.errors import CommitTimeoutError
-from connectors.kafka import Committed, Consumer, Ownership, Producer, TooLarge
+from connectors.kafka import ClientError, Committed, Consumer, Ownership, Producer, TooLarge
 from connectors.partition import Partition, Pointer
 from connectors.records import Message, shortened
 from connectors.restore import HOST, Restorer
@@ -189,10 +189,10 @@ class Checkpoint:
 
     def commit(self) -> None:
         """Moves offsets, models and output together; does nothing when no record was read."""
-        self._due = time.monotonic() + self._config.checkpoint.every
-        if not self._touched:
-            return
         began = time.monotonic()
+        if not self._touched:
+            self._due = began + self._config.checkpoint.every
+            return
         self.write_snapshots()  # 1
         self.flush()  # 2
         self.check_sends()  # 3
@@ -272,6 +272,7 @@ class Checkpoint:
         return {number: committed for number, (_, committed) in self._new.items()}
 
     def _begin_anew(self) -> None:
+        self._due = time.monotonic() + self._config.checkpoint.every
         self._touched, self._new, self._opened, self.pending = set(), {}, None, Counts()
 
     @contextlib.contextmanager
@@ -313,8 +314,12 @@ class Checkpoint:
         self.ownership = None
 
     def close(self) -> None:
-        """Gives up what is not committed and closes the producer."""
+        """Gives up what is not committed; an open transaction is aborted, so that nobody waits for its time-out."""
+        is_open = self._opened is not None
         self.reset()
+        if is_open:
+            with contextlib.suppress(ClientError):
+                self._make_producer().close()  # a successor of the same id ends the transaction of the one before
 
 
 def _numbers(partitions: Any) -> str:

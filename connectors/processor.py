@@ -23,7 +23,6 @@ from connectors.kafka import (
     ClientError,
     Consumer,
     Fenced,
-    LostOwnership,
     NotAccepted,
     NotPermitted,
     OutOfRange,
@@ -142,18 +141,17 @@ class Processor:
         return self._checkpoint.counts
 
     def _step(self) -> None:
-        if self._checkpoint.ownership is not self._consumer.ownership:
-            self._checkpoint.own()
-        if not self._checkpoint.seconds_left():
-            self._checkpoint.pass_markers()
-            self._checkpoint.commit()
         records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
         if self._checkpoint.ownership is not self._consumer.ownership:
+            self._checkpoint.own()  # and goes on from where its models are, so these records come again
             return
         for record in records:
             self._process(record)
             if not self._checkpoint.seconds_left():
                 self._checkpoint.commit()
+        if not self._checkpoint.seconds_left():
+            self._checkpoint.pass_markers()
+            self._checkpoint.commit()
 
     def _process(self, record: Record) -> None:
         partition = self._checkpoint.partitions[record.partition]
@@ -208,7 +206,7 @@ class Processor:
         if self._resets > MOST_RESETS:
             raise StalledError(f"{MOST_RESETS} resets in a row without a commit, the last one for: {error}") from error
         pause = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**self._resets) * random.uniform(0.5, 1.0)
-        end = time.monotonic() + (0.0 if isinstance(error, LostOwnership) else pause)
+        end = time.monotonic() + pause
         while not stop.requested and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
 

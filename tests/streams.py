@@ -1,4 +1,4 @@
-"""Tools for tests of the processor on a real Kafka: topics, records, files, processors, and the bare learner beside it."""
+"""Tools for tests of the processor on a real Kafka: topics, records, files, processors, the bare learner."""
 
 import contextlib
 import json
@@ -99,6 +99,10 @@ class Stream:
             for member in group["members"]
             for topic in (member["member_assignment"] or {}).get("assigned_partitions", [])
         )
+
+    def member_ids(self) -> list[str]:
+        with self.admin() as admin:
+            return [member["member_id"] for member in admin.describe_groups([self.name])[self.name]["members"]]
 
     def limit(self, topic: str, size: int) -> None:
         """Sets the largest message that the broker takes for a topic."""

@@ -287,13 +287,17 @@ def test_an_outage_of_the_broker_is_survived(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     records = phishing(400)
     stream.produce(encoded(records[:200]))
-    with running(stream.config()):
+    process = start(stream)
+    try:
         stream.read(stream.output, 200)
         kafka.kill(1)
         kafka.start(1)
         stream.produce(encoded(records[200:]))
-        found = outputs(stream, len(records))
-    assert_exact(stream, found, records)
+        assert_exact(stream, outputs(stream, len(records)), records)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_second_worker_shares_and_hands_back(kafka, tmp_path):

@@ -12,8 +12,8 @@ SWEEP_MS = 10_000  # a broker looks for timed-out transactions this often, by de
 COMMITTED_MARGIN_MS = SWEEP_MS + 5_000
 
 # With 2,000 records a poll, batches of 128 KiB and no metrics a record costs half of what it does by default. Short
-# back-offs and time-outs let a processor go on soon after a broker is back.
-COMMON: Settings = {"metrics_enabled": False, "reconnect_backoff_max_ms": 1_000}
+# back-offs and time-outs let a processor go on soon after a broker is back, and a transaction soon after the last one.
+COMMON: Settings = {"metrics_enabled": False, "reconnect_backoff_max_ms": 1_000, "bootstrap_timeout_ms": 10_000}
 CONSUMER: Settings = COMMON | {
     "max_poll_records": 2_000,
     "session_timeout_ms": 15_000,
@@ -22,6 +22,7 @@ CONSUMER: Settings = COMMON | {
 }
 PRODUCER: Settings = COMMON | {
     "linger_ms": 20,
+    "retry_backoff_ms": 20,
     "batch_size": 128 * 1024,
     "transaction_timeout_ms": 10_000,
     "request_timeout_ms": 5_000,

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,25 +33,28 @@ class Variant:
     brokers: int = 1
     crashes: int = 0  # at each step of the commit
     faults: dict[str, int] = field(default_factory=dict)
-    settings: dict[str, str | int | bool] = field(default_factory=dict)
+    settings: Mapping[str, int] = field(default_factory=dict)
     guarantee: str = "exactly_once"
 
 
 ALL = {"kill": 6, "kill at snapshot": 8, "zombie": 5, "rebalance": 5, "broker": 3, "orphan": 6}
+SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+# A broker of 4.3.0 that aborts transactions in its first second, before it listens, never writes their ends: readers
+# and successors then wait for ever. So a single broker that is started again looks for timed-out transactions later.
+CALM = {SWEEP: 5_000}
 VARIANTS = {
     "steps": Variant(150, crashes=10),
-    "one broker": Variant(120, faults=ALL),
-    "three brokers": Variant(120, brokers=3, faults=ALL | {"broker": 6}),
-    "default sweep": Variant(
-        120, faults=ALL, settings={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000}
-    ),
-    "at least once": Variant(120, faults=ALL, guarantee="at_least_once"),
+    "one broker": Variant(120, faults=ALL, settings=CALM),
+    "three brokers": Variant(120, faults=ALL | {"broker": 6}, brokers=3),
+    "default sweep": Variant(120, faults=ALL, settings={SWEEP: 10_000}),
+    "at least once": Variant(120, faults=ALL, settings=CALM, guarantee="at_least_once"),
 }
 SHORT = Variant(
     20,
     records=3_000,
     crashes=1,
     faults={"kill at snapshot": 1, "zombie": 1, "rebalance": 1, "broker": 1, "orphan": 1},
+    settings=CALM,
 )
 
 

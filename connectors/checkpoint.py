@@ -28,7 +28,7 @@ class Counts:
     """What a processor has done, committed work only.
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
-    Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, snapshots=0, checkpoints=0)
+    Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
     """
 
     read: int = 0
@@ -36,6 +36,7 @@ class Counts:
     learned: int = 0
     rejected: int = 0
     shortened: int = 0
+    unsent: int = 0
     snapshots: int = 0
     checkpoints: int = 0
 
@@ -74,6 +75,7 @@ class Checkpoint:
         self,
         config: Config,
         consumer: Consumer,
+        restorer: Restorer,
         make_producer: Callable[[], Producer],
         find_restorer: Callable[[], Restorer],
         timeouts: Timeouts,
@@ -85,6 +87,7 @@ class Checkpoint:
         self._config, self._consumer, self._timeouts = config, consumer, timeouts
         self._make_producer, self._find_restorer = make_producer, find_restorer
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
+        self._restorer = restorer
         self._producer: Producer | None = None
         self._opened: float | None = None
         self._touched: set[int] = set()
@@ -108,7 +111,7 @@ class Checkpoint:
         if ownership is None:
             return
         self._ready_producer()
-        self._restorer = self._find_restorer()
+        self._look_around()
         committed = self._consumer.committed(assigned, self._timeouts.committed)
         if any(self.partitions[number].written != committed[number] for number in self._touched):
             self.reset()
@@ -123,6 +126,14 @@ class Checkpoint:
         for number, partition in self.partitions.items():
             self._consumer.seek(number, partition.position)
         log.info("generation %d: partitions %s", ownership.generation, _numbers(assigned))
+
+    def _look_around(self) -> None:
+        restorer, before = self._find_restorer(), self._restorer
+        if restorer.topic != before.topic:  # no model goes on without being asked whether it fits
+            self.reset()
+            self.partitions.clear()
+            self._ready_producer()
+        self._restorer = restorer
 
     def _take(self, number: int, committed: Committed | None) -> Partition:
         if committed is None:
@@ -149,9 +160,9 @@ class Checkpoint:
             return
         level = self._shortening.get((number, offset), 0)
         if level:
-            self.pending.shortened += 1
             message = shortened(id, message)
         if level > 1:
+            self.pending.unsent += 1
             log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message.value)
             return
         producer = self._ready_producer()
@@ -165,7 +176,8 @@ class Checkpoint:
             self._shorten(error.tag)
             if error.tag != (number, offset):
                 raise
-            self.send(partition, number, offset, topic, id, message)
+            return self.send(partition, number, offset, topic, id, message)
+        self.pending.shortened += level
 
     def _shorten(self, tag: tuple[int, int]) -> None:
         self._shortening[tag] = self._shortening.get(tag, 0) + 1
@@ -287,8 +299,8 @@ class Checkpoint:
 
     def _give_up(self) -> None:
         log.critical(
-            "a commit did not end within %g s, the broker is silent: this process ends, what came of the commit is read "
-            "at the next start",
+            "a commit did not end within %g s, the broker is silent: this process ends, and the next start reads what "
+            "came of the commit",
             self._timeouts.commit,
         )
         logging.shutdown()

@@ -92,7 +92,7 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
         }
         timeouts: Timeouts = Timeouts(*module.timeouts(settings["consumer"], settings["producer"]))
         startup.check_folder(config)
-        restorer = startup.find(config, settings["consumer"])
+        restorer = startup.look(config, settings["consumer"])
         with _refusals_as_errors(config):
             consumer = module.Consumer(config.input.topic, config.name, settings["consumer"])
         transactional_id = None
@@ -104,6 +104,7 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
             checkpoint = Checkpoint(
                 config,
                 consumer,
+                restorer,
                 lambda: module.Producer(transactional_id, settings["producer"]),
                 lambda: startup.find(config, settings["consumer"]),
                 timeouts,
@@ -141,7 +142,9 @@ class Processor:
         return self._checkpoint.counts
 
     def _step(self) -> None:
-        records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
+        # a poll of 0 s never joins the group again, so without partitions it must not be cut short by a commit due
+        owns = self._checkpoint.ownership is not None
+        records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL) if owns else LONGEST_POLL)
         if self._checkpoint.ownership is not self._consumer.ownership:
             self._checkpoint.own()  # and goes on from where its models are, so these records come again
             return

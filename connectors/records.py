@@ -112,7 +112,10 @@ def encode(example: Example, prediction: Any, score: Any) -> bytes:
     value = {"id": example.id, "prediction": prediction, "score": score}
     if example.label is not None:
         value["label"] = example.label
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+    except TypeError as error:
+        raise Reject(f"the output cannot be said in JSON: {error}") from None
 
 
 def rejected(record: Record, source: bytes, reason: str) -> Message:

@@ -1,7 +1,6 @@
 """What is checked before the group is joined, so that what a person must repair is said at once."""
 
 import tempfile
-from collections.abc import Iterable
 from typing import Any
 
 from connectors.config import Config
@@ -56,28 +55,30 @@ def check_folder(config: Config) -> None:
         ) from error
 
 
-def find(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Looks at the cluster for the topics; StartError when there is no broker, or not each topic."""
+def look(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Does as `find`, and says as a StartError that there is no broker to ask."""
     servers = config.kafka.bootstrap_servers
-    topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
     try:
-        cluster: Cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
+        return find(config, settings)
     except NotPermitted as error:
-        raise AccessError(f"the broker at `{servers}` refuses to describe {_names(topics)}: {error}") from error
+        raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
     except ClientError as error:
         raise StartError(
             f"no broker answered at `{servers}` within {PATIENCE:g} s; is it running, and are `bootstrap_servers` and"
             f" the security settings right? ({error})"
         ) from error
+
+
+def find(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Looks at the cluster for the topics of the file; StartError when one does not exist."""
+    topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
+    cluster: Cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
-        hints = "".join(did_you_mean(topic, cluster.names) for topic in missing[:1])
-        raise StartError(f"{_names(missing)} does not exist at `{servers}`{hints or '; create it first'}")
+        hint = did_you_mean(missing[0], cluster.names) or "; create it first"
+        names = " and ".join(f"`{topic}`" for topic in missing)
+        raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
     found = cluster.topics[config.input.topic]
     folder = config.snapshots / config.name / cluster.id / f"{config.input.topic}-{found.id}"
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
     return Restorer(config, FolderStore(folder), found, aligned)
-
-
-def _names(topics: Iterable[str]) -> str:
-    return "topic " + " and ".join(f"`{topic}`" for topic in topics)

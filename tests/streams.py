@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 import uuid
@@ -11,6 +14,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import CoordinatorNotAvailableError
 from river.datasets import Phishing
 
 from connectors import config, processor
@@ -29,7 +33,7 @@ class Stream:
         kafka.create_topics({self.input: partitions, self.output: partitions, self.rejects: 1})
         self.settings: dict[str, Any] = {
             "name": self.name,
-            "kafka": {"bootstrap_servers": kafka.bootstrap_servers},
+            "kafka": {"bootstrap_servers": kafka.bootstrap_servers, "consumer": {"heartbeat_interval_ms": 300}},
             "input": {"topic": self.input},
             "record": {"label": "y", "id": "id"},
             "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
@@ -38,6 +42,13 @@ class Stream:
             "checkpoint": {"every": "100ms"},
             "snapshots": str(folder / "snapshots"),
         } | changes
+
+    def forget_the_dead_soon(self) -> None:
+        """Shortens the time after which a dead process' partitions and transaction are given up."""
+        self.settings["kafka"] |= {
+            "consumer": {"session_timeout_ms": 2500, "heartbeat_interval_ms": 300},
+            "producer": {"transaction_timeout_ms": 2000},
+        }
 
     def file(self, **changes: Any) -> Path:
         """Writes the processor's file: JSON is YAML."""
@@ -92,17 +103,22 @@ class Stream:
 
     def members(self) -> list[int]:
         """How many partitions each member of the group has."""
-        with self.admin() as admin:
-            group = admin.describe_groups([self.name])[self.name]
         return sorted(
             len(topic["partitions"])
-            for member in group["members"]
+            for member in self._describe_group()["members"]
             for topic in (member["member_assignment"] or {}).get("assigned_partitions", [])
         )
 
     def member_ids(self) -> list[str]:
+        return [member["member_id"] for member in self._describe_group()["members"]]
+
+    def _describe_group(self) -> Any:
+        def describe() -> Any:
+            with contextlib.suppress(CoordinatorNotAvailableError):  # of a broker that has had no group yet
+                return admin.describe_groups([self.name])[self.name]
+
         with self.admin() as admin:
-            return [member["member_id"] for member in admin.describe_groups([self.name])[self.name]["members"]]
+            return wait_for(describe, "a group coordinator")
 
     def limit(self, topic: str, size: int) -> None:
         """Sets the largest message that the broker takes for a topic."""
@@ -137,6 +153,13 @@ class Stream:
             yield consumer
         finally:
             consumer.close()
+
+
+def start(file: Path, before: str = "") -> subprocess.Popen[str]:
+    """A processor as a process of its own; `before` is code that runs before it."""
+    code = f"import logging, sys, time\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
+    command = [sys.executable, "-c", code, "run", str(file)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
 class Running:

@@ -6,8 +6,6 @@ import logging
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import orjson
@@ -17,7 +15,7 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors import processor
 from connectors.errors import FencedError, StalledError, StartError, StateError
-from tests.streams import DEADLINE, Stream, phishing, running, twin, wait_for
+from tests.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 
@@ -66,22 +64,12 @@ def test_goes_on_after_a_restart(kafka, tmp_path, guarantee):
     assert_exact(stream, outputs(stream, len(records)), records)
 
 
-def start(stream, *prefix):
-    """A processor as a process of its own, as a user starts it."""
-    command = [sys.executable, "-m", "connectors.cli", "run", str(stream.file())]
-    return subprocess.Popen([*prefix, *command], stderr=subprocess.PIPE, text=True)
-
-
 def test_killed_with_a_transaction_open_and_started_again(kafka, tmp_path):
-    timeouts = {
-        "consumer": {"session_timeout_ms": 3000, "heartbeat_interval_ms": 500},
-        "producer": {"transaction_timeout_ms": 2000},
-    }
-    servers = {"bootstrap_servers": kafka.bootstrap_servers}
-    stream = Stream(kafka, tmp_path, checkpoint={"every": "1s"}, kafka=servers | timeouts)
+    stream = Stream(kafka, tmp_path, checkpoint={"every": "1s"})
+    stream.forget_the_dead_soon()
     records = phishing(1500)
     stream.produce(encoded(records[:500]))
-    first = start(stream)
+    first = start(stream.file())
     stream.read(stream.output, 500)
     stream.produce(encoded(records[500:]))
     everything = len(records)
@@ -115,7 +103,7 @@ def list_now(stream, isolation):
 def test_sigterm_finishes_and_leaves(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     stream.produce(encoded(phishing(100)))
-    process = start(stream)
+    process = start(stream.file())
     stream.read(stream.output, 100)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=DEADLINE)
@@ -287,7 +275,7 @@ def test_an_outage_of_the_broker_is_survived(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     records = phishing(400)
     stream.produce(encoded(records[:200]))
-    process = start(stream)
+    process = start(stream.file())
     try:
         stream.read(stream.output, 200)
         kafka.kill(1)

@@ -6,7 +6,7 @@ import pytest
 from connectors import processor
 from connectors.errors import StartError, StateError
 from connectors.partition import Pointer
-from tests.streams import Stream, phishing, running, wait_for
+from tests.streams import DEADLINE, Stream, phishing, running, start, wait_for
 
 
 @pytest.fixture
@@ -42,10 +42,12 @@ def named_snapshot(stream):
     return next(path for path in snapshots(stream) if path.stem == name)
 
 
-def test_no_broker(stream, monkeypatch):
-    monkeypatch.setattr("connectors.startup.PATIENCE", 1.0)
-    with pytest.raises(StartError, match="no broker answered at `localhost:1`"):
-        processor.run(stream.config(kafka={"bootstrap_servers": "localhost:1"}))
+def test_no_broker(stream):
+    file = stream.file(kafka={"bootstrap_servers": "localhost:1"})
+    process = start(file, "from connectors import startup; startup.PATIENCE = 1.0")
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == StartError.exit_code
+    assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
 
 
 def test_a_mistyped_topic_is_named_and_not_created(stream):
@@ -100,6 +102,16 @@ def test_more_partitions(learned):
         admin.create_partitions({learned.input: 3})
         wait_for(lambda: len(admin.describe_topics([learned.input])[0]["partitions"]) == 3, "three partitions")
     refused(learned, StateError, "has 3 partitions, and had 1")
+
+
+def test_more_partitions_under_a_running_processor(stream):
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    stream.produce(orjson.dumps(record) for record in phishing(10))
+    with running(stream.config()) as process, stream.admin() as admin:
+        stream.read(stream.output, 10)
+        admin.create_partitions({stream.input: 2})
+        with pytest.raises(StateError, match="has 2 partitions, and had 1"):
+            process.wait()
 
 
 def test_snapshots_without_an_offset(learned):

@@ -106,7 +106,7 @@ class Consumer(Protocol):
         """Returns the first offset of a partition and the one after its last."""
 
     def seek(self, partition: int, offset: int) -> None:
-        """Goes on from an offset and lifts the pause of a new assignment."""
+        """Goes on from an offset and lifts the pause of a new assignment; LostOwnership when there is none."""
 
     def position(self, partition: int) -> int:
         """Returns the offset after all that `poll` has returned, transaction markers included."""
@@ -156,7 +156,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What `describe` found: topics that do not exist are missing; `names` are all that can be seen."""
+    """What `describe` found. When a topic does not exist, `names` are all that can be seen, for a hint."""
 
     id: str
     topics: Mapping[str, Topic]

@@ -170,6 +170,8 @@ class Consumer:
 
     def seek(self, partition: int, offset: int) -> None:
         place = TopicPartition(self._topic, partition)
+        if place not in self._consumer.assignment():
+            raise LostOwnership(f"partition {partition} is not assigned any more")
         self._consumer.seek(place, offset)
         self._consumer.resume(place)
 
@@ -300,18 +302,13 @@ def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float)
     with _translated():
         admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": int(seconds * 1000)})
         try:
-            found = {topic["name"]: topic for topic in admin.describe_topics(list(topics))}
-            for name, topic in found.items():
+            found = {}
+            for topic in admin.describe_topics(list(topics)):
                 if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
-                    raise kafka_errors.TopicAuthorizationFailedError(name)
-            return Cluster(
-                admin.describe_cluster()["cluster_id"],
-                {
-                    name: Topic(str(topic["topic_id"]), len(topic["partitions"]))
-                    for name, topic in found.items()
-                    if topic["error_code"] == 0
-                },
-                sorted(admin.list_topics()),
-            )
+                    raise kafka_errors.TopicAuthorizationFailedError(topic["name"])
+                if topic["error_code"] == 0:
+                    found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
+            names = admin.list_topics() if set(topics) - set(found) else found
+            return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))
         finally:
             admin.close()

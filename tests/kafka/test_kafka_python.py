@@ -188,8 +188,6 @@ def test_describe(place, kafka):
     assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
     assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
     assert cluster.id
-    with pytest.raises(ClientError):
-        describe([place.name], {"bootstrap_servers": "localhost:1"}, 1.0)
 
 
 def test_settings_that_the_guarantee_owns_are_refused():
@@ -224,7 +222,7 @@ def test_settings_that_the_guarantee_owns_are_refused():
          [("producer", "transaction_timeout_ms", "`session_timeout_ms` (15000) must be above"),
           ("producer", "transaction_timeout_ms", "`max_poll_interval_ms` (30000) must be above")]),
         ({"max_poll_interval_ms": 25_000}, {}, [("consumer", "max_poll_interval_ms", "+ 15000 ms (25000)")]),
-        ({}, {"delivery_timeout_ms": 4000}, [("producer", "delivery_timeout_ms", "must be above `request_timeout_ms`")]),
+        ({}, {"delivery_timeout_ms": 4000}, [("producer", "delivery_timeout_ms", "above `request_timeout_ms`")]),
         ({}, {"transaction_timeout_ms": 0}, [("producer", "transaction_timeout_ms", "above 0")]),
     ],
 )  # fmt: skip

@@ -298,9 +298,24 @@ def _as_offsets(topic: str, offsets: Mapping[int, Committed]) -> dict[TopicParti
 
 def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
     """Looks at the cluster: its id and these topics. ClientError when no broker answers within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return _describe(topics, settings, deadline)
+        except (NotPermitted, NotAccepted):
+            raise
+        except ClientError:
+            # one broker of several may be down: the library does not ask another one by itself
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
     known = {key: value for key, value in settings.items() if key in KafkaAdminClient.DEFAULT_CONFIG}
+    left = max(1, int((deadline - time.monotonic()) * 1000))
     with _translated():
-        admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": int(seconds * 1000)})
+        admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
         try:
             found = {}
             for topic in admin.describe_topics(list(topics)):

@@ -4,13 +4,14 @@
   generation -1, which the broker takes unfenced.
 - Each send is checked before a commit: the library commits a transaction in which a record has expired.
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
+- A refused connection to a coordinator counts as `not ready`: else the library forgets the request and waits for ever.
 """
 
 import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -211,6 +212,8 @@ class Producer:
                 allow_auto_create_topics=False,
             )
         if transactional_id is not None:
+            client = self._producer._sender._client
+            client.await_ready = _false_on_error(client.await_ready)
             try:
                 with self._checked():
                     self._producer.init_transactions()
@@ -290,6 +293,16 @@ class Producer:
         with contextlib.suppress(kafka_errors.KafkaError):
             self._producer.close(timeout=0)
         self._producer._closed = True
+
+
+def _false_on_error(await_ready: Callable[..., bool]) -> Callable[..., bool]:
+    def checked(*arguments: Any, **options: Any) -> bool:
+        try:
+            return await_ready(*arguments, **options)
+        except kafka_errors.KafkaError:
+            return False
+
+    return checked
 
 
 def _as_offsets(topic: str, offsets: Mapping[int, Committed]) -> dict[TopicPartition, OffsetAndMetadata]:

@@ -37,17 +37,17 @@ class Variant:
     guarantee: str = "exactly_once"
 
 
-ALL = {"kill": 6, "kill at snapshot": 8, "zombie": 5, "rebalance": 5, "broker": 3, "orphan": 6}
+ALL = {"kill": 10, "kill at snapshot": 16, "zombie": 10, "rebalance": 8, "broker": 5, "orphan": 12}
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 # A broker of 4.3.0 that aborts transactions in its first second, before it listens, never writes their ends: readers
 # and successors then wait for ever. So a single broker that is started again looks for timed-out transactions later.
 CALM = {SWEEP: 5_000}
 VARIANTS = {
     "steps": Variant(150, crashes=10),
-    "one broker": Variant(120, faults=ALL, settings=CALM),
-    "three brokers": Variant(120, faults=ALL | {"broker": 6}, brokers=3),
-    "default sweep": Variant(120, faults=ALL, settings={SWEEP: 10_000}),
-    "at least once": Variant(120, faults=ALL, settings=CALM, guarantee="at_least_once"),
+    "one broker": Variant(150, faults=ALL, settings=CALM),
+    "three brokers": Variant(150, faults=ALL | {"broker": 10}, brokers=3),
+    "default sweep": Variant(150, faults=ALL, settings={SWEEP: 10_000}),
+    "at least once": Variant(150, faults=ALL, settings=CALM, guarantee="at_least_once"),
 }
 SHORT = Variant(
     20,
@@ -121,12 +121,12 @@ def _torment(group: Group, faults: Faults, variant: Variant, seed: int, row: Row
     if variant.crashes:
         faults.crash_at_steps(variant.crashes, 120)
     faults.refill()
-    group.wait_progress()
+    group.wait_progress(meanwhile=faults.refill)
     kinds = [kind for kind, times in variant.faults.items() for _ in range(times)]
     random.Random(seed).shuffle(kinds)
     for kind in kinds:
         faults.strike(kind)
-    row.progress = group.wait_progress(PROGRESS)
+    row.progress = group.wait_progress(PROGRESS, faults.refill)
     feeder.finish()
     group.wait_done(120)
     for worker in list(group.workers):

@@ -62,7 +62,7 @@ class Faults:
         zombie = self._writer(self.random.uniform(0, 0.02))
         zombie.send(signal.SIGSTOP)
         self.group.spawn()
-        self.group.wait_progress()
+        self.group.wait_progress(meanwhile=self.refill)
         generation = zombie.generation()
         zombie.send(signal.SIGCONT)
         wait_until(lambda: zombie.generation() != generation or not zombie.is_alive, "the zombie finds its way back")
@@ -81,7 +81,7 @@ class Faults:
         if len(self.group.kafka.nodes) > 1:
             time.sleep(self.random.uniform(0, 3))
         self.group.kafka.start(node)
-        self.group.wait_progress()
+        self.group.wait_progress(meanwhile=self.refill)
 
     def orphan(self) -> None:
         """All processors die between a snapshot and its transaction: the snapshot stays, and nothing names it."""

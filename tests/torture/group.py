@@ -214,15 +214,15 @@ class Group:
         ends = self.ends()
         wait_until(lambda: self.committed() == ends, f"all is committed up to {ends}", seconds, every=0.1)
 
-    def wait_progress(self, seconds: float = DEADLINE) -> float:
+    def wait_progress(self, seconds: float = DEADLINE, meanwhile: Callable[[], None] = lambda: None) -> float:
         """Waits until each partition has committed more than now, and returns how long that took."""
         began, before = time.monotonic(), self.committed()
-        wait_until(
-            lambda: all(now > then for now, then in zip(self.committed(), before, strict=True)),
-            f"each partition goes on from {before}",
-            seconds,
-            every=0.1,
-        )
+
+        def has_progressed() -> bool:
+            meanwhile()
+            return all(now > then for now, then in zip(self.committed(), before, strict=True))
+
+        wait_until(has_progressed, f"each partition goes on from {before}", seconds, every=0.1)
         return time.monotonic() - began
 
     def wait_snapshot(self) -> int:

@@ -29,6 +29,11 @@ class Pointer(NamedTuple):
         name = f"{offset:020d}-{examples}-{secrets.token_hex(4)}{ANCHOR if is_anchor else ''}"
         return cls(name, hashlib.sha256(data).hexdigest(), examples=examples, **world)
 
+    @property
+    def offset(self) -> int:
+        """The offset that the snapshot belongs to."""
+        return int(self.snapshot.partition("-")[0])
+
     def to_text(self) -> str:
         return orjson.dumps({"river_margins": 1} | self._asdict()).decode()
 
@@ -75,6 +80,8 @@ class Partition:
         steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
         self.learner = learner
         self._transformers, self._last = steps[:-1], steps[-1]
+        # Some of River's transformers note a feature that they are only asked to transform.
+        self._is_pure = all(type(step).__module__.startswith("river_margins") for step in self._transformers)
 
     def remember(self, written: Committed, snapshot: str) -> None:
         """Takes note that the model of this moment is in a snapshot that is committed."""
@@ -88,23 +95,30 @@ class Partition:
                 features = transformer.transform_one(features)
             return self._last.predict_one(features), self._last.score_one(features)
         except Exception as error:
+            if not self._is_pure:
+                self._rebuild()
             raise _reject(error) from error
 
     def learn(self, features: dict[str, Any], label: Any) -> None:
-        """Learns one example, or raises Reject with the model as it was, bit for bit.
-
-        A step that raises may have changed itself or the steps before it: then the model is built again from the
-        snapshot and what it has learned since.
-        """
+        """Learns one example, or raises Reject with the model as it was, bit for bit."""
+        try:
+            if hasattr(self._last, "check_label"):
+                self._last.check_label(label)
+        except ValueError as error:
+            raise _reject(error) from error
         try:
             self.learner.learn_one(features, label)
         except Exception as error:
-            self._take(self._load(self.snapshot))
-            for example in self._learned:
-                self.learner.learn_one(*example)
+            self._rebuild()
             raise _reject(error) from error
         self._learned.append((features, label))
         self.examples += 1
+
+    def _rebuild(self) -> None:
+        """Builds the model again from its snapshot and what it has learned since: a step that raises may have moved."""
+        self._take(self._load(self.snapshot))
+        for example in self._learned:
+            self.learner.learn_one(*example)
 
 
 def _reject(error: Exception) -> Exception:

@@ -4,6 +4,7 @@ Whatever does not fit together is a StateError that says what happened and what 
 """
 
 import hashlib
+import re
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
-from connectors.partition import ANCHOR, Partition, Pointer
+from connectors.partition import Partition, Pointer
 from connectors.stores import FolderStore
 from river_margins import snapshot
 
 HOST = socket.gethostname()
+LEARNED = re.compile(r"\d{20}-\d+-[0-9a-f]{8}")  # as `Pointer.to` names them; what else lies there is not ours
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,13 @@ class Restorer:
         return Partition(self.config.build_learner(), Committed(offset, ""), "", 0, self._loader(partition))
 
     def _loader(self, partition: int) -> Any:
-        return lambda name: snapshot.loads(self.store.read(partition, name))
+        def load(name: str) -> Any:
+            try:
+                return snapshot.loads(self.store.read(partition, name))
+            except snapshot.SnapshotError as error:
+                raise StateError(f"snapshot `{name}` of {self._of(partition)}: {error}") from error
+
+        return load
 
     def check_offset(self, partition: int, offset: int, edges: tuple[int, int]) -> None:
         first, end = edges
@@ -74,7 +82,7 @@ class Restorer:
 
     def _learned(self, partition: int) -> list[str]:
         # an empty model may be left of a first start that died
-        return [name for name in self.store.names(partition) if not name.endswith(ANCHOR)]
+        return [name for name in self.store.names(partition) if LEARNED.fullmatch(name)]
 
     def check_start(self, partition: int) -> None:
         """Checks a partition for which nothing is committed."""
@@ -100,6 +108,11 @@ class Restorer:
             raise StateError(
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; {self._start_over()}"
+            )
+        if pointer.offset != committed.offset:
+            raise StateError(
+                f"offset {committed.offset} of {of} was committed with the snapshot of offset {pointer.offset}: an "
+                f"offset cannot be moved alone; commit {pointer.offset} with this metadata, or {self._start_over()}"
             )
         if pointer.topic_id != self.topic.id:
             raise StateError(

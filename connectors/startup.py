@@ -7,7 +7,7 @@ from connectors.config import Config
 from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
 from connectors.restore import Restorer
-from connectors.stores import FolderStore
+from connectors.stores import FolderStore, make_folder
 from connectors.words import did_you_mean
 
 PATIENCE = 15.0  # seconds for a broker to answer
@@ -46,7 +46,7 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
 def check_folder(config: Config) -> None:
     """Raises StartError when a snapshot could not be written."""
     try:
-        config.snapshots.mkdir(parents=True, exist_ok=True)
+        make_folder(config.snapshots)
         with tempfile.TemporaryFile(dir=config.snapshots):
             pass
     except OSError as error:

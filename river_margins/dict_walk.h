@@ -32,6 +32,7 @@ static inline int plain_number(PyObject *item, double *value)
 
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1
+#undef _PyGC_FINALIZED /* 3.12 declares it twice: as a macro out here, as a function in there */
 #include "internal/pycore_dict.h"
 #undef Py_BUILD_CORE
 #endif

@@ -120,11 +120,11 @@ class Stream:
         with self.admin() as admin:
             return wait_for(describe, "a group coordinator")
 
-    def limit(self, topic: str, size: int) -> None:
-        """Sets the largest message that the broker takes for a topic."""
+    def configure(self, topic: str, **settings: Any) -> None:
+        """Sets properties of a topic, `_` for `.` in their names."""
+        configs = {name.replace("_", "."): str(value) for name, value in settings.items()}
         with self.admin() as admin:
-            resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"max.message.bytes": str(size)})
-            admin.alter_configs([resource])
+            admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)])
 
     @contextlib.contextmanager
     def admin(self) -> Iterator[KafkaAdminClient]:

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import signal
+import textwrap
 import time
 
 import orjson
@@ -188,8 +189,8 @@ def test_too_large_messages_are_shortened(kafka, tmp_path, limit):
     if limit == "client":
         stream.settings["kafka"] = servers | {"producer": {"max_request_size": 3000, "batch_size": 2000}}
     else:
-        stream.limit(stream.output, 3000)
-        stream.limit(stream.rejects, 3000)
+        stream.configure(stream.output, max_message_bytes=3000)
+        stream.configure(stream.rejects, max_message_bytes=3000)
     good = phishing(50)
     good[20]["id"] = "long" * 2000
     junk = b"junk" * 2000
@@ -332,18 +333,60 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
     assert "`instance: same`" in str(errors[0])
 
 
-def test_resets_without_progress_end_the_process(kafka, tmp_path, monkeypatch):
-    monkeypatch.setattr(processor, "MOST_RESETS", 3)
-    stream = Stream(kafka, tmp_path, partitions=1)
+def silenced(stream, before=""):
+    """A processor whose broker falls silent when 20 records are committed and 20 are about to be sent."""
+    stream.settings["kafka"]["producer"] = {
+        "delivery_timeout_ms": 800, "request_timeout_ms": 500, "max_block_ms": 500, "bootstrap_timeout_ms": 500
+    }  # fmt: skip
+    pause = """
+        from connectors import processor
+        from connectors.checkpoint import Checkpoint
+        def flush(self, step=Checkpoint.flush):
+            if self.counts.read == 20:
+                print("step 2", file=sys.stderr, flush=True)
+                time.sleep(0.5)
+            step(self)
+        Checkpoint.flush = flush
+    """
     stream.produce(encoded(phishing(20)))
-    with running(stream.config()) as process:
-        stream.read(stream.output, 20)
-        folder = next((tmp_path / "snapshots").rglob("*.snapshot")).parent
-        folder.rename(folder.with_name("gone"))
-        folder.write_text("a file where the folder was")
-        stream.produce(encoded(phishing(5)))
-        with pytest.raises((StalledError, StateError)):
-            process.wait()
+    process = start(stream.file(), textwrap.dedent(pause) + before)
+    stream.read(stream.output, 20)
+    stream.produce(encoded(phishing(40)[20:]))
+    read_until(process, "step 2")
+    stream.kafka.stop(1)
+    return process
+
+
+def read_until(process, part):
+    """Reads what a process says up to a line with this part, and returns that line."""
+    return next(line for line in process.stderr if part in line)
+
+
+def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    try:
+        process = silenced(stream)
+        read_until(process, "reset: ")
+    finally:
+        kafka.resume(1)
+    try:
+        assert_exact(stream, outputs(stream, 40), phishing(40))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_resets_without_progress_end_the_process(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    try:
+        process = silenced(stream, "processor.MOST_RESETS = 2")
+        _, said = process.communicate(timeout=DEADLINE)
+    finally:
+        kafka.resume(1)
+    assert process.returncode == StalledError.exit_code
+    assert "2 resets in a row without a commit, the last one for: " in said.splitlines()[-1]
+    with running(stream.config()):
+        assert_exact(stream, outputs(stream, 40), phishing(40))
 
 
 def test_a_setting_the_broker_refuses(kafka, tmp_path):

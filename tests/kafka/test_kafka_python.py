@@ -173,6 +173,23 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
     assert time.monotonic() - began < 3
 
 
+def test_a_record_that_expires_fails_the_check(place, kafka):
+    """The library would commit the transaction without it."""
+    producer = place.producer("id-" + place.name, delivery_timeout_ms=800, request_timeout_ms=500)
+    producer.begin()
+    producer.send(place.name, 0, None, b"arrives", [], 0)
+    producer.flush(TIMEOUT)
+    producer.check()
+    kafka.stop(1)
+    try:
+        producer.send(place.name, 0, None, b"expires", [], 1)
+        producer.flush(TIMEOUT)
+        with pytest.raises(ClientError, match="KafkaTimeoutError|RequestTimedOutError"):
+            producer.check()
+    finally:
+        kafka.resume(1)
+
+
 def test_the_message_that_is_too_large_is_named(place):
     producer = place.producer(max_request_size=1000)
     producer.send(place.name, 0, None, b"x", [], "small")

@@ -103,8 +103,8 @@ def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
         try:
             _torment(g, faults, variant, seed, row)
             row.take(judge(g.config), variant.guarantee, sum(map(is_broken, range(variant.records))))
-        except AssertionError as error:
-            row.wrong.append(f"stuck: {error}")
+        except Exception as error:  # the other variants still run
+            row.wrong.append(f"stuck: {type(error).__name__}: {error}")
         row.faults, row.endings = faults.counts, faults.endings
     row.wrong += [ending for ending in row.endings if not ending.startswith(("exit 7:", "exit 8:"))]
     row.seconds = time.monotonic() - began
@@ -131,7 +131,7 @@ def _torment(group: Group, faults: Faults, variant: Variant, seed: int, row: Row
     group.wait_done(120)
     for worker in list(group.workers):
         if code := group.end(worker):
-            faults.endings.append(f"exit {code} at the end: {worker.log.read_text().splitlines()[-1]}")
+            faults.endings.append(f"exit {code} at the end: {worker.last_words()}")
 
 
 def table(rows: list[Row]) -> str:

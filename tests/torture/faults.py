@@ -42,7 +42,7 @@ class Faults:
         """Starts processors in the place of those that have ended."""
         for worker in self.group.reap():
             if (code := worker.process.returncode) != -signal.SIGKILL:
-                self.endings.append(f"exit {code}: {worker.log.read_text().splitlines()[-1]}")
+                self.endings.append(f"exit {code}: {worker.last_words()}")
         while len(self.group.workers) < SIZE:
             self.group.spawn(*options)
 
@@ -97,10 +97,14 @@ class Faults:
 
     def _retire(self, keep: Worker) -> None:
         """Ends one of the processors in order, but not this one."""
-        self.group.reap()
-        retired = self.random.choice([worker for worker in self.group.workers if worker is not keep])
+
+        def members() -> list[Worker]:
+            self.refill()
+            return [worker for worker in self.group.workers if worker is not keep and worker.generation()[0] >= 0]
+
+        retired = self.random.choice(wait_until(members, "another processor is a member"))
         if code := self.group.end(retired):
-            self.endings.append(f"exit {code} after SIGTERM: {retired.log.read_text().splitlines()[-1]}")
+            self.endings.append(f"exit {code} after SIGTERM: {retired.last_words()}")
         self.refill()
 
     def _writer(self, delay: float) -> Worker:

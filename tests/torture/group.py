@@ -87,6 +87,9 @@ class Worker:
         generation, partitions = found[-1]
         return int(generation), set() if partitions == "none" else set(map(int, partitions.split(",")))
 
+    def last_words(self) -> str:
+        return "".join(self.log.read_text().splitlines()[-1:])
+
     def wait_frozen(self) -> None:
         """Waits until the process has stopped itself."""
         state = Path(f"/proc/{self.process.pid}/stat")

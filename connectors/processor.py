@@ -26,11 +26,13 @@ from connectors.kafka import (
     NotAccepted,
     NotPermitted,
     OutOfRange,
+    Producer,
     Record,
     TooLarge,
     client,
 )
 from connectors.records import Decoder, Message, Reject, check_score, encode, place, rejected
+from connectors.restore import Restorer
 
 log = logging.getLogger(__name__)
 
@@ -84,34 +86,39 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
     stop = stop or Stop()
-    with stop.on_signals():
-        module = client(config.kafka.client)
-        servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
-        settings = {
-            side: servers | config.kafka.common | getattr(config.kafka, side) for side in ("consumer", "producer")
-        }
-        timeouts: Timeouts = Timeouts(*module.timeouts(settings["consumer"], settings["producer"]))
-        startup.check_folder(config)
-        restorer = startup.look(config, settings["consumer"])
+    with stop.on_signals(), _ready(config) as processor:
+        return processor.run(stop)
+
+
+@contextlib.contextmanager
+def _ready(config: Config) -> Iterator["Processor"]:
+    """Checks what can be checked before the group is joined, and puts the parts together."""
+    module = client(config.kafka.client)
+    servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
+    for_consumer = servers | config.kafka.common | config.kafka.consumer
+    for_producer = servers | config.kafka.common | config.kafka.producer
+    timeouts = Timeouts(*module.timeouts(for_consumer, for_producer))
+    transactional_id = None
+    if config.checkpoint.guarantee == "exactly_once":
+        transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
+
+    def make_producer() -> Producer:
+        return module.Producer(transactional_id, for_producer)
+
+    def find_restorer() -> Restorer:
+        return startup.find(config, for_consumer)
+
+    startup.check_folder(config)
+    restorer = startup.look(config, for_consumer)
+    with _refusals_as_errors(config):
+        consumer = module.Consumer(config.input.topic, config.name, for_consumer)
+    try:
         with _refusals_as_errors(config):
-            consumer = module.Consumer(config.input.topic, config.name, settings["consumer"])
-        transactional_id = None
-        if config.checkpoint.guarantee == "exactly_once":
-            transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
-        try:
-            with _refusals_as_errors(config):
-                startup.check(config, consumer, restorer, timeouts.committed)
-            checkpoint = Checkpoint(
-                config,
-                consumer,
-                restorer,
-                lambda: module.Producer(transactional_id, settings["producer"]),
-                lambda: startup.find(config, settings["consumer"]),
-                timeouts,
-            )
-            return Processor(config, consumer, checkpoint, timeouts).run(stop)
-        finally:
-            consumer.close(5.0)
+            startup.check(config, consumer, restorer, timeouts.committed)
+        checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts)
+        yield Processor(config, consumer, checkpoint, timeouts)
+    finally:
+        consumer.close(5.0)
 
 
 class Processor:

@@ -184,7 +184,7 @@ def test_a_record_that_expires_fails_the_check(place, kafka):
     try:
         producer.send(place.name, 0, None, b"expires", [], 1)
         producer.flush(TIMEOUT)
-        with pytest.raises(ClientError, match="KafkaTimeoutError|RequestTimedOutError"):
+        with pytest.raises(ClientError, match=r"KafkaTimeoutError|RequestTimedOutError"):
             producer.check()
     finally:
         kafka.resume(1)

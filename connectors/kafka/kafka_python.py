@@ -35,7 +35,7 @@ from connectors.kafka import (
     TooLarge,
     Topic,
 )
-from connectors.kafka.kafka_python_settings import CONSUMER, PRODUCER, check_settings, timeouts
+from connectors.kafka.kafka_python_settings import COMMON, CONSUMER, PRODUCER, check_settings, timeouts
 
 __all__ = ["Consumer", "Producer", "check_settings", "describe", "timeouts"]
 
@@ -325,7 +325,7 @@ def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float)
 
 
 def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
-    known = {key: value for key, value in settings.items() if key in KafkaAdminClient.DEFAULT_CONFIG}
+    known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
     left = max(1, int((deadline - time.monotonic()) * 1000))
     with _translated():
         admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})

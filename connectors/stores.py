@@ -1,5 +1,6 @@
 """Where snapshots lie: a folder that all hosts of the group share."""
 
+import errno
 import os
 import pathlib
 
@@ -51,6 +52,8 @@ def make_folder(folder: pathlib.Path) -> None:
     if folder.is_dir():
         return
     make_folder(folder.parent)
+    if folder.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     folder.mkdir(exist_ok=True)
     above = os.open(folder.parent, os.O_RDONLY)
     try:

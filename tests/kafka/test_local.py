@@ -235,7 +235,7 @@ def test_without_a_network_the_message_says_what_is_out_of_reach(
 
 
 def test_a_version_is_three_numbers() -> None:
-    with pytest.raises(ValueError, match="`version` must be three numbers like 4.3.0, not `latest`"):
+    with pytest.raises(ValueError, match=r"`version` must be three numbers like 4\.3\.0, not `latest`"):
         jars.kafka_jars("latest")
 
 

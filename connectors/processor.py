@@ -36,7 +36,7 @@ from connectors.restore import Restorer
 
 log = logging.getLogger(__name__)
 
-LONGEST_POLL, JOINING_POLL = 0.5, 0.1  # seconds; a signal, or a new assignment, is seen after it
+LONGEST_POLL = 0.5  # seconds; a signal is seen after it
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 MOST_RESETS = 20  # in a row without a commit: some minutes
 MOST_FENCINGS, FENCING_WINDOW = 5, 120.0
@@ -149,7 +149,7 @@ class Processor:
         return self._checkpoint.counts
 
     def _step(self) -> None:
-        records = self._consumer.poll(self._patience())
+        records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
         if self._checkpoint.ownership is not self._consumer.ownership:
             self._checkpoint.own()  # and goes on from where its models are, so these records come again
             return
@@ -160,12 +160,6 @@ class Processor:
         if not self._checkpoint.seconds_left():
             self._checkpoint.pass_markers()
             self._checkpoint.commit()
-
-    def _patience(self) -> float:
-        """Returns how long to poll. A poll of 0 s never joins the group: a commit that is due must not make it so."""
-        if self._checkpoint.ownership is None:
-            return JOINING_POLL
-        return min(self._checkpoint.seconds_left(), LONGEST_POLL)
 
     def _process(self, record: Record) -> None:
         partition = self._checkpoint.partitions[record.partition]

@@ -52,9 +52,11 @@ def make_folder(folder: pathlib.Path) -> None:
     if folder.is_dir():
         return
     make_folder(folder.parent)
-    if folder.exists():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        if not folder.is_dir():  # or another process was quicker
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
     above = os.open(folder.parent, os.O_RDONLY)
     try:
         os.fsync(above)

@@ -97,7 +97,10 @@ class Consumer(Protocol):
     """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
 
     def poll(self, seconds: float) -> Sequence[Record]:
-        """Returns records in order per partition, or none. A new assignment comes with no records, all paused."""
+        """Returns records in order per partition, or none. A new assignment comes with no records, all paused.
+
+        Waits a little longer than `seconds` while the group is being joined.
+        """
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         """Reads what the group has committed, waiting for offsets that are pending in an open transaction."""

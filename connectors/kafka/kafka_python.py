@@ -4,6 +4,7 @@
   generation -1, which the broker takes unfenced.
 - Each send is checked before a commit: the library commits a transaction in which a record has expired.
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
+- A poll waits for an assignment that is on its way: one that arrives between two polls would be thrown away.
 - A refused connection to a coordinator counts as `not ready`: else the library forgets the request and waits for ever.
 """
 
@@ -40,6 +41,8 @@ from connectors.kafka.kafka_python_settings import COMMON, CONSUMER, PRODUCER, c
 __all__ = ["Consumer", "Producer", "check_settings", "describe", "timeouts"]
 
 log = logging.getLogger(__name__)
+
+JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
     (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
@@ -149,8 +152,15 @@ class Consumer:
             self._consumer.seek(partition, 0)
 
     def poll(self, seconds: float) -> list[Record]:
+        coordinator = self._consumer._coordinator
         with _translated():
-            return list(chain.from_iterable(self._consumer.poll(timeout_ms=int(seconds * 1000)).values()))
+            records = {} if coordinator.need_rejoin() else self._consumer.poll(timeout_ms=int(seconds * 1000))
+            if not records and coordinator.need_rejoin():
+                # The library throws an assignment away that arrives between two polls, and makes the whole group join
+                # anew: however little time is left, it is waited for.
+                coordinator.poll(timeout_ms=int(JOINING * 1000))
+                return []
+            return list(chain.from_iterable(records.values()))
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         deadline = time.monotonic() + seconds

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
@@ -107,7 +108,12 @@ def test_an_older_generation_cannot_commit(place, is_transactional):
     commit(one, first, 1)
     assert one.committed({0, 1}, TIMEOUT) == {0: Committed(1, "mine"), 1: None}
     two.join()
-    wait_for(lambda: two.poll(0.1) or one.poll(0.1) or (two.ownership and one.ownership is not first), "a rebalance")
+
+    def shared():
+        return two.ownership and two.ownership.generation == one.ownership.generation > first.generation
+
+    with ThreadPoolExecutor() as threads:  # as two processes would: neither gets its share before the other has joined
+        list(threads.map(lambda consumer: wait_for(lambda: consumer.poll(0.1) or shared(), "a share each"), (one, two)))
     present = one.ownership
     assert present.generation > first.generation and len(present.partitions) == 1
     with pytest.raises(LostOwnership):

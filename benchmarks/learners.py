@@ -100,8 +100,8 @@ def main() -> None:
     report = [
         "# Learners",
         "",
-        f"River {river.__version__}, Python {platform.python_version()}, {platform.machine()}; medians of {ROUNDS} rounds "
-        "of CPU time, ratios to the first line of each table.",
+        f"River {river.__version__}, Python {platform.python_version()}, {platform.machine()}; medians of {ROUNDS} "
+        "rounds of CPU time, ratios to the first line of each table.",
         "",
     ]
     report += table(

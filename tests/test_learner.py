@@ -209,8 +209,7 @@ def test_two_named_classes_share_one_vector():
 
 @pytest.mark.parametrize("score", [0.0, 1e-300, -1e-300, 0.3, -0.3, 800.0, -800.0])
 def test_probabilities_rank_as_the_scores_do(score):
-    model = rm.MarginRegressor(rm.PA(), eps=0.0), rm.PAClassifier(mode=0, classes=[False, True])
-    classifier = model[1]
+    classifier = rm.PAClassifier(mode=0, classes=[False, True])
     classifier.learn_one({"a": 1.0}, True)  # the weight of a is now 1
     probabilities = classifier.predict_proba_one({"a": score})
     assert max(probabilities, key=probabilities.get) == classifier.predict_one({"a": score})

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from connectors import startup
+from connectors.answers import answer
 from connectors.checkpoint import Checkpoint, Counts, Timeouts
 from connectors.config import Config
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
@@ -31,7 +32,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
-from connectors.records import Decoder, Message, Reject, check_score, encode, place, rejected
+from connectors.records import Decoder, place
 from connectors.restore import Restorer
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,8 @@ class Processor:
     def __init__(self, config: Config, consumer: Consumer, checkpoint: Checkpoint, timeouts: Timeouts) -> None:
         self._config, self._consumer, self._checkpoint, self._timeouts = config, consumer, checkpoint, timeouts
         self._topic = config.input.topic
-        self._decoder = Decoder(self._topic, config.record.id, config.record.label, config.record.features)
+        self._decoder = Decoder(config.record.id, config.record.label, config.record.features)
+        self._output = config.output.topic
         self._rejects = config.rejects.topic if config.rejects else None
         self._resets, self._progress = 0, 0
         self._fencings: collections.deque[float] = collections.deque(maxlen=MOST_FENCINGS)
@@ -164,27 +166,10 @@ class Processor:
     def _process(self, record: Record) -> None:
         partition = self._checkpoint.partitions[record.partition]
         source = place(self._topic, record)
-        pending = self._checkpoint.pending
-        pending.read += 1
-        id: Any = source
-        topic: str | None = self._config.output.topic
-        try:
-            example = self._decoder.decode(record)
-            id = example.id
-            prediction, score = partition.predict(example.features)
-            check_score(score)
-            value = encode(example, prediction, score)
-            headers = [("source", source.encode()), ("model", f"{partition.snapshot}/{partition.examples}".encode())]
-            if example.label is not None:
-                partition.learn(example.features, example.label)
-                pending.learned += 1
-            pending.predicted += 1
-            message = Message(record.key, value, headers)
-        except Reject as reject:
-            pending.rejected += 1
-            topic, message = self._rejects, rejected(record, source.encode(), str(reject))
-            if topic is None:
-                log.warning("rejected %s: %s", source, reject)
+        id, message, reason = answer(self._decoder, partition, record, source, self._checkpoint.pending)
+        topic = self._output if reason is None else self._rejects
+        if topic is None:
+            log.warning("rejected %s: %s", source, reason)
         self._checkpoint.send(partition, record.partition, record.offset, topic, id, message)
 
     def _finish(self) -> None:

@@ -5,7 +5,7 @@ A record that cannot be processed is a `Reject` with its reason; nothing here to
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -35,40 +35,39 @@ class Message(NamedTuple):
 
 
 class Decoder:
-    """Reads records of `topic` by the names of their fields.
+    """Reads records by the names of their fields.
 
     Parameters
     ----------
-    topic
-        The input topic, for the id of records without one.
     id, label
         The fields with the id and the label, or None.
     features
         The fields to learn from; None for all but id and label.
+    parse
+        Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
 
-    >>> import types
-    >>> record = types.SimpleNamespace(partition=0, offset=7, value=b'{"a": 1, "b": 2.5, "y": null}')
-    >>> Decoder("events", None, "y", None).decode(record)
+    >>> Decoder(None, "y", None).decode(b'{"a": 1, "b": 2.5, "y": null}', "events-0-7")
     Example(id='events-0-7', features={'a': 1, 'b': 2.5}, label=None)
     """
 
-    def __init__(self, topic: str, id: str | None, label: str | None, features: Sequence[str] | None) -> None:
-        self._topic, self._id, self._label, self._features = topic, id, label, features
+    def __init__(
+        self,
+        id: str | None,
+        label: str | None,
+        features: Sequence[str] | None,
+        parse: Callable[[bytes], Any] | None = None,
+    ) -> None:
+        self._id, self._label, self._features, self._parse = id, label, features, parse or _json_object
 
-    def decode(self, record: Record) -> Example:
-        """Returns the example of a record, or raises Reject."""
-        if record.value is None:
+    def decode(self, value: bytes | None, source: str) -> Example:
+        """Returns the example in a record, or raises Reject; `source` is the id of a record without one."""
+        if value is None:
             raise Reject("the value is null")
-        try:
-            fields = orjson.loads(record.value)
-        except orjson.JSONDecodeError as error:
-            raise Reject(f"not JSON: {error}") from None
-        if not isinstance(fields, dict):
-            raise Reject(f"not a JSON object but {_kind(fields)}")
+        fields = self._parse(value)
         label = fields.pop(self._label, None) if self._label is not None else None
         id = fields.pop(self._id, None) if self._id is not None else None
         if id is None:
-            id = place(self._topic, record)
+            id = source
         if self._features is not None:
             fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
@@ -76,6 +75,16 @@ class Decoder:
         if isinstance(label, dict | list):
             raise Reject(f"the label is {_kind(label)}")
         return Example(id, fields, label)
+
+
+def _json_object(value: bytes) -> Any:
+    try:
+        fields = orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise Reject(f"not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise Reject(f"not a JSON object but {_kind(fields)}")
+    return fields
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,7 @@ def record(value, key=b"k"):
 
 
 def decode(value, id="id", label="y", features=None):
-    return Decoder("events", id, label, features).decode(record(value))
+    return Decoder(id, label, features).decode(value, "events-2-9")
 
 
 def test_every_other_field_is_a_feature():

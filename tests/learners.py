@@ -1,7 +1,11 @@
-"""One line a learner: what it is, and the worked rounds it must repeat."""
+"""One entry a learner: what it is, and what every check needs to know of it.
 
-from collections.abc import Callable
+The checks iterate over `LEARNERS`, or over `FORMS`: each learner in each of its tasks and spaces, ready to be made.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import river_margins as rm
@@ -11,38 +15,166 @@ CLASSES = ["k0", "k1", "k2"]
 
 
 @dataclass(frozen=True)
-class Case:
-    """A learner of some setting, made anew by each call of `make`."""
+class Rows:
+    """The runs of another library that a learner must repeat (`tests/reference`), and how it is set up for them."""
+
+    algorithm: str
+    fixed: str = ""  # the part of the run's parameters that says which rule it is
+    names: Mapping[str, str] = field(default_factory=dict)  # {the library's parameter: ours}
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A rule under a name.
+
+    `make` takes parameters by keyword and has defaults for all. `sections` maps each task, "binary", "multiclass" or
+    "regression", to its section of `docs/algorithms.md`; `golden` the worked rounds to the parameters they are for.
+    """
 
     name: str
-    make: Callable[[], Any]
-    golden: tuple[str, ...] = field(default=())
+    make: Callable[..., Any]
+    sections: Mapping[str, str]
+    golden: Mapping[str, Mapping[str, Any]]
+    references: tuple[Rows, ...] = ()
+    spaces: tuple[str, ...] = ("linear",)
 
     def __str__(self) -> str:
         return self.name
 
 
+@dataclass(frozen=True)
+class Form:
+    """A learner in one task and one space; `make` makes it afresh."""
+
+    learner: Learner
+    task: str
+    space: str
+
+    @property
+    def name(self) -> str:
+        return "-".join((self.learner.name, self.task, self.space))
+
+    def make(self, **parameters: Any) -> Any:
+        return self.learner.make(**({"classes": CLASSES} if self.task == "multiclass" else {}) | parameters)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def written_in_python(
+    rule: type[rm.Rule], estimator: type = rm.MarginClassifier, **defaults: Any
+) -> Callable[..., Any]:
+    """A constructor that gives the rule its parameters and the estimator the others."""
+
+    def make(**parameters: Any) -> Any:
+        parameters = defaults | parameters
+        recipe = rule(**{name: parameters.pop(name) for name in rule._parameter_names if name in parameters})
+        return estimator(recipe, **parameters)
+
+    return make
+
+
+WITHOUT_TIES = {"tie_update": False}
+
 LEARNERS = [
-    Case("Perceptron", lambda: rm.Perceptron(), ("perceptron", "perceptron_slides_2d")),
-    Case("Perceptron(tie_update=False)", lambda: rm.Perceptron(tie_update=False), ("perceptron_tie_plus",)),
-    Case("Perceptron(classes)", lambda: rm.Perceptron(classes=CLASSES), ("multiclass_perceptron_max",)),
-    Case("PAClassifier(mode=0)", lambda: rm.PAClassifier(mode=0), ("pa",)),
-    Case("PAClassifier(mode=1)", lambda: rm.PAClassifier(C=0.25, mode=1), ("pa_i",)),
-    Case("PAClassifier(mode=2)", lambda: rm.PAClassifier(C=0.5, mode=2), ("pa_ii",)),
-    Case("PAClassifier(mode=0, classes)", lambda: rm.PAClassifier(mode=0, classes=CLASSES), ("pa_multiclass_0",)),
-    Case("PAClassifier(mode=1, classes)", lambda: rm.PAClassifier(0.25, classes=CLASSES), ("pa_multiclass_1",)),
-    Case("PAClassifier(mode=2, classes)", lambda: rm.PAClassifier(0.5, mode=2, classes=CLASSES), ("pa_multiclass_2",)),
-    Case("PARegressor(mode=0)", lambda: rm.PARegressor(mode=0, eps=0.5), ("pa_regression_0",)),
-    Case("PARegressor(mode=1)", lambda: rm.PARegressor(C=0.25, mode=1, eps=0.5), ("pa_regression_1",)),
-    Case("PARegressor(mode=2)", lambda: rm.PARegressor(C=0.5, mode=2, eps=0.5), ("pa_regression_2",)),
+    Learner(
+        "perceptron",
+        rm.Perceptron,
+        sections={"binary": "4.1", "multiclass": "4.9"},
+        golden={
+            "perceptron": {},
+            "perceptron_slides_2d": {},
+            "perceptron_tie_plus": WITHOUT_TIES,
+            "multiclass_perceptron_max": {"classes": CLASSES},
+        },
+        references=(Rows("Perceptron", settings=WITHOUT_TIES), Rows("M_PerceptronM", settings=WITHOUT_TIES)),
+    ),
+    Learner(
+        "PA",
+        partial(rm.PAClassifier, mode=0),
+        sections={"binary": "5.2", "multiclass": "5.8"},
+        golden={"pa": {}, "pa_multiclass_0": {"classes": CLASSES}},
+        references=(Rows("PA"), Rows("M_PA")),
+    ),
+    Learner(
+        "PA-I",
+        partial(rm.PAClassifier, mode=1),
+        sections={"binary": "5.3", "multiclass": "5.8"},
+        golden={"pa_i": {"C": 0.25}, "pa_multiclass_1": {"C": 0.25, "classes": CLASSES}},
+        references=(Rows("PA1"), Rows("M_PA1")),
+    ),
+    Learner(
+        "PA-II",
+        partial(rm.PAClassifier, mode=2),
+        sections={"binary": "5.4", "multiclass": "5.8"},
+        golden={"pa_ii": {"C": 0.5}, "pa_multiclass_2": {"C": 0.5, "classes": CLASSES}},
+        references=(Rows("PA2"), Rows("M_PA2")),
+    ),
+    Learner(
+        "PA regression",
+        partial(rm.PARegressor, mode=0),
+        sections={"regression": "5.7"},
+        golden={"pa_regression_0": {"eps": 0.5}},
+    ),
+    Learner(
+        "PA-I regression",
+        partial(rm.PARegressor, mode=1),
+        sections={"regression": "5.7"},
+        golden={"pa_regression_1": {"C": 0.25, "eps": 0.5}},
+    ),
+    Learner(
+        "PA-II regression",
+        partial(rm.PARegressor, mode=2),
+        sections={"regression": "5.7"},
+        golden={"pa_regression_2": {"C": 0.5, "eps": 0.5}},
+    ),
+    Learner(
+        "margin perceptron",
+        written_in_python(rules.MarginPerceptron),
+        sections={"binary": "4.2", "multiclass": "3.7"},
+        golden={"margin_perceptron": {"lr": 0.5, "margin": 0.5}},
+    ),
+    Learner(
+        "Adaline",
+        written_in_python(rules.Adaline, rm.MarginRegressor, eps=0.0),
+        sections={"regression": "4.7"},
+        golden={"adaline": {"lr": 0.25}},
+    ),
+    Learner(
+        "online gradient descent",
+        written_in_python(rules.GradientDescent),
+        sections={"binary": "4.8", "multiclass": "3.7"},
+        golden={"ogd_hinge": {}},
+        references=(Rows("OGD", "loss=hinge", {"C": "lr"}), Rows("M_OGD", names={"C": "lr"})),
+    ),
+    Learner(
+        "Pegasos",
+        written_in_python(rules.Pegasos),
+        sections={"binary": "8.2", "multiclass": "3.7"},
+        golden={"pegasos": {"regularisation": 0.5}},
+    ),
+    Learner(
+        "ROMMA",
+        written_in_python(rules.ROMMA),
+        sections={"binary": "6.1", "multiclass": "3.7"},
+        golden={"romma": {}},
+        references=(Rows("ROMMA", settings=WITHOUT_TIES),),
+    ),
+    Learner(
+        "aggressive ROMMA",
+        written_in_python(rules.AggressiveROMMA),
+        sections={"binary": "6.2", "multiclass": "3.7"},
+        golden={"aromma": {}},
+        references=(Rows("aROMMA"),),
+    ),
+    Learner(
+        "ALMA",
+        written_in_python(rules.ALMA),
+        sections={"binary": "6.3", "multiclass": "3.7"},
+        golden={"alma2": {}},
+        references=(Rows("ALMA", "p=2", settings={"width": 1.0}), Rows("alma2", settings={"width": 1.0})),
+    ),
 ]
 
-WRITTEN_IN_PYTHON = [
-    Case("margin perceptron", lambda: rm.MarginClassifier(rules.MarginPerceptron(0.5, 0.5)), ("margin_perceptron",)),
-    Case("Adaline", lambda: rm.MarginRegressor(rules.Adaline(0.25), eps=0.0), ("adaline",)),
-    Case("online gradient descent", lambda: rm.MarginClassifier(rules.GradientDescent()), ("ogd_hinge",)),
-    Case("Pegasos", lambda: rm.MarginClassifier(rules.Pegasos(0.5)), ("pegasos",)),
-    Case("ROMMA", lambda: rm.MarginClassifier(rules.ROMMA()), ("romma",)),
-    Case("aggressive ROMMA", lambda: rm.MarginClassifier(rules.AggressiveROMMA()), ("aromma",)),
-    Case("ALMA", lambda: rm.MarginClassifier(rules.ALMA()), ("alma2",)),
-]
+FORMS = [Form(learner, task, space) for learner in LEARNERS for task in learner.sections for space in learner.spaces]

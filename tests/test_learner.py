@@ -15,7 +15,7 @@ import scipy.sparse
 from river import checks, compose, datasets, evaluate, metrics, multiclass
 
 import river_margins as rm
-from tests.learners import LEARNERS
+from tests.learners import FORMS
 from tests.python_rules import MarginPerceptron
 
 ESTIMATORS = [
@@ -64,7 +64,7 @@ def test_no_river_check_is_skipped(kind):
     assert not kind(**next(iter(kind._unit_test_params())))._unit_test_skips()
 
 
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", FORMS, ids=str)
 @pytest.mark.parametrize(
     "duplicate",
     [
@@ -85,14 +85,14 @@ def test_a_copy_goes_on_bit_for_bit(case, duplicate):
     assert same_state(twin, model)
 
 
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", FORMS, ids=str)
 def test_a_clone_is_fresh_and_equal(case):
     model = trained(case.make())
     assert same_state(model.clone(), case.make())
     assert repr(model.clone()) == repr(model)
 
 
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", FORMS, ids=str)
 def test_predict_learn_one_is_the_two_calls(case):
     two, fused = case.make(), case.make()
     for x, y in stream(labels=[1.5, 0.0] if isinstance(two, rm.MarginRegressor) else two.classes or (False, True)):
@@ -102,7 +102,7 @@ def test_predict_learn_one_is_the_two_calls(case):
     assert same_state(two, fused)
 
 
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", FORMS, ids=str)
 def test_dicts_frames_and_csr_rows_teach_the_same(case):
     draw = np.random.default_rng(1)
     X = draw.normal(size=(80, 5))
@@ -132,7 +132,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("x", "error", "words"), REFUSED)
-@pytest.mark.parametrize("case", LEARNERS, ids=str)
+@pytest.mark.parametrize("case", FORMS, ids=str)
 def test_what_is_refused_changes_nothing(case, x, error, words):
     model = trained(case.make())
     before = pickle.dumps(model)

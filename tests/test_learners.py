@@ -1,0 +1,43 @@
+"""Nothing in the list of learners is left over, and nothing is missing from it."""
+
+import pytest
+from river import base
+
+import river_margins as rm
+from river_margins import spaces
+from tests.learners import FORMS, LEARNERS
+from tests.test_golden import ROUNDS
+from tests.test_reference import PAIRS, RUNS
+
+TASKS = {"binary", "multiclass", "regression"}
+
+
+def test_names_are_different():
+    assert len({form.name for form in FORMS}) == len(FORMS)
+
+
+def test_all_worked_rounds_are_used():
+    assert {golden for learner in LEARNERS for golden in learner.golden} == set(ROUNDS)
+
+
+def test_all_runs_of_other_libraries_are_used_once():
+    used = [tuple(run.items()) for _, _, run in (pair.values for pair in PAIRS)]
+    assert sorted(used) == sorted(tuple(run.items()) for run in RUNS)
+
+
+@pytest.mark.parametrize("rows", [rows for learner in LEARNERS for rows in learner.references], ids=repr)
+def test_a_reference_has_rows(rows):
+    assert any(pair.values[1] is rows for pair in PAIRS)
+
+
+def test_every_exported_estimator_is_listed():
+    exported = [getattr(rm, name) for name in rm.__all__]
+    estimators = {
+        kind for kind in exported if isinstance(kind, type) and issubclass(kind, base.Classifier | base.Regressor)
+    }
+    assert estimators == {type(form.make()) for form in FORMS}
+
+
+def test_every_space_and_task_is_listed():
+    assert {form.space for form in FORMS} == {name.lower() for name in spaces.__all__}
+    assert {form.task for form in FORMS} == TASKS

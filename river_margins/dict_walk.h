@@ -12,6 +12,28 @@
 
 #include <Python.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Stands for "no guess" where a key is expected: equal to nothing that a dict can hold. */
+static inline PyObject *no_key(void)
+{
+    static PyObject nothing;
+    return &nothing;
+}
+
+/* Equal keys are mostly one object, but a parser may make its texts anew for each record; those in a dict have been
+   hashed. */
+static inline int same_key(PyObject *key, PyObject *expected)
+{
+    if (key == expected)
+        return 1;
+    if (key == NULL || !PyUnicode_CheckExact(key) || !PyUnicode_CheckExact(expected))
+        return 0;
+    return ((PyASCIIObject *)key)->hash == ((PyASCIIObject *)expected)->hash
+        && PyUnicode_GET_LENGTH(key) == PyUnicode_GET_LENGTH(expected)
+        && PyUnicode_KIND(key) == PyUnicode_KIND(expected)
+        && memcmp(PyUnicode_DATA(key), PyUnicode_DATA(expected), PyUnicode_GET_LENGTH(key) * PyUnicode_KIND(key)) == 0;
+}
 
 static inline int plain_number(PyObject *item, double *value)
 {
@@ -85,10 +107,9 @@ static inline int dict_walk_next(DictWalk *walk)
     return 0;
 }
 
-/* The walk's fast stretch: as long as entries are plain numbers under the keys that were guessed for their places, fill
-   `index` and `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. */
-static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, const int32_t *guesses,
-                                         Py_ssize_t limit, int32_t *index, double *value)
+/* The walk's fast stretch: as long as entries are plain numbers under the keys that are expected in their places, fill
+   `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. */
+static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *expected, Py_ssize_t limit, double *value)
 {
     const char *entry = walk->entry + walk->to_key;
     const Py_ssize_t stride = walk->stride;
@@ -98,12 +119,11 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, 
         return 0;
     if (limit > left)
         limit = left;
+    /* An entry that was removed has no key, so what has the expected one has a value. */
     for (known = 0; known < limit; known++, entry += stride) {
         PyObject *const *pair = (PyObject *const *)entry;
-        int32_t guess = guesses[known];
-        if (pair[1] == NULL || guess < 0 || keys[guess] != pair[0] || !plain_number(pair[1], &value[known]))
+        if (!same_key(pair[0], expected[known]) || !plain_number(pair[1], &value[known]))
             break;
-        index[known] = guess;
     }
     walk->entry += known * stride;
     return known;
@@ -153,17 +173,14 @@ static inline int dict_walk_next(DictWalk *walk)
     return PyDict_Next(walk->dict, &walk->position, &walk->key, &walk->value);
 }
 
-static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *keys, const int32_t *guesses,
-                                         Py_ssize_t limit, int32_t *index, double *value)
+static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *expected, Py_ssize_t limit, double *value)
 {
     Py_ssize_t known, ahead = walk->position;
     PyObject *key, *item;
 
     for (known = 0; known < limit && PyDict_Next(walk->dict, &ahead, &key, &item); known++) {
-        int32_t guess = guesses[known];
-        if (guess < 0 || keys[guess] != key || !plain_number(item, &value[known]))
+        if (!same_key(key, expected[known]) || !plain_number(item, &value[known]))
             break;
-        index[known] = guess;
         walk->position = ahead;
     }
     return known;

@@ -1,8 +1,8 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t
 
 
 cdef extern from "dict_walk.h":
+    PyObject* no_key() noexcept
     ctypedef struct DictWalk:
         PyObject* key
         PyObject* value
@@ -10,6 +10,5 @@ cdef extern from "dict_walk.h":
     bint dict_walk_suits(object x) noexcept
     DictWalk dict_walk(object x) noexcept
     bint dict_walk_next(DictWalk* walk) noexcept
-    Py_ssize_t dict_walk_known(DictWalk* walk, PyObject** keys, const int32_t* guesses, Py_ssize_t limit,
-                               int32_t* index, double* value) noexcept
+    Py_ssize_t dict_walk_known(DictWalk* walk, PyObject** expected, Py_ssize_t limit, double* value) noexcept
     dict dict_refilled(dict x, const double* value)

@@ -1,8 +1,11 @@
+cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
 from river_margins.vocabulary cimport Vocabulary
 
 
+@cython.final
 cdef class Row:
     cdef Py_ssize_t known, fresh, capacity, blocks
     cdef int32_t* index
@@ -17,11 +20,13 @@ cdef class Row:
     cdef int reserve_scores(self, Py_ssize_t blocks) except -1
 
 
+@cython.final
 cdef class Reader:
     cdef Vocabulary vocabulary
     cdef bint intercept
     cdef object max_features
     cdef int32_t* guesses
+    cdef PyObject** expected
     cdef Py_ssize_t guess_count
     cdef Py_ssize_t size(self) noexcept
     cdef list features(self)

@@ -3,12 +3,14 @@
 from zlib import crc32
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy
 
-from river_margins.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits
+from river_margins.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits, no_key
 from river_margins.vocabulary cimport Vocabulary
 
 
@@ -32,7 +34,7 @@ cdef class Row:
     """One example, gathered: known features by index, new ones by name, and the score of each block.
 
     New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
-    `straight` says that the dict was read in one stretch: its keys are the vocabulary's own objects.
+    `straight` says that the dict was read in one stretch: it has no new features, and its values lie here in its order.
     """
 
     def __cinit__(self):
@@ -107,9 +109,10 @@ cdef class Reader:
 
     def __dealloc__(self):
         free(self.guesses)
+        free(self.expected)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.guess_count * sizeof(int32_t)
+        return object.__sizeof__(self) + self.guess_count * (sizeof(int32_t) + sizeof(PyObject*))
 
     cdef Py_ssize_t size(self) noexcept:
         """The number of features known, the constant one included."""
@@ -136,8 +139,9 @@ cdef class Reader:
         return features if self.max_features is None else buckets(features, self.max_features)
 
     cdef int gather_dict(self, Row row, dict x) except -1:
-        # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and comparing
-        # two pointers is all the look-up it takes. One entry at a time is looked at more closely where it is not.
+        # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and a comparison
+        # is all the look-up it takes. One entry at a time is looked at more closely where it is not. The keys expected
+        # are the vocabulary's, which keeps them alive.
         cdef Py_ssize_t length = len(x), position = 0, known = 0, run
         cdef int32_t index
         cdef double value
@@ -148,13 +152,9 @@ cdef class Reader:
         cdef DictWalk walk = dict_walk(x)
         while position < length:
             run = dict_walk_known(
-                &walk,
-                self.vocabulary.key_pointers(),
-                self.guesses + position,
-                min(length, self.guess_count) - position,
-                row.index + known,
-                row.value + known,
+                &walk, self.expected + position, min(length, self.guess_count) - position, row.value + known
             )
+            memcpy(row.index + known, self.guesses + position, run * sizeof(int32_t))
             position += run
             known += run
             row.straight = run == length
@@ -201,14 +201,19 @@ cdef class Reader:
         return 0
 
     cdef int expect(self, Py_ssize_t length) except -1:
-        cdef Py_ssize_t count = min(length, MOST_GUESSES)
+        cdef Py_ssize_t position, count = min(length, MOST_GUESSES)
         if count <= self.guess_count:
             return 0
         cdef int32_t* guesses = <int32_t*> realloc(self.guesses, count * sizeof(int32_t))
         if guesses == NULL:
             raise MemoryError()
-        memset(guesses + self.guess_count, -1, (count - self.guess_count) * sizeof(int32_t))
         self.guesses = guesses
+        cdef PyObject** expected = <PyObject**> realloc(self.expected, count * sizeof(PyObject*))
+        if expected == NULL:
+            raise MemoryError()
+        self.expected = expected
+        for position in range(self.guess_count, count):
+            expected[position] = no_key()
         self.guess_count = count
         return 0
 
@@ -216,6 +221,7 @@ cdef class Reader:
         cdef int32_t index = self.vocabulary.find(key)
         if index >= 0 and position < self.guess_count:
             self.guesses[position] = index
+            self.expected[position] = <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, index)
         return index
 
     cdef void finish(self, Row row) noexcept:

@@ -7,11 +7,6 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
 
 
-cdef extern from "Python.h":
-    ctypedef struct PyListObject:
-        PyObject** ob_item
-
-
 cdef class Vocabulary:
     """A hash table {key: index} of its own, because a Python dict would box each index and hide its entries.
 
@@ -39,10 +34,6 @@ cdef class Vocabulary:
             + self.capacity * sizeof(Py_hash_t)
             + (self.mask + 1) * sizeof(int32_t)
         )
-
-    cdef PyObject** key_pointers(self) noexcept:
-        """The keys as an array of borrowed pointers, good until the next `add`."""
-        return (<PyListObject*> self.keys).ob_item
 
     cdef int32_t find(self, object key) except -2:
         """The index of `key`, or -1."""

@@ -194,13 +194,18 @@ class Checkpoint:
         return max(0.0, self._due - time.monotonic())
 
     def pass_markers(self) -> None:
-        """Moves past the transaction markers of the input, once all records that were read are processed."""
-        for number in self._touched:
-            partition = self.partitions[number]
-            partition.position = max(partition.position, self._consumer.position(number))
+        """Moves past what a transaction of the input leaves behind, once all records that were read are processed.
+
+        Markers and given-up records give no output, but their offsets are committed too: else the lag never ends.
+        """
+        for number, partition in self.partitions.items() if self.ownership else ():
+            passed = self._consumer.position(number)
+            if passed > partition.position:
+                partition.position = passed
+                self._touched.add(number)
 
     def commit(self) -> None:
-        """Moves offsets, models and output together; does nothing when no record was read."""
+        """Moves offsets, models and output together; does nothing when no partition has moved."""
         began = time.monotonic()
         if not self._touched:
             self._due = began + self._config.checkpoint.every

@@ -112,7 +112,7 @@ class Consumer(Protocol):
         """Goes on from an offset and lifts the pause of a new assignment; LostOwnership when there is none."""
 
     def position(self, partition: int) -> int:
-        """Returns the offset after all that `poll` has returned, transaction markers included."""
+        """Returns the offset after all that `poll` has passed, markers and given-up records included; 0 if unknown."""
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
         """Commits without a transaction, under this generation and no other: else LostOwnership."""

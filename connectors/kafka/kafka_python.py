@@ -187,8 +187,11 @@ class Consumer:
         self._consumer.resume(place)
 
     def position(self, partition: int) -> int:
+        place = TopicPartition(self._topic, partition)
+        if place not in self._consumer.assignment():
+            return 0
         with _translated():
-            return self._consumer.position(TopicPartition(self._topic, partition), timeout_ms=1000) or 0
+            return self._consumer.position(place, timeout_ms=1000) or 0
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
         # Membership begins in `poll` only, so from here on the library holds either this generation, whose number it

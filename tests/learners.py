@@ -25,6 +25,15 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Free:
+    """A parameter that the properties draw: 10**[low, high] · R**power, with R the length of the longest example."""
+
+    low: float
+    high: float
+    power: int = 0
+
+
+@dataclass(frozen=True)
 class Learner:
     """A rule under a name.
 
@@ -37,6 +46,8 @@ class Learner:
     sections: Mapping[str, str]
     golden: Mapping[str, Mapping[str, Any]]
     references: tuple[Rows, ...] = ()
+    problem: str = ""
+    free: Mapping[str, Free] = field(default_factory=dict)
     spaces: tuple[str, ...] = ("linear",)
 
     def __str__(self) -> str:
@@ -75,6 +86,7 @@ def written_in_python(
     return make
 
 
+AGGRESSIVENESS, TUBE = Free(-3, 3, -2), Free(-3, 0)
 WITHOUT_TIES = {"tie_update": False}
 
 LEARNERS = [
@@ -96,6 +108,7 @@ LEARNERS = [
         sections={"binary": "5.2", "multiclass": "5.8"},
         golden={"pa": {}, "pa_multiclass_0": {"classes": CLASSES}},
         references=(Rows("PA"), Rows("M_PA")),
+        problem="PA",
     ),
     Learner(
         "PA-I",
@@ -103,6 +116,8 @@ LEARNERS = [
         sections={"binary": "5.3", "multiclass": "5.8"},
         golden={"pa_i": {"C": 0.25}, "pa_multiclass_1": {"C": 0.25, "classes": CLASSES}},
         references=(Rows("PA1"), Rows("M_PA1")),
+        problem="PA-I",
+        free={"C": AGGRESSIVENESS},
     ),
     Learner(
         "PA-II",
@@ -110,24 +125,32 @@ LEARNERS = [
         sections={"binary": "5.4", "multiclass": "5.8"},
         golden={"pa_ii": {"C": 0.5}, "pa_multiclass_2": {"C": 0.5, "classes": CLASSES}},
         references=(Rows("PA2"), Rows("M_PA2")),
+        problem="PA-II",
+        free={"C": AGGRESSIVENESS},
     ),
     Learner(
         "PA regression",
         partial(rm.PARegressor, mode=0),
         sections={"regression": "5.7"},
         golden={"pa_regression_0": {"eps": 0.5}},
+        problem="PA",
+        free={"eps": TUBE},
     ),
     Learner(
         "PA-I regression",
         partial(rm.PARegressor, mode=1),
         sections={"regression": "5.7"},
         golden={"pa_regression_1": {"C": 0.25, "eps": 0.5}},
+        problem="PA-I",
+        free={"C": AGGRESSIVENESS, "eps": TUBE},
     ),
     Learner(
         "PA-II regression",
         partial(rm.PARegressor, mode=2),
         sections={"regression": "5.7"},
         golden={"pa_regression_2": {"C": 0.5, "eps": 0.5}},
+        problem="PA-II",
+        free={"C": AGGRESSIVENESS, "eps": TUBE},
     ),
     Learner(
         "margin perceptron",
@@ -160,6 +183,7 @@ LEARNERS = [
         sections={"binary": "6.1", "multiclass": "3.7"},
         golden={"romma": {}},
         references=(Rows("ROMMA", settings=WITHOUT_TIES),),
+        problem="ROMMA",
     ),
     Learner(
         "aggressive ROMMA",
@@ -167,6 +191,7 @@ LEARNERS = [
         sections={"binary": "6.2", "multiclass": "3.7"},
         golden={"aromma": {}},
         references=(Rows("aROMMA"),),
+        problem="aggressive ROMMA",
     ),
     Learner(
         "ALMA",

@@ -7,6 +7,7 @@ import river_margins as rm
 from river_margins import spaces
 from tests.learners import FORMS, LEARNERS
 from tests.test_golden import ROUNDS
+from tests.test_problems import PROBLEMS
 from tests.test_reference import PAIRS, RUNS
 
 TASKS = {"binary", "multiclass", "regression"}
@@ -28,6 +29,10 @@ def test_all_runs_of_other_libraries_are_used_once():
 @pytest.mark.parametrize("rows", [rows for learner in LEARNERS for rows in learner.references], ids=repr)
 def test_a_reference_has_rows(rows):
     assert any(pair.values[1] is rows for pair in PAIRS)
+
+
+def test_every_problem_is_solved_by_some_learner():
+    assert {learner.problem for learner in LEARNERS if learner.problem} == set(PROBLEMS)
 
 
 def test_every_exported_estimator_is_listed():

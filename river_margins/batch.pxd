@@ -10,4 +10,7 @@ cdef class Batch:
     cdef const int32_t[::1] columns
     cdef const long long[::1] starts
     cdef int32_t[::1] index_of
+    cdef Py_ssize_t strange
+    cdef bint in_order
+    cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2
     cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1

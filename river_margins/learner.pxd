@@ -1,3 +1,5 @@
+cimport cython
+
 from river_margins.estimator cimport Estimator
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.reader cimport Reader, Row
@@ -5,6 +7,7 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.tasks.base cimport Task
 
 
+@cython.final
 cdef class Round:
     cdef Row row
     cdef Direction direction
@@ -20,11 +23,21 @@ cdef class Learner(Estimator):
     cdef Round spare
     cdef bint in_python
     cdef readonly long long n_seen, n_mistakes, n_updates
+    @cython.final
     cdef Round take_round(self)
+    @cython.final
     cdef Round read(self, object x)
-    cdef int score_row(self, Round round, Py_ssize_t blocks) except -1
+    @cython.final
+    cdef int score_row(self, Row row, Py_ssize_t blocks) except -1
+    @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
-    cdef object learn_row(self, Round round, Task task, object y, double weight, bint predicting)
-    cdef int ask_rule(self, Round round, Task task, double weight) except -1
+    @cython.final
+    cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting)
+    @cython.final
+    cdef int ask_rule(self, Round round, double weight) except -1
+    @cython.final
     cdef Task task_for(self, object y)
+    @cython.final
+    cdef int adopt(self, Task task, object y) except -1
+    @cython.final
     cdef int open_blocks(self, Task task) except -1

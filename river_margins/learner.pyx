@@ -4,11 +4,11 @@ import copy
 
 import numpy as np
 
-from libc.math cimport isfinite
+from libc.math cimport isfinite, isnan
 
 from river_margins.batch cimport Batch
 from river_margins.estimator cimport Estimator
-from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step, moves, rest
 from river_margins.reader cimport Reader, Row
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.tasks.base cimport Labels, Task
@@ -54,14 +54,14 @@ cdef class Learner(Estimator):
         cdef Round round = self.take_round()
         self.reader.gather(round.row, x)
         if self.task is not None:
-            self.score_row(round, self.task.blocks)
+            self.score_row(round.row, self.task.blocks)
         return round
 
-    cdef int score_row(self, Round round, Py_ssize_t blocks) except -1:
+    cdef int score_row(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t block
-        self.live_space.score(round.row, blocks)
+        self.live_space.score(row, blocks)
         for block in range(blocks):
-            if not isfinite(round.row.scores[block]):
+            if not isfinite(row.scores[block]):
                 raise OverflowError(
                     f"`{type(self).__name__}`: the score of this example is beyond floating point: scale its features"
                 )
@@ -71,30 +71,22 @@ cdef class Learner(Estimator):
         cdef Task task = self.task_for(y) if self.task is None else self.task
         cdef Round round = self.take_round()
         self.reader.gather(round.row, x)
-        prediction = self.learn_row(round, task, y, weight, predicting)
+        prediction = self.learn_row(round, task, y, task.code(y), weight, predicting)
         self.spare = round
         return prediction
 
-    cdef object learn_row(self, Round round, Task task, object y, double weight, bint predicting):
+    cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting):
         cdef object prediction = None
-        cdef bint demanded, moves
-        self.score_row(round, task.blocks + 1)
+        cdef bint demanded, moves = False
+        self.score_row(round.row, task.blocks + 1)
         if predicting and self.task is not None:
             prediction = task.predict(round.row)
-        demanded = task.constraint(round.row, y, round.direction)
-        moves = demanded and self.ask_rule(round, task, weight)
-        if demanded and not (
-            isfinite(round.seen.gain) and (not moves or self.live_space.bears(round.direction, round.seen, round.step))
-        ):
-            raise OverflowError(
-                f"`{type(self).__name__}`: learning this example would take the weights beyond floating point (margin "
-                f"{round.seen.margin}, squared length {round.seen.gain}, step {round.step.step}): scale the features, or "
-                "use a rule with bounded steps"
-            )
+        demanded = task.constraint(round.row, code, round.direction)
+        if demanded:
+            moves = self.ask_rule(round, weight)
+        if isnan(code) or self.task is None:
+            self.adopt(task, y)
         # Nothing refuses the example from here on.
-        task.accept(y)
-        self.task = task
-        self.open_blocks(task)
         self.n_seen += 1
         if demanded and task.mistaken(round.seen):
             self.n_mistakes += 1
@@ -104,21 +96,37 @@ cdef class Learner(Estimator):
             self.n_updates += round.step.step != 0.0
         return prediction
 
-    cdef int ask_rule(self, Round round, Task task, double weight) except -1:
-        """Fill the round's step; whether it moves anything."""
+    cdef int ask_rule(self, Round round, double weight) except -1:
+        """Fill the round's step; whether it moves anything. Refuses an example that would overflow."""
         cdef Seen seen = round.seen
+        cdef Step step = round.step
+        cdef bint moving
         seen.target = round.direction.target
         seen.wrong = round.direction.wrong
         seen.weight = weight
         seen.t = self.n_seen + 1
         seen.k = self.n_updates
         self.live_space.measure(round.row, round.direction, seen)
-        round.step.rest()
+        rest(step)
         if self.in_python:
-            Rule.respond(self.live_rule, seen, round.step)
+            Rule.respond(self.live_rule, seen, step)
         else:
-            self.live_rule.respond(seen, round.step)
-        return round.step.moves()
+            self.live_rule.respond(seen, step)
+        moving = moves(step)
+        if not (isfinite(seen.gain) and (not moving or self.live_space.bears(round.direction, seen, step))):
+            raise OverflowError(
+                f"`{type(self).__name__}`: learning this example would take the weights beyond floating point (margin "
+                f"{seen.margin}, squared length {seen.gain}, step {step.step}): scale the features, or use a rule with "
+                "bounded steps"
+            )
+        return moving
+
+    cdef int adopt(self, Task task, object y) except -1:
+        """Make the task ours, with a label that is new to it."""
+        task.accept(y)
+        self.task = task
+        self.open_blocks(task)
+        return 0
 
     cdef Task task_for(self, object y):
         """The task that the first label decides on."""
@@ -162,7 +170,7 @@ cdef class Learner(Estimator):
 
     def check_label(self, y):
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        (self.task_for(y) if self.task is None else self.task).check(y)
+        (self.task_for(y) if self.task is None else self.task).code(y)
 
     def predict_one(self, x):
         """Predict the label of x; None before a classifier has met a label."""
@@ -211,17 +219,21 @@ cdef class Learner(Estimator):
         cdef Py_ssize_t i
         cdef Task task
         cdef Round round
+        cdef double code
         if len(labels) != batch.length:
             raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
         if not labels:
             return
         task = self.task_for(labels[0]) if self.task is None else self.task
-        for label in labels:
-            task.check(label)
+        cdef double[::1] codes = np.empty(len(labels))
+        for i in range(batch.length):
+            codes[i] = task.code(labels[i])
         round = self.take_round()
         for i in range(batch.length):
             batch.gather(self.reader, round.row, i)
-            self.learn_row(round, task, labels[i], 1.0, False)
+            # A class that was new when the batch was checked may have come in since.
+            code = codes[i] if not isnan(codes[i]) else task.code(labels[i])
+            self.learn_row(round, task, labels[i], code, 1.0, False)
         self.spare = round
 
     def _predict_batch(self, Batch batch, *, bint probabilities=False):
@@ -233,7 +245,7 @@ cdef class Learner(Estimator):
                 predictions.append({} if probabilities else None)
                 continue
             batch.gather(self.reader, round.row, i)
-            self.score_row(round, self.task.blocks)
+            self.score_row(round.row, self.task.blocks)
             predictions.append(
                 (<Labels> self.task).probabilities(round.row) if probabilities else self.task.predict(round.row)
             )

@@ -64,7 +64,7 @@ cdef class RunningMoments(Estimator):
                 value = row.value[i]
             else:
                 moment = Moments(0.0, 0.0, 0.0)
-                value = row.value[row.capacity + i - row.known]
+                value = row.own_value[row.capacity + i - row.known]
             old_mean = moment.mean
             moment.count += 1.0
             moment.mean += (value - old_mean) / moment.count
@@ -85,15 +85,17 @@ cdef class RunningMoments(Estimator):
         """Replace the row's values by their scaled ones."""
         cdef Py_ssize_t i
         cdef Moments* moment
-        cdef double total = 0.0
+        cdef double value, total = 0.0
         for i in range(row.known):
             moment = self.moments + row.index[i]
-            row.value[i] -= moment.mean
+            value = row.value[i] - moment.mean
             if self.divide:
-                row.value[i] = row.value[i] / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
-            total += row.value[i]
+                value = value / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
+            row.own_value[i] = value
+            total += value
+        row.value = row.own_value
         for i in range(row.fresh if self.divide else 0):
-            row.value[row.capacity + i] = 0.0
+            row.own_value[row.capacity + i] = 0.0
         if not isfinite(total):
             raise OverflowError(f"`{type(self).__name__}`: these values are beyond floating point once scaled")
         return 0
@@ -105,7 +107,7 @@ cdef class RunningMoments(Estimator):
         for i in range(row.known):
             scaled[keys[row.index[i]]] = row.value[i]
         for i in range(row.fresh):
-            scaled[row.fresh_keys[i]] = row.value[row.capacity + i]
+            scaled[row.fresh_keys[i]] = row.own_value[row.capacity + i]
         return scaled
 
     def learn_one(self, x):

@@ -34,15 +34,16 @@ cdef class Row:
     """One example, gathered: known features by index, new ones by name, and the score of each block.
 
     New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
-    `straight` says that the dict was read in one stretch: it has no new features, and its values lie here in its order.
+    `index` and `value` are the row's own arrays, or those of the batch it is in. `straight` says that a dict was read in
+    one stretch: its values lie here in its order. `consecutive` says that the indices are 0, 1, 2 ...
     """
 
     def __cinit__(self):
         self.fresh_keys = []
 
     def __dealloc__(self):
-        free(self.index)
-        free(self.value)
+        free(self.own_index)
+        free(self.own_value)
         free(self.scores)
 
     def __sizeof__(self):
@@ -55,20 +56,20 @@ cdef class Row:
     cdef int reserve(self, Py_ssize_t length) except -1:
         if length <= self.capacity:
             return 0
-        # `value` holds known features from its start and new ones from its middle.
-        free(self.index)
-        free(self.value)
+        # `own_value` holds known features from its start and new ones from its middle.
+        free(self.own_index)
+        free(self.own_value)
         self.capacity = 0
-        self.index = <int32_t*> malloc(length * sizeof(int32_t))
-        self.value = <double*> malloc(2 * length * sizeof(double))
-        if self.index == NULL or self.value == NULL:
+        self.own_index = <int32_t*> malloc(length * sizeof(int32_t))
+        self.own_value = <double*> malloc(2 * length * sizeof(double))
+        if self.own_index == NULL or self.own_value == NULL:
             raise MemoryError()
         self.capacity = length
         return 0
 
     cdef int add_fresh(self, object key, double value) except -1:
         self.fresh_keys.append(key)
-        self.value[self.capacity + self.fresh] = value
+        self.own_value[self.capacity + self.fresh] = value
         self.fresh += 1
         return 0
 
@@ -87,6 +88,16 @@ cdef class Row:
         self.scores = scores
         self.blocks = 2 * blocks
         return 0
+
+    cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept:
+        """The row is these known features and the fresh ones it has."""
+        self.known = known
+        self.index = index
+        self.value = value
+        self.consecutive = consecutive and not self.fresh
+        self.norm2 = dot(value, value, known)
+        if self.fresh:
+            self.norm2 += dot(self.own_value + self.capacity, self.own_value + self.capacity, self.fresh)
 
 
 cdef class Reader:
@@ -138,23 +149,31 @@ cdef class Reader:
         cdef dict features = x if type(x) is dict and dict_walk_suits(x) else {key: x[key] for key in x}
         return features if self.max_features is None else buckets(features, self.max_features)
 
+    cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1:
+        """Make the row ready for so many features; the constant one, if there is one, is its first."""
+        row.reserve(length + 1)
+        row.forget_fresh()
+        row.straight = False
+        if not self.intercept:
+            return 0
+        row.own_index[0] = 0
+        row.own_value[0] = 1.0
+        return 1
+
     cdef int gather_dict(self, Row row, dict x) except -1:
         # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and a comparison
         # is all the look-up it takes. One entry at a time is looked at more closely where it is not. The keys expected
         # are the vocabulary's, which keeps them alive.
-        cdef Py_ssize_t length = len(x), position = 0, known = 0, run
+        cdef Py_ssize_t length = len(x), position = 0, known = self.begin(row, length), run
         cdef int32_t index
         cdef double value
-        row.reserve(length + 1)
-        row.forget_fresh()
-        row.straight = False
         self.expect(length)
         cdef DictWalk walk = dict_walk(x)
         while position < length:
             run = dict_walk_known(
-                &walk, self.expected + position, min(length, self.guess_count) - position, row.value + known
+                &walk, self.expected + position, min(length, self.guess_count) - position, row.own_value + known
             )
-            memcpy(row.index + known, self.guesses + position, run * sizeof(int32_t))
+            memcpy(row.own_index + known, self.guesses + position, run * sizeof(int32_t))
             position += run
             known += run
             row.straight = run == length
@@ -166,38 +185,14 @@ cdef class Reader:
             index = self.look_up(key, position)
             position += 1
             if index >= 0:
-                row.index[known] = index
-                row.value[known] = value
+                row.own_index[known] = index
+                row.own_value[known] = value
                 known += 1
             else:
                 row.add_fresh(key, value)
-        row.known = known
-        self.finish(row)
+        row.finish(known, row.own_index, row.own_value, row.straight and length <= self.in_order)
         if not isfinite(row.norm2):
             self.refuse_non_finite(row)
-        return 0
-
-    cdef int gather_array(self, Row row, const double* value, const int32_t* column, Py_ssize_t length,
-                          int32_t* index_of, object names) except -1:
-        """Read a row of an array: `column` says which (NULL: all, in order), `index_of` remembers what was found."""
-        cdef Py_ssize_t position, where, known = 0
-        cdef int32_t index
-        row.reserve(length + 1)
-        row.forget_fresh()
-        for position in range(length):
-            where = column[position] if column != NULL else position
-            index = index_of[where]
-            if index < 0:
-                index = self.vocabulary.find(names[where])
-                index_of[where] = index
-            if index >= 0:
-                row.index[known] = index
-                row.value[known] = value[position]
-                known += 1
-            else:
-                row.add_fresh(names[where], value[position])
-        row.known = known
-        self.finish(row)
         return 0
 
     cdef int expect(self, Py_ssize_t length) except -1:
@@ -213,6 +208,7 @@ cdef class Reader:
             raise MemoryError()
         self.expected = expected
         for position in range(self.guess_count, count):
+            guesses[position] = -1
             expected[position] = no_key()
         self.guess_count = count
         return 0
@@ -222,17 +218,10 @@ cdef class Reader:
         if index >= 0 and position < self.guess_count:
             self.guesses[position] = index
             self.expected[position] = <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, index)
+            self.in_order = min(self.in_order, position)
+            while self.in_order < self.guess_count and self.guesses[self.in_order] == self.in_order + self.intercept:
+                self.in_order += 1
         return index
-
-    cdef void finish(self, Row row) noexcept:
-        row.norm2 = dot(row.value, row.value, row.known)
-        if row.fresh:
-            row.norm2 += dot(row.value + row.capacity, row.value + row.capacity, row.fresh)
-        if self.intercept:
-            row.index[row.known] = 0
-            row.value[row.known] = 1.0
-            row.known += 1
-            row.norm2 += 1.0
 
     cdef int refuse_non_finite(self, Row row) except -1:
         # Finite values whose squares overflow are no fault of the record: scoring may go on, a move is refused later.
@@ -241,16 +230,16 @@ cdef class Reader:
             if not isfinite(row.value[i]):
                 refuse(self.vocabulary.keys[row.index[i]], row.value[i])
         for i in range(row.fresh):
-            if not isfinite(row.value[row.capacity + i]):
-                refuse(row.fresh_keys[i], row.value[row.capacity + i])
+            if not isfinite(row.own_value[row.capacity + i]):
+                refuse(row.fresh_keys[i], row.own_value[row.capacity + i])
         return 0
 
     cdef int admit(self, Row row) except -1:
         """Give the row's new features an index each."""
         cdef Py_ssize_t i
         for i in range(row.fresh):
-            row.index[row.known] = self.vocabulary.add(row.fresh_keys[i])
-            row.value[row.known] = row.value[row.capacity + i]
+            row.own_index[row.known] = self.vocabulary.add(row.fresh_keys[i])
+            row.own_value[row.known] = row.own_value[row.capacity + i]
             row.known += 1
         row.forget_fresh()
         return 0

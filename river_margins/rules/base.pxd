@@ -1,3 +1,5 @@
+from libc.math cimport INFINITY
+
 from river_margins.recipe cimport Recipe
 
 
@@ -9,12 +11,19 @@ cdef class Seen:
 
 cdef class Step:
     cdef public double step, scale, radius
-    cdef void rest(self) noexcept
-    cdef bint moves(self) noexcept
+    cdef double size  # what |w|² becomes before it is cut to the radius, as the space that bears the step found it
 
 
 cdef class Rule(Recipe):
     cdef int respond(self, Seen seen, Step out) except -1
+
+
+cdef inline void rest(Step step) noexcept:
+    step.step, step.scale, step.radius = 0.0, 1.0, INFINITY
+
+
+cdef inline bint moves(Step step) noexcept:
+    return step.step != 0.0 or step.scale != 1.0 or step.radius != INFINITY
 
 
 cdef inline double hinge(Seen seen) noexcept:

@@ -61,12 +61,6 @@ cdef class Step:
         self.scale = scale
         self.radius = radius
 
-    cdef void rest(self) noexcept:
-        self.step, self.scale, self.radius = 0.0, 1.0, INFINITY
-
-    cdef bint moves(self) noexcept:
-        return self.step != 0.0 or self.scale != 1.0 or self.radius != INFINITY
-
     def __repr__(self):
         return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r})"
 

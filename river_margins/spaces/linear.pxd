@@ -1,15 +1,17 @@
+cimport cython
+
 from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Space
 
 
+@cython.final
 cdef class Linear(Space):
     cdef double* weights
     cdef Py_ssize_t capacity, stride
     cdef double scale, size
     cdef Py_ssize_t moves
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1
-    cdef double size_after(self, Seen seen, Step step) noexcept
     cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept
     cdef void multiply(self, double factor) noexcept
     cdef void measure_size(self) noexcept

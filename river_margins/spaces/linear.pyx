@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -48,8 +49,10 @@ cdef class Linear(Space):
         row.reserve_scores(blocks)
         cdef double* scores = row.scores
         if present == 1 and stride == 1:
-            scores[0] = dot_at(self.weights, row.index, row.value, known) * self.scale
-            present = 1
+            scores[0] = self.scale * (
+                dot(self.weights, row.value, known) if row.consecutive
+                else dot_at(self.weights, row.index, row.value, known)
+            )
         else:
             memset(scores, 0, blocks * sizeof(double))
             for i in range(known):
@@ -77,20 +80,17 @@ cdef class Linear(Space):
         seen.size = self.size
         return 0
 
-    cdef double size_after(self, Seen seen, Step step) noexcept:
-        cdef double size = (
+    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
+        # No weight is larger than |w|, so one number answers for all of them.
+        step.size = (
             step.scale * step.scale * self.size
             + 2.0 * step.scale * step.step * seen.margin
             + step.step * (step.step * seen.gain)
         )
-        return max(size, 0.0) if isfinite(size) else INFINITY
-
-    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
-        # No weight is larger than |w|, so one number answers for all of them.
-        return self.size_after(seen, step) < INFINITY
+        return isfinite(step.size)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        cdef double size = self.size_after(seen, step), step_size = step.step
+        cdef double size = max(step.size, 0.0), step_size = step.step
         cdef double scale = step.scale + step_size * direction.pull
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t i
@@ -104,7 +104,7 @@ cdef class Linear(Space):
             )
         self.size = size * shorten * shorten
         self.moves += 1
-        if self.moves >= max(1024, self.reader.size() * self.stride):
+        if self.moves >= 1024 and self.moves >= self.reader.size() * self.stride:
             # Rounding adds up in a sum that is kept for ever; counting anew costs O(1) a move when done this rarely.
             self.measure_size()
         return 0
@@ -112,8 +112,14 @@ cdef class Linear(Space):
     cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept:
         cdef Py_ssize_t i, stride = self.stride
         cdef double* weights = self.weights + block
-        for i in range(row.known):
-            weights[row.index[i] * stride] += factor * row.value[i]
+        cdef const int32_t* index = row.index
+        cdef const double* value = row.value
+        if row.consecutive and stride == 1:
+            for i in range(row.known):
+                weights[i] += factor * value[i]
+        else:
+            for i in range(row.known):
+                weights[index[i] * stride] += factor * value[i]
 
     cdef void multiply(self, double factor) noexcept:
         if factor == 1.0:

@@ -5,8 +5,8 @@ from river_margins.spaces.base cimport Direction
 
 cdef class Task:
     cdef Py_ssize_t blocks
-    cdef int check(self, object y) except -1
-    cdef bint constraint(self, Row row, object y, Direction direction) except -1
+    cdef double code(self, object y) except? -1.0
+    cdef bint constraint(self, Row row, double code, Direction direction) noexcept
     cdef bint mistaken(self, Seen seen) noexcept
     cdef object predict(self, Row row)
     cdef object score(self, Row row)

@@ -11,20 +11,20 @@ cdef class Task:
     `blocks` is the number of weight vectors it needs.
     """
 
-    cdef int check(self, object y) except -1:
-        """Refuse a label the task cannot take."""
+    cdef double code(self, object y) except? -1.0:
+        """The label as a number, NaN for a class that is new; refuses a label the task cannot take."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say which labels it takes")
 
-    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
-        """State the half-space of (row, y); False if the label demands nothing. Refuses what `check` refuses."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say what a label demands")
+    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+        """State the half-space of the row and the label of this code; False if the label demands nothing."""
+        return False
 
     cdef bint mistaken(self, Seen seen) noexcept:
         """Whether the round counts as a mistake in the bounds."""
         return seen.margin <= 0.0
 
     cdef int accept(self, object y) except -1:
-        """Register a label that may be new; called when nothing can fail any more."""
+        """Register a new label; called when nothing can fail any more."""
         return 0
 
     cdef object predict(self, Row row):

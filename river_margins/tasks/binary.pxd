@@ -3,4 +3,3 @@ from river_margins.tasks.base cimport Labels
 
 cdef class Binary(Labels):
     cdef object negative, positive
-    cdef bint is_positive(self, object y) except -1

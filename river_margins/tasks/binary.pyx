@@ -17,28 +17,17 @@ cdef class Binary(Labels):
         self.labels = [negative, positive]
         self.blocks = 1
 
-    cdef int check(self, object y) except -1:
-        self.is_positive(y)
-        return 0
-
-    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
-        cdef double sign = 1.0 if self.is_positive(y) else -1.0
-        direction.set_one(0, sign)
-        direction.target = 1.0
-        direction.wrong = (row.scores[0] >= 0.0) != (sign > 0.0)
-        return True
-
-    cdef bint is_positive(self, object y) except -1:
+    cdef double code(self, object y) except? -1.0:
         if y is self.positive:
-            return True
+            return 1.0
         if y is self.negative:
-            return False
+            return -1.0
         label = plain(y)
         if same_kind(label, self.positive):
             if label == self.positive:
-                return True
+                return 1.0
             if label == self.negative:
-                return False
+                return -1.0
         raise ValueError(
             f"label {y!r}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (
@@ -46,6 +35,12 @@ cdef class Binary(Labels):
                 if self.positive is True else ""
             )
         )
+
+    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+        direction.set_one(0, code)
+        direction.target = 1.0
+        direction.wrong = (row.scores[0] >= 0.0) != (code > 0.0)
+        return True
 
     cdef object predict(self, Row row):
         return self.positive if row.scores[0] >= 0.0 else self.negative

@@ -1,6 +1,6 @@
 """Any number of labels, one weight vector each."""
 
-from libc.math cimport exp
+from libc.math cimport NAN, exp, isnan
 
 from river_margins.reader cimport Row
 from river_margins.spaces.base cimport Direction
@@ -15,31 +15,26 @@ cdef class Multiclass(Labels):
         self.labels = []
         self.block_of = {}
         for label in labels:
-            self.check(label)
-            self.accept(label)
+            if isnan(self.code(label)):
+                self.accept(label)
         if len(self.labels) != len(labels):
             raise ValueError(f"`classes` must all be different, not {labels!r}")
 
-    cdef Py_ssize_t block(self, object y) except -2:
-        """The block of a label; a new label gets the next one, without being registered yet."""
+    cdef double code(self, object y) except? -1.0:
         label = plain(y)
         if isinstance(label, bool):
             raise ValueError(f"label {y!r} is a bool, and {self.labels!r} are classes: they do not mix in one learner")
         if label is None or label != label:
             raise ValueError(f"label {y!r} is no class")
         try:
-            return self.block_of.get(label, len(self.labels))
+            return self.block_of.get(label, NAN)
         except TypeError as error:
             raise ValueError(f"label {y!r}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
 
-    cdef int check(self, object y) except -1:
-        self.block(y)
-        return 0
-
-    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
+    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         # A label that is new has the block after the last, where the score is 0.
-        cdef Py_ssize_t block, true = self.block(y), rival = -1, best = -1
-        for block in range(max(<Py_ssize_t> len(self.labels), true + 1)):
+        cdef Py_ssize_t block, true = self.blocks if isnan(code) else <Py_ssize_t> code, rival = -1, best = -1
+        for block in range(max(self.blocks, true + 1)):
             if best < 0 or row.scores[block] > row.scores[best]:
                 best = block
             if block != true and (rival < 0 or row.scores[block] > row.scores[rival]):
@@ -48,7 +43,7 @@ cdef class Multiclass(Labels):
             return False
         direction.set_two(true, rival)
         direction.target = 1.0
-        direction.wrong = best != true or true == len(self.labels)
+        direction.wrong = best != true or true == self.blocks
         return True
 
     cdef int accept(self, object y) except -1:

@@ -15,16 +15,14 @@ cdef class Regression(Task):
         self.eps = eps
         self.blocks = 1
 
-    cdef int check(self, object y) except -1:
-        real(y)
-        return 0
+    cdef double code(self, object y) except? -1.0:
+        return real(y)
 
-    cdef bint constraint(self, Row row, object y, Direction direction) except -1:
-        cdef double target = real(y)
-        cdef double sign = 1.0 if target >= row.scores[0] else -1.0
+    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+        cdef double sign = 1.0 if code >= row.scores[0] else -1.0
         direction.set_one(0, sign)
-        direction.target = sign * target - self.eps
-        direction.wrong = sign * (target - row.scores[0]) > self.eps
+        direction.target = sign * code - self.eps
+        direction.wrong = sign * (code - row.scores[0]) > self.eps
         return True
 
     cdef bint mistaken(self, Seen seen) noexcept:

@@ -6,7 +6,7 @@ BIN := .venv/bin
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench torture clean
+.PHONY: help demo test lint bench figures torture clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,6 +24,9 @@ lint: .venv/dev  ## ruff and mypy
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py
+
+figures: .venv/dev  ## the figures of the documentation
+	$(BIN)/python docs/figures/make.py
 
 torture: .venv/dev  ## the long form of the crash tests
 	$(BIN)/python tests/torture/campaign.py

@@ -13,4 +13,5 @@ cdef class Batch:
     cdef Py_ssize_t strange
     cdef bint in_order
     cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2
+    cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept
     cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1

@@ -30,34 +30,53 @@ cdef class Batch:
             self.in_order = np.array_equal(self.index_of, np.arange(len(self.names)) + reader.intercept)
         return index
 
+    cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept:
+        """Whether all columns of a row (NULL: every one there is) are known; fills its indices until one is not."""
+        cdef const int32_t* index_of = &self.index_of[0]
+        cdef int32_t* index = row.own_index
+        cdef int32_t found
+        cdef Py_ssize_t position
+        if column == NULL:
+            return self.strange == 0
+        for position in range(length):
+            found = index_of[column[position]]
+            index[position] = found
+            if found < 0:
+                return False
+        return True
+
     cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1:
-        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, width = self.index_of.shape[0]
-        cdef Py_ssize_t position, column, known
-        cdef int32_t index
-        cdef bint whole = self.columns is None or length == width
+        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known, position, place
+        cdef bint whole = self.columns is None or length == self.index_of.shape[0]
         cdef const double* value = &self.values[start] if length else NULL
+        cdef const int32_t* column = NULL
+        cdef const int32_t* index_of = &self.index_of[0]
+        cdef int32_t index
+        if not whole and length:
+            column = &self.columns[start]
         if reader.max_features is not None:
             return reader.gather(row, {
-                self.names[position if whole else self.columns[start + position]]: value[position]
-                for position in range(length)
+                self.names[position if whole else column[position]]: value[position] for position in range(length)
             })
         known = reader.begin(row, length)
-        if whole and self.strange == 0 and not reader.intercept:
-            row.finish(length, &self.index_of[0], value, self.in_order)
+        if not known and self.all_known(row, column, length):
+            # Nothing to add: the values, and the indices of a whole row, are used where they lie.
+            row.finish(length, index_of if whole else row.own_index, value, whole and self.in_order)
             return 0
         for position in range(length):
-            column = position if whole else self.columns[start + position]
-            index = self.index_of[column]
+            place = position if whole else column[position]
+            index = index_of[place]
             if index < 0:
-                index = self.look_up(reader, column)
+                index = self.look_up(reader, place)
             if index >= 0:
                 row.own_index[known] = index
                 row.own_value[known] = value[position]
                 known += 1
             else:
-                row.add_fresh(self.names[column], value[position])
+                row.add_fresh(self.names[place], value[position])
         row.finish(known, row.own_index, row.own_value, whole and self.strange == 0 and self.in_order)
         return 0
+
 
 def frame_batch(X):
     """A pandas DataFrame: every column is a feature of every row."""
@@ -90,15 +109,14 @@ def csr_batch(X):
 
 
 cdef refuse_non_finite(values, place):
-    cdef const double[::1] flat = np.ascontiguousarray(values, dtype=np.float64).ravel()
-    cdef double total = 0.0
-    cdef Py_ssize_t i
-    # A finite value adds 0, any other turns the sum into NaN: a pass that costs next to nothing.
-    for i in range(flat.shape[0]):
-        total += flat[i] * 0.0
-    if total == 0.0:
+    flat = values.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(flat.sum()):  # which takes a tenth of the time of looking at each
+            return
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if not len(bad):
         return
-    first = int(np.flatnonzero(~np.isfinite(flat))[0])
+    first = int(bad[0])
     row, column = place(first)
     raise ValueError(
         f"row {row!r}, column {column!r} is {flat[first]}: drop it, or fill it with river.preprocessing.StatImputer"

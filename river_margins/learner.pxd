@@ -30,11 +30,13 @@ cdef class Learner(Estimator):
     @cython.final
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1
     @cython.final
+    cdef int refuse_score(self) except -1
+    @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
     cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting)
     @cython.final
-    cdef int ask_rule(self, Round round, double weight) except -1
+    cdef int refuse(self, Seen seen, Step step) except -1
     @cython.final
     cdef Task task_for(self, object y)
     @cython.final

@@ -62,10 +62,13 @@ cdef class Learner(Estimator):
         self.live_space.score(row, blocks)
         for block in range(blocks):
             if not isfinite(row.scores[block]):
-                raise OverflowError(
-                    f"`{type(self).__name__}`: the score of this example is beyond floating point: scale its features"
-                )
+                self.refuse_score()
         return 0
+
+    cdef int refuse_score(self) except -1:
+        raise OverflowError(
+            f"`{type(self).__name__}`: the score of this example is beyond floating point: scale its features"
+        )
 
     cdef object learn(self, object x, object y, double weight, bint predicting):
         cdef Task task = self.task_for(y) if self.task is None else self.task
@@ -76,50 +79,50 @@ cdef class Learner(Estimator):
         return prediction
 
     cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting):
+        cdef Row row = round.row
+        cdef Direction direction = round.direction
+        cdef Seen seen = round.seen
+        cdef Step step = round.step
+        cdef Space space = self.live_space
         cdef object prediction = None
-        cdef bint demanded, moves = False
-        self.score_row(round.row, task.blocks + 1)
+        cdef bint demanded, moving = False
+        self.score_row(row, task.blocks + isnan(code))  # a new class has a score before it has weights: 0
         if predicting and self.task is not None:
-            prediction = task.predict(round.row)
-        demanded = task.constraint(round.row, code, round.direction)
+            prediction = task.predict(row)
+        demanded = task.constraint(row, code, direction)
         if demanded:
-            moves = self.ask_rule(round, weight)
+            seen.target = direction.target
+            seen.wrong = direction.wrong
+            seen.weight = weight
+            seen.t = self.n_seen + 1
+            seen.k = self.n_updates
+            space.measure(row, direction, seen)
+            rest(step)
+            if self.in_python:
+                Rule.respond(self.live_rule, seen, step)
+            else:
+                self.live_rule.respond(seen, step)
+            moving = moves(step)
+            if not (isfinite(seen.gain) and (not moving or space.bears(direction, seen, step))):
+                self.refuse(seen, step)
         if isnan(code) or self.task is None:
             self.adopt(task, y)
         # Nothing refuses the example from here on.
         self.n_seen += 1
-        if demanded and task.mistaken(round.seen):
+        if demanded and task.mistaken(seen):
             self.n_mistakes += 1
-        if moves:
-            self.live_space.move(round.row, round.direction, round.seen, round.step)
+        if moving:
+            space.move(row, direction, seen, step)
             # Shrinking w alone, as some rules do in every round, is no update in the sense of any bound.
-            self.n_updates += round.step.step != 0.0
+            self.n_updates += step.step != 0.0
         return prediction
 
-    cdef int ask_rule(self, Round round, double weight) except -1:
-        """Fill the round's step; whether it moves anything. Refuses an example that would overflow."""
-        cdef Seen seen = round.seen
-        cdef Step step = round.step
-        cdef bint moving
-        seen.target = round.direction.target
-        seen.wrong = round.direction.wrong
-        seen.weight = weight
-        seen.t = self.n_seen + 1
-        seen.k = self.n_updates
-        self.live_space.measure(round.row, round.direction, seen)
-        rest(step)
-        if self.in_python:
-            Rule.respond(self.live_rule, seen, step)
-        else:
-            self.live_rule.respond(seen, step)
-        moving = moves(step)
-        if not (isfinite(seen.gain) and (not moving or self.live_space.bears(round.direction, seen, step))):
-            raise OverflowError(
-                f"`{type(self).__name__}`: learning this example would take the weights beyond floating point (margin "
-                f"{seen.margin}, squared length {seen.gain}, step {step.step}): scale the features, or use a rule with "
-                "bounded steps"
-            )
-        return moving
+    cdef int refuse(self, Seen seen, Step step) except -1:
+        raise OverflowError(
+            f"`{type(self).__name__}`: learning this example would take the weights beyond floating point (margin "
+            f"{seen.margin}, squared length {seen.gain}, step {step.step}): scale the features, or use a rule with "
+            "bounded steps"
+        )
 
     cdef int adopt(self, Task task, object y) except -1:
         """Make the task ours, with a label that is new to it."""
@@ -215,25 +218,26 @@ cdef class Learner(Estimator):
         return np.array(self._predict_batch(csr_batch(X)))
 
     def _learn_batch(self, Batch batch, y):
-        cdef list labels = y.tolist() if hasattr(y, "tolist") else list(y)
+        cdef object labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
         cdef Py_ssize_t i
         cdef Task task
         cdef Round round
         cdef double code
         if len(labels) != batch.length:
             raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
-        if not labels:
+        if not batch.length:
             return
         task = self.task_for(labels[0]) if self.task is None else self.task
-        cdef double[::1] codes = np.empty(len(labels))
-        for i in range(batch.length):
-            codes[i] = task.code(labels[i])
+        cdef const double[::1] codes = task.codes(labels)
         round = self.take_round()
         for i in range(batch.length):
             batch.gather(self.reader, round.row, i)
-            # A class that was new when the batch was checked may have come in since.
-            code = codes[i] if not isnan(codes[i]) else task.code(labels[i])
-            self.learn_row(round, task, labels[i], code, 1.0, False)
+            code, label = codes[i], None
+            if isnan(code) or self.task is None:
+                # A class that was new when the batch was checked may have come in since.
+                label = labels[i]
+                code = task.code(label)
+            self.learn_row(round, task, label, code, 1.0, False)
         self.spare = round
 
     def _predict_batch(self, Batch batch, *, bint probabilities=False):

@@ -42,32 +42,3 @@ cdef class Reader:
     cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1
     cdef int refuse_non_finite(self, Row row) except -1
     cdef int admit(self, Row row) except -1
-
-
-# Four sums, because one would wait for its own last addition at every step; and always these four, so that an example
-# gives the same bits whichever way it came in.
-
-cdef inline double dot(const double* a, const double* b, Py_ssize_t length) noexcept:
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    cdef Py_ssize_t i, whole = length - length % 4
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-    for i in range(whole, length):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
-
-
-cdef inline double dot_at(const double* a, const int32_t* index, const double* b, Py_ssize_t length) noexcept:
-    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
-    cdef Py_ssize_t i, whole = length - length % 4
-    for i in range(0, whole, 4):
-        s0 += a[index[i]] * b[i]
-        s1 += a[index[i + 1]] * b[i + 1]
-        s2 += a[index[i + 2]] * b[i + 2]
-        s3 += a[index[i + 3]] * b[i + 3]
-    for i in range(whole, length):
-        s0 += a[index[i]] * b[i]
-    return (s0 + s1) + (s2 + s3)

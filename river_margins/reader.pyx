@@ -11,6 +11,7 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from river_margins.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits, no_key
+from river_margins.kernels cimport dot
 from river_margins.vocabulary cimport Vocabulary
 
 

@@ -7,7 +7,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from river_margins.reader cimport Row, dot, dot_at
+from river_margins.kernels cimport dot, dot_at
+from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 
@@ -48,7 +49,7 @@ cdef class Linear(Space):
         cdef const double* weight
         row.reserve_scores(blocks)
         cdef double* scores = row.scores
-        if present == 1 and stride == 1:
+        if stride == 1:
             scores[0] = self.scale * (
                 dot(self.weights, row.value, known) if row.consecutive
                 else dot_at(self.weights, row.index, row.value, known)

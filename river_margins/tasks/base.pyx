@@ -1,5 +1,7 @@
 """What a label demands of the weights: a half-space they should lie in, and how scores become a prediction."""
 
+import numpy as np
+
 from river_margins.rules.base cimport Seen
 from river_margins.reader cimport Row
 from river_margins.spaces.base cimport Direction
@@ -14,6 +16,10 @@ cdef class Task:
     cdef double code(self, object y) except? -1.0:
         """The label as a number, NaN for a class that is new; refuses a label the task cannot take."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say which labels it takes")
+
+    cdef object codes(self, object labels):
+        """The codes of a sequence of labels, as an array."""
+        return np.array([self.code(y) for y in labels])
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         """State the half-space of the row and the label of this code; False if the label demands nothing."""

@@ -1,5 +1,7 @@
 """Two labels, one weight vector."""
 
+import numpy as np
+
 from libc.math cimport exp, nextafter
 
 from river_margins.reader cimport Row
@@ -35,6 +37,13 @@ cdef class Binary(Labels):
                 if self.positive is True else ""
             )
         )
+
+    cdef object codes(self, object labels):
+        if isinstance(labels, np.ndarray) and labels.dtype != object and same_kind(plain(labels[0]), self.positive):
+            codes = (labels == self.positive) * 1.0 - (labels == self.negative) * 1.0
+            if codes.all():
+                return codes
+        return Labels.codes(self, labels)
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         direction.set_one(0, code)

@@ -1,5 +1,7 @@
 """Numbers as labels."""
 
+import numpy as np
+
 from libc.math cimport isfinite
 
 from river_margins.rules.base cimport Seen
@@ -17,6 +19,11 @@ cdef class Regression(Task):
 
     cdef double code(self, object y) except? -1.0:
         return real(y)
+
+    cdef object codes(self, object labels):
+        if isinstance(labels, np.ndarray) and labels.dtype.kind in "fiu" and np.isfinite(labels).all():
+            return labels.astype(np.float64)
+        return Task.codes(self, labels)
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         cdef double sign = 1.0 if code >= row.scores[0] else -1.0

@@ -1,0 +1,86 @@
+/* The sums that a round is made of.
+
+   Eight running sums, because one would wait for its own last addition at every step; and always these eight, in this
+   order, so that an example gives the same bits whichever way it came in. */
+
+#ifndef RIVER_MARGINS_KERNELS_H
+#define RIVER_MARGINS_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Two numbers side by side: one register wherever GCC or Clang compile to. */
+#if defined(__GNUC__)
+typedef double two __attribute__((vector_size(16)));
+#define PLUS_PRODUCT(sum, x, y) ((sum) += (x) * (y))
+#else
+typedef struct { double part[2]; } two;
+#define PLUS_PRODUCT(sum, x, y) ((sum).part[0] += (x).part[0] * (y).part[0], (sum).part[1] += (x).part[1] * (y).part[1])
+#endif
+
+static inline two two_at(const double *a)
+{
+    two pair;
+    memcpy(&pair, a, sizeof pair);
+    return pair;
+}
+
+static inline two two_of(const double *a, const int32_t *index)
+{
+    double pair[2] = {a[index[0]], a[index[1]]};
+    return two_at(pair);
+}
+
+static inline double sum_of(two s0, two s1, two s2, two s3, double rest)
+{
+    double s[8];
+    memcpy(s, &s0, sizeof s0);
+    memcpy(s + 2, &s1, sizeof s1);
+    memcpy(s + 4, &s2, sizeof s2);
+    memcpy(s + 6, &s3, sizeof s3);
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + rest;
+}
+
+/* The sum of a[i]·b[i], or with an index of a[index[i]]·b[i]. */
+#define DOT(PAIR, ONE)                                       \
+    two s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};              \
+    ptrdiff_t i = 0;                                         \
+    for (; i + 8 <= length; i += 8) {                        \
+        PLUS_PRODUCT(s0, PAIR(i), two_at(b + i));            \
+        PLUS_PRODUCT(s1, PAIR(i + 2), two_at(b + i + 2));    \
+        PLUS_PRODUCT(s2, PAIR(i + 4), two_at(b + i + 4));    \
+        PLUS_PRODUCT(s3, PAIR(i + 6), two_at(b + i + 6));    \
+    }                                                        \
+    if (i + 4 <= length) {                                   \
+        PLUS_PRODUCT(s0, PAIR(i), two_at(b + i));            \
+        PLUS_PRODUCT(s1, PAIR(i + 2), two_at(b + i + 2));    \
+        i += 4;                                              \
+    }                                                        \
+    if (i + 2 <= length) {                                   \
+        PLUS_PRODUCT(s2, PAIR(i), two_at(b + i));            \
+        i += 2;                                              \
+    }                                                        \
+    return sum_of(s0, s1, s2, s3, i < length ? ONE(i) * b[i] : 0.0);
+
+static inline double dot(const double *a, const double *b, ptrdiff_t length)
+{
+#define PAIR(i) two_at(a + (i))
+#define ONE(i) a[i]
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+}
+
+static inline double dot_at(const double *a, const int32_t *index, const double *b, ptrdiff_t length)
+{
+#define PAIR(i) two_of(a, index + (i))
+#define ONE(i) a[index[i]]
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+}
+
+#undef DOT
+#undef PLUS_PRODUCT
+#endif

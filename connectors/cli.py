@@ -27,10 +27,18 @@ File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the process
 
 @app.command()
 def run(file: File) -> None:
-    """Runs the processor of a file until SIGTERM or Ctrl-C, which finish the batch and commit."""
-    from connectors import config, processor
+    """Runs the processor of a file until SIGTERM or Ctrl-C, or the end of an input file, and commits."""
+    from connectors import config
 
-    processor.run(config.load(file))
+    found = config.load_any(file)
+    if isinstance(found, config.FileConfig):
+        from connectors import files
+
+        files.run(found)
+    else:
+        from connectors import processor
+
+        processor.run(found)
 
 
 @app.command()
@@ -39,7 +47,7 @@ def lint(file: File) -> None:
     from connectors import config
 
     try:
-        config.load(file)
+        config.load_any(file)
     except ConfigError as error:
         typer.echo(str(error))
         raise typer.Exit(error.exit_code) from error

@@ -11,15 +11,26 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from connectors.errors import ConfigError
+from connectors.file_sections import FileConfig
 from connectors.learners import assemble
-from connectors.sections import Config, Kafka
+from connectors.sections import AnyConfig, Config, Kafka
 from connectors.words import describe, did_you_mean
 from connectors.yaml_file import Document, Path, Problem, read
 
-__all__ = ["Config", "load"]
+__all__ = ["Config", "FileConfig", "load", "load_any"]
+
+Found = tuple[Path, bool, str]  # where, whether the key is to blame or the value, and a sentence
 
 
 def load(path: str | os.PathLike[str]) -> Config:
+    """Does as `load_any`, for what only a processor between topics can do."""
+    config = load_any(path)
+    if not isinstance(config, Config):
+        raise ConfigError(f"`{path}` reads a file, and a processor between topics is needed here")
+    return config
+
+
+def load_any(path: str | os.PathLike[str]) -> Config | FileConfig:
     """Reads the YAML file of a processor, with `${NAME}` filled in from the environment.
 
     Parameters
@@ -50,32 +61,61 @@ def _line(path: str | os.PathLike[str], problem: Problem) -> str:
     return f"{path}:{problem.place.line}:{problem.place.column}: {' '.join(problem.sentence.split())}"
 
 
-def _validate(document: Document) -> tuple[Config | None, list[Problem]]:
+def _validate(document: Document) -> tuple[Config | FileConfig | None, list[Problem]]:
     data = document.data
     if not isinstance(data, dict):
         if not document.problems:
             sentence = f"a processor's file is a mapping with the keys {_names(Config)}; found {describe(data)}"
             document.problems.append(Problem(document.value(()), sentence))
         return None, document.problems
-    config = None
-    found: list[tuple[Path, bool, str]] = []  # path, whether the key is to blame, sentence
+    kind = FileConfig if isinstance(data.get("input"), dict) and "file" in data["input"] else Config
+    config: Config | FileConfig | None = None
+    found = _check_mixture(kind, data)
+    mixed = [path[:1] for path, _, _ in found]
     try:
-        config = Config.model_validate(data)
+        config = kind.model_validate(data)
     except ValidationError as error:
-        found += [_explain(detail) for detail in error.errors()]
+        found += [_explain(kind, detail) for detail in error.errors() if detail["loc"][:1] not in mixed]
     if isinstance(data.get("learner"), list):
         for path, sentence in assemble(data["learner"])[1]:
             if not document.is_broken_below(("learner", *path[:1])):
                 found.append((("learner", *path), True, sentence))
-    if isinstance(data.get("kafka"), dict):
+    if kind is Config and isinstance(data.get("kafka"), dict):
         found += [(path, True, sentence) for path, sentence in _check_client(data["kafka"])]
-    if config is not None and not found:
-        found += [(("checkpoint", "every"), False, sentence) for sentence in _check_interval(config)]
+    if config is not None and not found and not document.problems:
+        found += _check_whole(config)
     problems = set(document.problems)
     for path, blames_key, sentence in found:
         if not document.is_broken(path):
             problems.add(Problem(document.key(path) if blames_key else document.value(path), sentence))
     return config, sorted(problems)
+
+
+def _check_mixture(kind: type[AnyConfig], data: dict[str, Any]) -> list[Found]:
+    """A topic and a file have no transaction in common, so that nothing could be promised between them."""
+    found: list[Found] = []
+    for name in ("output", "rejects"):
+        section = data.get(name)
+        if not isinstance(section, dict):
+            continue
+        if kind is FileConfig and "topic" in section and "file" not in section:
+            way = f"write `{name}: {{file: ...}}` and put that file into the topic, or put the input into a topic first"
+            found.append(((name, "topic"), True, f"what is read from a file cannot go to a topic exactly once: {way}"))
+        if kind is Config and "file" in section and "topic" not in section:
+            way = f"write `{name}: {{topic: ...}}` and let a reader of committed records write the file"
+            found.append(((name, "file"), True, f"what is read from a topic cannot go to a file exactly once: {way}"))
+    return found
+
+
+def _check_whole(config: Config | FileConfig) -> list[Found]:
+    found: list[Found] = []
+    if isinstance(config, Config):
+        found += [(("checkpoint", "every"), False, sentence) for sentence in _check_interval(config)]
+    try:
+        config.first_learner()
+    except ConfigError as error:
+        found.append((("start_from",), False, f"`start_from`: {error}"))
+    return found
 
 
 def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
@@ -103,7 +143,7 @@ def _check_interval(config: Config) -> list[str]:
     return [f"`checkpoint.every` ({every:g}s) must be below {reason}"]
 
 
-def _explain(detail: ErrorDetails) -> tuple[Path, bool, str]:
+def _explain(root: type[AnyConfig], detail: ErrorDetails) -> Found:
     """Turns one of pydantic's errors into a path, whether its key is to blame, and a sentence for a user."""
     path, kind, value = detail["loc"], detail["type"], detail["input"]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
@@ -111,8 +151,10 @@ def _explain(detail: ErrorDetails) -> tuple[Path, bool, str]:
         where = f" in `{name.rpartition('.')[0]}`" if len(path) > 1 else ""
         return path[:-1], True, f"`{path[-1]}` is missing{where}"
     if kind == "extra_forbidden":
-        known = _section(path[:-1]).model_fields
-        hint = did_you_mean(str(path[-1]), known) or f"; known are {_names(_section(path[:-1]))}"
+        if root is FileConfig and name in Config.model_fields:
+            return path, True, f"`{name}` is for topics, and this processor reads a file: remove it"
+        section = _section(root, path[:-1])
+        hint = did_you_mean(str(path[-1]), section.model_fields) or f"; known are {_names(section)}"
         return path, True, f"unknown key `{name}`{hint}"
     if kind == "value_error":
         return path, False, f"`{name}`: {detail['ctx']['error']}"
@@ -125,8 +167,8 @@ def _explain(detail: ErrorDetails) -> tuple[Path, bool, str]:
     return path, False, f"`{name}` must be {expected.get(kind, 'a mapping')}, found {found}{quotes}"
 
 
-def _section(path: Path) -> type[BaseModel]:
-    section: Any = Config
+def _section(root: type[AnyConfig], path: Path) -> type[BaseModel]:
+    section: Any = root
     for part in path:
         section = section_of(section.model_fields[part].annotation)
     return section

@@ -1,13 +1,14 @@
 """Writes the reference page of the YAML file: `python -m connectors.config_page > docs/configuration.md`."""
 
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pydantic import BaseModel
 
-from connectors.config import Config, section_of
+from connectors.config import Config, FileConfig, section_of
 from connectors.errors import exit_codes
+from connectors.sections import AnyConfig
 
 EXAMPLE = pathlib.Path(__file__).parents[1] / "deploy" / "examples" / "phishing.yaml"
 PAGE = """\
@@ -20,11 +21,20 @@ with it at once, as `file:line:column: sentence`, and ends with exit code 2.
 {example}
 ```
 
-## Keys
+## Keys of every processor
 
-| key | default | meaning |
-|---|---|---|
-{keys}
+{common}
+
+## Keys of a processor between topics
+
+{topics}
+
+## Keys of a processor between files
+
+{files}
+
+What this promises is on a page of its own: [Files](files.md). A processor cannot read a topic and write a file, nor
+read a file and write a topic.
 
 Unknown keys, keys that stand twice, and values of the wrong kind are errors.
 
@@ -91,9 +101,16 @@ refused.
 
 def page() -> str:
     """Returns the reference page."""
-    keys = [f"| `{name}` | {default} | {meaning} |" for name, default, meaning in _rows(Config, "")]
+    common = AnyConfig.model_fields
+    tables = {"common": _table(AnyConfig, ()), "topics": _table(Config, common), "files": _table(FileConfig, common)}
     codes = [f"| {code} | {meaning} |" for code, meaning in exit_codes().items()]
-    return PAGE.format(example=EXAMPLE.read_text().strip(), keys="\n".join(keys), codes="\n".join(codes))
+    return PAGE.format(example=EXAMPLE.read_text().strip(), codes="\n".join(codes), **tables)
+
+
+def _table(section: type[BaseModel], without: Collection[str]) -> str:
+    rows = [row for row in _rows(section, "") if row[0].partition(".")[0] not in without]
+    lines = [f"| `{name}` | {default} | {meaning} |" for name, default, meaning in rows]
+    return "\n".join(["| key | default | meaning |", "|---|---|---|", *lines])
 
 
 def _rows(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:

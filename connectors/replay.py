@@ -85,7 +85,7 @@ def compare(config: Config) -> Verdict:
     found = {source(record): record for record in outputs}
     _count(verdict, inputs, outputs, rejects)
     for partition in sorted({record.partition for record in inputs}):
-        learner = verdict.learners[partition] = config.build_learner()
+        learner = verdict.learners[partition] = config.first_learner()
         for record in inputs:
             name = f"{record.topic}-{record.partition}-{record.offset}"
             if record.partition == partition and name not in rejected:

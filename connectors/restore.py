@@ -54,9 +54,9 @@ class Restorer:
         return Partition(load(pointer.snapshot), committed, pointer.snapshot, pointer.examples, load)
 
     def start(self, partition: int, offset: int) -> Partition:
-        """Returns a partition with an empty model that nothing is committed for yet."""
+        """Returns a partition whose model is as it begins, and that nothing is committed for yet."""
         self.check_start(partition)
-        return Partition(self.config.build_learner(), Committed(offset, ""), "", 0, self._loader(partition))
+        return Partition(self.config.first_learner(), Committed(offset, ""), "", 0, self._loader(partition))
 
     def _loader(self, partition: int) -> Any:
         def load(name: str) -> Any:

@@ -1,5 +1,8 @@
 """The sections of a processor's YAML file: names, kinds, defaults and descriptions of all keys.
 
+`Config` is a processor between topics; `AnyConfig` is what it has in common with one between files, whose keys are in
+`connectors.file_sections`.
+
 The descriptions are the reference in `docs/configuration.md`, which `connectors.config_page` writes.
 """
 
@@ -12,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from connectors.errors import ConfigError
 from connectors.learners import assemble
 from connectors.words import STARS, Settings, describe, is_secret
+from river_margins import snapshot
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -61,8 +65,15 @@ def _folder(value: Any) -> Any:
     return pathlib.Path(value).expanduser().absolute()
 
 
+def path_of(value: Any) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
+    return pathlib.Path(value).expanduser().absolute()
+
+
 Topic = Annotated[str, AfterValidator(_topic)]
 Name = Annotated[str, AfterValidator(_name)]
+Every = Annotated[float, BeforeValidator(_seconds)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(Settings)]
 
 
@@ -154,19 +165,65 @@ class Checkpoint(Section):
         description="`exactly_once`: output, offsets and model move in one transaction. `at_least_once`: the model is"
         " still exact, but outputs may repeat after a crash.",
     )
-    every: Annotated[float, BeforeValidator(_seconds)] = Field(
+    every: Every = Field(
         default=1.0,
         description="Time between two checkpoints, a duration from `10ms` to `1h`. Output is visible after one.",
     )
 
 
-class Config(Section):
+class AnyConfig(Section):
     """One file is one processor."""
 
     name: Name = Field(
-        description="Consumer group, prefix of the transactional ids and folder of the snapshots: letters, digits,"
-        " `.`, `_`, `-`, at most 100. Processes of the same name share the partitions."
+        description="Folder of the snapshots; with topics also consumer group, whose processes share the partitions,"
+        " and prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
     )
+    record: Record = Field(default=Record(), description="What the fields of a record mean.")
+    learner: list[Any] = Field(
+        description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
+        " first, one classifier or regressor last."
+    )
+    start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
+        default=None,
+        description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
+        " as, instead of an empty one. No effect on a model that has begun.",
+    )
+    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
+        default="./snapshots",
+        validate_default=True,
+        description="The folder of the snapshots, from the working directory; all hosts of a group must share it.",
+    )
+
+    def build_learner(self) -> Any:
+        """Returns a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
+        learner, problems = assemble(self.learner)
+        if problems:
+            raise ConfigError("\n".join(sentence for _, sentence in problems))
+        return learner
+
+    def first_learner(self) -> Any:
+        """Returns what a model begins as: the learner in the snapshot `start_from`, or an untrained one."""
+        learner = self.build_learner()
+        if self.start_from is None:
+            return learner
+        try:
+            data = self.start_from.read_bytes()
+            changes = snapshot.difference(data, learner)
+            if not changes:
+                return snapshot.loads(data)
+        except OSError as error:
+            raise ConfigError(f"the snapshot `{self.start_from}` cannot be read: {error.strerror}") from error
+        except snapshot.SnapshotError as error:
+            raise ConfigError(f"`{self.start_from}`: {error}") from error
+        raise ConfigError(
+            f"the learner is not the one of the snapshot `{self.start_from}`: {'; '.join(changes)}; "
+            f"make `learner` that one, or leave `start_from` out"
+        )
+
+
+class Config(AnyConfig):
+    """A processor between topics of Kafka."""
+
     kafka: Kafka = Field(description="How to reach Kafka.")
     instance: Name | None = Field(
         default=None,
@@ -174,19 +231,9 @@ class Config(Section):
         " Without it each start takes a fresh one.",
     )
     input: Input = Field(description="What to read.")
-    record: Record = Field(default=Record(), description="What the fields of a record mean.")
-    learner: list[Any] = Field(
-        description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
-        " first, one classifier or regressor last."
-    )
     output: Output = Field(description="Where predictions go.")
     rejects: Rejects | None = Field(default=None, description="Where records go that cannot be processed.")
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
-    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
-        default="./snapshots",
-        validate_default=True,
-        description="The folder of the snapshots, from the working directory; all hosts of a group must share it.",
-    )
 
     @field_validator("output", "rejects")
     @classmethod
@@ -196,10 +243,3 @@ class Config(Section):
             if section is not None and taken is not None and section.topic == taken.topic:
                 raise ValueError(f"`{section.topic}` is the {other} topic already, this must be another one")
         return section
-
-    def build_learner(self) -> Any:
-        """Returns a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
-        learner, problems = assemble(self.learner)
-        if problems:
-            raise ConfigError("\n".join(sentence for _, sentence in problems))
-        return learner

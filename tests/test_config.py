@@ -11,6 +11,7 @@ from river import compose
 from connectors import config, config_page
 from connectors.errors import ConfigError
 from connectors.learners import assemble
+from river_margins import snapshot
 
 ROOT = pathlib.Path(__file__).parents[1]
 GOOD = """\
@@ -229,7 +230,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("rejects: {topic: ..}", "10:18: `rejects.topic`: `..` cannot be a topic"),
         ("checkpoint:", "10:12: `checkpoint` must be a mapping, found nothing"),
         ("checkpoint: {guarantee: true}", "10:25: `checkpoint.guarantee` must be `exactly_once` or"),
-        ("what: {}", "10:1: unknown key `what`; known are `name`, `kafka`,"),
+        ("what: {}", "10:1: unknown key `what`; known are `name`, `record`,"),
     ],
 )
 def test_a_line_more(load, problems, line, expected):
@@ -360,13 +361,20 @@ def test_the_example_is_valid(monkeypatch, tmp_path):
     )
 
 
+def test_the_example_with_files_is_valid(monkeypatch, tmp_path):
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+    found = config.load_any(config_page.EXAMPLE.with_name("files.yaml"))
+    assert (found.input.file, found.snapshots) == (f"{tmp_path}/events.jsonl", tmp_path / "snapshots")
+
+
 def test_the_reference_page_is_up_to_date():
     command = "python -m connectors.config_page > docs/configuration.md"
     assert (ROOT / "docs" / "configuration.md").read_text() == config_page.page(), f"write it again: {command}"
 
 
 def test_every_key_has_a_description():
-    assert all(meaning for _, _, meaning in config_page._rows(config.Config, ""))
+    for kind in (config.Config, config.FileConfig):
+        assert all(meaning for _, _, meaning in config_page._rows(kind, ""))
 
 
 def test_a_checkpoint_fits_into_a_transaction(load, problems):
@@ -444,3 +452,99 @@ def test_selected_features_have_the_order_of_the_file():
     learner, problems = assemble([{"river.compose.Select": {"keys": ["c", "a", "b"]}}, "PAClassifier"])
     assert not problems
     assert list(learner["Select"].transform_one({"a": 1.0, "b": 2.0, "c": 3.0})) == ["c", "a", "b"]
+
+
+FILES = """\
+name: trial
+input: {file: in.csv.gz}
+record: {id: id, label: y}
+learner: [PAClassifier]
+output: {file: out.jsonl.zst}
+rejects: {file: rejects.jsonl}
+"""
+
+
+@pytest.fixture
+def load_any(load, monkeypatch):
+    monkeypatch.setattr(config, "load", config.load_any)
+    return load
+
+
+def test_a_processor_between_files(load_any):
+    found = load_any(FILES)
+    here = pathlib.Path.cwd()
+    assert isinstance(found, config.FileConfig)
+    assert (found.input.file, found.output.file) == (f"{here}/in.csv.gz", f"{here}/out.jsonl.zst")
+    assert (found.checkpoint.guarantee, found.checkpoint.every, found.start_from) == ("exactly_once", 1.0, None)
+    from_stdin = FILES.replace("in.csv.gz", "'-'") + "checkpoint: {guarantee: none}\n"
+    assert load_any(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
+
+
+def test_what_needs_topics_says_so(problems):
+    (line,) = problems(FILES)
+    assert line == "`p.yaml` reads a file, and a processor between topics is needed here"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("in.csv.gz", "in.txt", "2:15: `input.file`: `in.txt` does not say what it holds: a name ends with `.jsonl`"),
+        ("in.csv.gz", "in.csv.gz, start: latest", "2:26: unknown key `input.start`; known are `file`"),
+        ("in.csv.gz", "~", "2:15: `input.file`: the path of a file is needed, found nothing"),
+        ("out.jsonl.zst", "in.csv.gz", "5:9: `output`: `"),
+        ("rejects.jsonl", "./out.jsonl.zst", "6:10: `rejects`: `"),
+        ("rejects.jsonl", "r.csv", "6:17: `rejects.file`: `"),
+        (
+            "name: trial",
+            "name: trial\nkafka: {}",
+            "2:1: `kafka` is for topics, and this processor reads a file: remove it",
+        ),
+        ("name: trial", "name: trial\nstart: x", "2:1: unknown key `start`, did you mean `start_from`?"),
+        (
+            "{file: out.jsonl.zst}",
+            "{topic: a}",
+            "5:10: what is read from a file cannot go to a topic exactly once: write",
+        ),
+        (
+            "{file: rejects.jsonl}",
+            "{topic: a}",
+            "6:11: what is read from a file cannot go to a topic exactly once: write",
+        ),
+        ("in.csv.gz", "'-'", "1:1: `checkpoint`: standard input cannot be read again after a crash, so `exactly_once`"),
+        ("out.jsonl.zst", "'-'", "1:1: `checkpoint`: standard output cannot be taken back after a crash, so `exactly_"),
+        (
+            "name: trial",
+            "name: trial\ncheckpoint: {guarantee: none}",
+            "2:13: `checkpoint`: `none` is for standard input",
+        ),
+        ("name: trial", "name: trial\nstart_from: none.snapshot", "2:13: `start_from`: the snapshot `"),
+    ],
+)
+def test_files_that_cannot_be(load_any, problems, old, new, expected):
+    (line,) = problems(FILES.replace(old, new))
+    assert line.startswith("p.yaml:" + expected)
+
+
+def test_a_topic_and_a_file_have_no_transaction_in_common(problems):
+    found = problems(GOOD.replace("{topic: predictions}", "{file: out.jsonl}") + "rejects: {file: r.jsonl}\n")
+    said = "what is read from a topic cannot go to a file exactly once: write"
+    assert [line.partition(said)[0] for line in found] == ["p.yaml:9:10: ", "p.yaml:10:11: "]
+    assert all(said in line for line in found)
+
+
+def test_a_snapshot_to_start_from_must_be_of_this_learner(load, problems, tmp_path):
+    learner = load(GOOD).build_learner()
+    learner.learn_one({"a": 1.0}, True)
+    snapshot.save(learner, tmp_path / "trained.snapshot")
+    text = with_lines("start_from: trained.snapshot")
+    assert (
+        snapshot.dumps(load(text).first_learner())
+        == snapshot.dumps(learner)
+        != snapshot.dumps(load(GOOD).first_learner())
+    )
+    (line,) = problems(text.replace("C: 0.01", "C: 1"))
+    assert line.startswith("p.yaml:10:13: `start_from`: the learner is not the one of the snapshot `")
+    assert "C 0.01 -> 1" in line and "make `learner` that one, or leave `start_from` out" in line
+    (tmp_path / "trained.snapshot").write_bytes(b"junk")
+    (line,) = problems(text)
+    assert line.startswith("p.yaml:10:13: `start_from`: `") and "trained.snapshot`: " in line

@@ -4,17 +4,24 @@ import inspect
 import pathlib
 import re
 
+import pytest
+
 from connectors.checkpoint import KEEP, Checkpoint
 from connectors.errors import exit_codes
+from connectors.files import FileProcessor
 from connectors.kafka.kafka_python_settings import CONSUMER, PRODUCER
 
-PAGE = (pathlib.Path(__file__).parents[1] / "docs" / "guarantees.md").read_text()
+DOCS = pathlib.Path(__file__).parents[1] / "docs"
+PAGE = (DOCS / "guarantees.md").read_text()
 
 
-def test_the_table_of_crashes_follows_the_steps_of_commit():
-    steps = re.findall(r"self\.(\w+)\(\)  # (\d)", inspect.getsource(Checkpoint.commit))
-    assert len(steps) == 7
-    assert re.findall(r"^\| in .*?step (\d), `(\w+)`", PAGE, re.MULTILINE) == [(number, name) for name, number in steps]
+@pytest.mark.parametrize(
+    ("owner", "count", "page"), [(Checkpoint, 7, PAGE), (FileProcessor, 5, (DOCS / "files.md").read_text())]
+)
+def test_the_table_of_crashes_follows_the_steps_of_commit(owner, count, page):
+    steps = re.findall(r"self\.(\w+)\(\)  # (\d)", inspect.getsource(owner.commit))
+    assert len(steps) == count
+    assert re.findall(r"^\| in .*?step (\d), `(\w+)`", page, re.MULTILINE) == [(number, name) for name, number in steps]
 
 
 def test_every_exit_code_has_advice():

@@ -1,0 +1,328 @@
+"""The processor between files: the records of a file through one model, with output, position and model in step.
+
+It does with each record what the processor between topics does (`connectors.answers`); what must hold at a crash is in
+`FileProcessor.commit`.
+"""
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import logging
+import pathlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from connectors import tables
+from connectors.answers import answer
+from connectors.checkpoint import Counts
+from connectors.errors import StartError, StateError
+from connectors.file_sections import STANDARD, FileConfig
+from connectors.kafka import Committed
+from connectors.lines import Line, Mark, Reader, Writer
+from connectors.partition import Partition, Pointer
+from connectors.processor import Stop
+from connectors.records import Decoder
+from connectors.stores import FolderStore, make_folder
+from connectors.streams import Unfit
+from connectors.words import did_you_mean
+from river_margins import snapshot
+
+log = logging.getLogger(__name__)
+
+ONLY = 0  # a file is one partition
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, and how much of it was read or written; None when it is a standard stream."""
+
+    path: str
+    mark: Mark | None
+
+
+@dataclass(frozen=True)
+class State:
+    """A checkpoint: how far each file goes, and the model that belongs to that."""
+
+    input: Place
+    lines: int
+    output: Place
+    rejects: Place | None
+    snapshot: str
+    sha256: str
+    examples: int
+
+
+STATE = TypeAdapter(State)
+
+
+def run(config: FileConfig, stop: Stop | None = None) -> Counts:
+    """Runs a processor to the end of its input, or until SIGTERM or Ctrl-C, which finish a record and commit.
+
+    Parameters
+    ----------
+    config
+        The processor's file, as `connectors.config.load_any` returns it.
+    stop
+        Ends the processor when its `requested` is set; default: signals only.
+
+    Returns
+    -------
+    What was done and committed.
+
+    Raises
+    ------
+    ConnectorError
+        One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
+    """
+    stop = stop or Stop()
+    folder = config.snapshots / config.name / "files"
+    with stop.on_signals(), _locked(folder):
+        return FileProcessor(config, folder).run(stop)
+
+
+@contextlib.contextmanager
+def _locked(folder: pathlib.Path) -> Iterator[None]:
+    """Lets one process at a time work with a folder; a dead one holds nothing."""
+    try:
+        make_folder(folder)
+        file = (folder / "lock").open("a")
+    except OSError as error:
+        raise StartError(f"the folder of the snapshots `{folder}` cannot be written: {error.strerror}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartError(
+                f"another process runs with the snapshots in `{folder}`: give each processor a `name` of its own"
+            ) from None
+        yield
+
+
+class FileProcessor:
+    """Takes the records of a file through a model, in order, and writes a value for each.
+
+    `commit` is these steps, in this order:
+
+    1. `write_snapshot`: the model is made durable in the store, under a new name;
+    2. `sync_output`: all output and rejects are on the disk;
+    3. `write_state`: the checkpoint, which names snapshot, position and lengths, replaces the last one in one move;
+    4. `remember`: what was written is now where a failure goes back to;
+    5. `delete_superseded`: the snapshot that the last checkpoint named is deleted.
+
+    A crash before the end of 3 leaves the last checkpoint: the next start cuts the output back to it, and reads on from
+    there. After it, all have moved.
+    """
+
+    def __init__(self, config: FileConfig, folder: pathlib.Path) -> None:
+        self.counts, self.pending = Counts(), Counts()
+        self._config, self._store, self._path = config, FolderStore(folder), folder / "checkpoint.json"
+        self._name = pathlib.Path(config.input.file).name
+        self._state = self._last_state()
+        with self._named("input", config.input.file):
+            self._reader = Reader(config.input.file)
+        self._decoder = self._make_decoder()
+        self._partition = self._first() if self._state is None else self._restore(self._state)
+        if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
+            with self._named("input", config.input.file):
+                self._reader.skip(self._state.input.mark, self._state.lines)
+        output, rejects = (self._state.output, self._state.rejects) if self._state else (None, None)
+        self._output = self._writer("output", config.output.file, output)
+        self._rejects = self._writer("rejects", config.rejects.file, rejects) if config.rejects else None
+        self._old = ""
+        self._due = 0.0
+
+    # Start
+
+    def _last_state(self) -> State | None:
+        try:
+            return STATE.validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StateError(f"the checkpoint `{self._path}` cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
+
+    def _make_decoder(self) -> Decoder:
+        record, columns = self._config.record, self._reader.columns
+        if columns is None:
+            return Decoder(record.id, record.label, record.features)
+        for name in (record.id, record.label, *(record.features or ())):
+            if name is not None and name not in columns:
+                hint = did_you_mean(name, columns)
+                raise StartError(f"the input `{self._config.input.file}` has no column `{name}`{hint}")
+        return Decoder(record.id, record.label, record.features, tables.parser(columns, record.id))
+
+    def _first(self) -> Partition:
+        return Partition(self._config.first_learner(), Committed(0, ""), "", 0, self._load)
+
+    def _restore(self, state: State) -> Partition:
+        named = f"the snapshot `{self._store.path(ONLY, state.snapshot)}`, which the checkpoint `{self._path}` names,"
+        try:
+            data = self._store.read(ONLY, state.snapshot)
+        except OSError as error:
+            raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
+        if hashlib.sha256(data).hexdigest() != state.sha256:
+            raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
+        changes = snapshot.difference(data, self._config.build_learner())
+        if changes:
+            put_back = "put `learner` back as it was"
+            raise StateError(
+                f"the learner is not that of {named}: {'; '.join(changes)}; {put_back}, or {self._start_over()}"
+            )
+        return Partition(self._load(state.snapshot), Committed(0, ""), state.snapshot, state.examples, self._load)
+
+    def _load(self, name: str) -> Any:
+        return snapshot.loads(self._store.read(ONLY, name))
+
+    def _writer(self, what: str, path: str, last: Place | None) -> Writer:
+        # the length 0 says nothing about the content, so that it must be the same file
+        known = last is not None and last.mark is not None and (last.mark.length > 0 or last.path == path)
+        with self._named(what, path):
+            return Writer(path, last.mark if last is not None and known else None)
+
+    @contextlib.contextmanager
+    def _named(self, what: str, path: str) -> Iterator[None]:
+        """Says which file is not as it should be, and what to do."""
+        try:
+            yield
+        except Unfit as error:
+            if self._state is None:
+                raise StartError(f"the {what} `{path}`: {error}") from error
+            raise StateError(
+                f"the {what} `{path}` does not fit the checkpoint `{self._path}`: {error}; put it back as it was, or "
+                f"{self._start_over()}"
+            ) from error
+        except OSError as error:
+            raise StartError(f"the {what} `{path}`: {error.strerror}") from error
+
+    def _start_over(self) -> str:
+        return (
+            f"to start over, move `{self._path.parent}` and the output away, or give the processor another `name` "
+            f"(with `start_from` and the path of a snapshot it goes on from that model)"
+        )
+
+    # Work
+
+    def run(self, stop: Stop) -> Counts:
+        """Works until the input or the request to end."""
+        try:
+            if self._state is None:  # so that output of a first run is known to be its own
+                self.write_snapshot()
+                self.write_state()
+                self.remember()
+            with contextlib.ExitStack() as files:
+                for writer in filter(None, (self._output, self._rejects)):
+                    files.enter_context(writer.opened())
+                self._work(stop)
+        except OSError as error:
+            raise StartError(
+                f"`{self._config.input.file}`: the work stopped after line {self._reader.lines}: {error.strerror}; "
+                f"what no checkpoint holds is done again by the next start"
+            ) from error
+        log.info("ended at line %d of %s: %s", self._reader.lines, self._config.input.file, self.counts)
+        return self.counts
+
+    def _work(self, stop: Stop) -> None:
+        problem: Unfit | None = None
+        self._due = time.monotonic() + self._config.checkpoint.every
+        try:
+            for line in self._reader:
+                if line is not None:
+                    self._process(line)
+                if stop.requested:
+                    break
+                if time.monotonic() >= self._due:
+                    self.commit()
+        except Unfit as error:
+            problem = error
+        self.commit()
+        if problem is not None:
+            raise StartError(f"the input `{self._config.input.file}` after line {self._reader.lines}: {problem}")
+
+    def _process(self, line: Line) -> None:
+        source = f"{self._name}:{line.offset}"
+        _, message, reason = answer(self._decoder, self._partition, line, source, self.pending)
+        if reason is None:
+            assert message.value is not None
+            self._output.write(message.value)
+        elif self._rejects is not None:
+            self._rejects.write(rejected(line, source, reason))
+        else:
+            log.warning("rejected %s: %s", source, reason)
+
+    # Commit
+
+    def commit(self) -> None:
+        """Moves output, position and model together; does nothing when no record was read."""
+        began = time.monotonic()
+        if self.pending.read:
+            self.write_snapshot()  # 1
+            self.sync_output()  # 2
+            self.write_state()  # 3
+            done = self.pending
+            self.remember()  # 4
+            self.delete_superseded()  # 5
+            log.info(
+                "committed line=%d records=%d learned=%d rejects=%d seconds=%.3f",
+                self._reader.lines, done.read, done.learned, done.rejected, time.monotonic() - began,
+            )  # fmt: skip
+        self._due = time.monotonic() + self._config.checkpoint.every
+
+    def write_snapshot(self) -> None:
+        data = snapshot.dumps(self._partition.learner)
+        is_anchor = not self._partition.snapshot
+        pointer = Pointer.to(
+            data, self._reader.lines, self._partition.examples, is_anchor, topic_id="", partitions=1, host=""
+        )
+        self._store.write(ONLY, pointer.snapshot, data)
+        self._new = pointer
+
+    def sync_output(self) -> None:
+        self._output.sync()
+        if self._rejects is not None:
+            self._rejects.sync()
+
+    def write_state(self) -> None:
+        config, is_file = self._config, self._config.input.file != STANDARD
+        state = State(
+            input=Place(config.input.file, self._reader.mark() if is_file else None),
+            lines=self._reader.lines,
+            output=Place(config.output.file, self._output.mark()),
+            rejects=Place(config.rejects.file, self._rejects.mark()) if config.rejects and self._rejects else None,
+            snapshot=self._new.snapshot,
+            sha256=self._new.sha256,
+            examples=self._new.examples,
+        )
+        snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
+
+    def remember(self) -> None:
+        self._old = self._partition.snapshot
+        self._partition.remember(Committed(0, ""), self._new.snapshot)
+        self.pending.snapshots = self.pending.checkpoints = 1
+        self.counts += self.pending
+        self.pending = Counts()
+
+    def delete_superseded(self) -> None:
+        with contextlib.suppress(OSError):
+            self._store.delete(ONLY, self._old)
+
+
+def rejected(line: Line, source: str, reason: str) -> bytes:
+    """Returns a reject as a JSON object, from which the original bytes can be had back.
+
+    >>> rejected(Line(3, b'{"a'), "x.jsonl:3", "not JSON")
+    b'{"reason":"not JSON","source":"x.jsonl:3","text":"{\\\\"a"}'
+    """
+    try:
+        content = {"text": line.value.decode()}
+    except UnicodeDecodeError:
+        content = {"base64": base64.b64encode(line.value).decode()}
+    return orjson.dumps({"reason": reason, "source": source} | content)

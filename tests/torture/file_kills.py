@@ -1,0 +1,95 @@
+"""Kills a processor between files again and again: `python file_kills.py CONFIG KILLS SEED`, which prints what it did.
+
+Each start is a forked child, so that hundreds take seconds. Half of them die at a chosen call that makes something
+durable: before it, after it, or half-way through a write. The others get a kill -9 from the parent after a random time.
+The first child that comes to the end is the last.
+"""
+
+import logging
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from connectors import config, files, streams
+
+MOMENTS = ("before", "half", "after")
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Trap:
+    """Dies at the n-th write to the output or the n-th call that makes something durable: before, half-way or after."""
+
+    def __init__(self, number: int, moment: str, is_write: bool) -> None:
+        self._left, self._moment = number, moment
+        if is_write:
+            streams.Sink._add = self._wrapped(streams.Sink._add, half=_add_half)  # type: ignore[method-assign]
+        else:
+            os.fsync, os.replace = self._wrapped(os.fsync), self._wrapped(os.replace)
+
+    def _wrapped(self, call: Callable[..., Any], half: Callable[..., None] | None = None) -> Any:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            self._left -= 1
+            if self._left == 0 and self._moment == "before":
+                die()
+            if self._left == 0 and self._moment == "half" and half is not None:
+                half(*arguments)
+                die()
+            result = call(*arguments, **options)
+            if self._left == 0:
+                die()
+            return result
+
+        return wrapped
+
+
+def _add_half(sink: streams.Sink, content: bytes) -> None:
+    sink._file.write(content[: len(content) // 2])
+    sink._file.flush()
+
+
+def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None) -> int:
+    process = os.fork()
+    if process == 0:
+        try:
+            if trap:
+                Trap(*trap)
+            files.run(settings)
+            os._exit(0)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", flush=True)
+            os._exit(1)
+    return process
+
+
+def main(path: str, kills: int, seed: int) -> None:
+    logging.disable()
+    settings = config.load_any(path)
+    assert isinstance(settings, config.FileConfig)
+    chance = random.Random(seed)
+    durable = iter([(number, moment, False) for number in range(1, 16) for moment in ("before", "after")])
+    killed = 0
+    while True:
+        trap = next(durable, None) or (chance.randrange(1, 300), chance.choice(MOMENTS), True)
+        is_left_alone = killed >= kills
+        is_trapped = not is_left_alone and (killed < 30 or killed % 2 == 0)
+        process = child(settings, trap if is_trapped else None)
+        if not is_left_alone and not is_trapped:
+            time.sleep(chance.uniform(0, 0.03))
+            os.kill(process, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        if code != -signal.SIGKILL:
+            break
+        killed += 1
+    print(f"killed {killed} times, then exit code {code}", flush=True)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

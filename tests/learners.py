@@ -47,6 +47,7 @@ class Learner:
     golden: Mapping[str, Mapping[str, Any]]
     references: tuple[Rows, ...] = ()
     problem: str = ""
+    bounds: tuple[str, ...] = ()
     free: Mapping[str, Free] = field(default_factory=dict)
     spaces: tuple[str, ...] = ("linear",)
 
@@ -65,6 +66,10 @@ class Form:
     @property
     def name(self) -> str:
         return "-".join((self.learner.name, self.task, self.space))
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        return self.learner.bounds
 
     def make(self, **parameters: Any) -> Any:
         return self.learner.make(**({"classes": CLASSES} if self.task == "multiclass" else {}) | parameters)
@@ -101,6 +106,12 @@ LEARNERS = [
             "multiclass_perceptron_max": {"classes": CLASSES},
         },
         references=(Rows("Perceptron", settings=WITHOUT_TIES), Rows("M_PerceptronM", settings=WITHOUT_TIES)),
+        bounds=(
+            "mistakes_of_a_perceptron",
+            "weights_of_a_perceptron",
+            "mistakes_on_separable_streams",
+        ),
+        free={"lr": Free(-3, 3)},
     ),
     Learner(
         "PA",
@@ -109,6 +120,12 @@ LEARNERS = [
         golden={"pa": {}, "pa_multiclass_0": {"classes": CLASSES}},
         references=(Rows("PA"), Rows("M_PA")),
         problem="PA",
+        bounds=(
+            "squares_on_separable_streams",
+            "mistakes_on_separable_streams",
+            "path_on_separable_streams",
+            "squares_on_rows_of_one_length",
+        ),
     ),
     Learner(
         "PA-I",
@@ -118,6 +135,10 @@ LEARNERS = [
         references=(Rows("PA1"), Rows("M_PA1")),
         problem="PA-I",
         free={"C": AGGRESSIVENESS},
+        bounds=(
+            "mistakes_of_capped_steps",
+            "dual_progress",
+        ),
     ),
     Learner(
         "PA-II",
@@ -127,6 +148,10 @@ LEARNERS = [
         references=(Rows("PA2"), Rows("M_PA2")),
         problem="PA-II",
         free={"C": AGGRESSIVENESS},
+        bounds=(
+            "squares_of_damped_steps",
+            "mistakes_of_damped_steps",
+        ),
     ),
     Learner(
         "PA regression",
@@ -135,6 +160,11 @@ LEARNERS = [
         golden={"pa_regression_0": {"eps": 0.5}},
         problem="PA",
         free={"eps": TUBE},
+        bounds=(
+            "squares_on_separable_streams",
+            "path_on_separable_streams",
+            "squares_on_rows_of_one_length",
+        ),
     ),
     Learner(
         "PA-I regression",
@@ -143,6 +173,7 @@ LEARNERS = [
         golden={"pa_regression_1": {"C": 0.25, "eps": 0.5}},
         problem="PA-I",
         free={"C": AGGRESSIVENESS, "eps": TUBE},
+        bounds=("dual_progress",),
     ),
     Learner(
         "PA-II regression",
@@ -151,18 +182,23 @@ LEARNERS = [
         golden={"pa_regression_2": {"C": 0.5, "eps": 0.5}},
         problem="PA-II",
         free={"C": AGGRESSIVENESS, "eps": TUBE},
+        bounds=("squares_of_damped_steps",),
     ),
     Learner(
         "margin perceptron",
         written_in_python(rules.MarginPerceptron),
         sections={"binary": "4.2", "multiclass": "3.7"},
         golden={"margin_perceptron": {"lr": 0.5, "margin": 0.5}},
+        bounds=("updates_with_a_margin",),
+        free={"lr": Free(-3, 3), "margin": Free(-3, 3, 2)},
     ),
     Learner(
         "Adaline",
         written_in_python(rules.Adaline, rm.MarginRegressor, eps=0.0),
         sections={"regression": "4.7"},
         golden={"adaline": {"lr": 0.25}},
+        bounds=("squares_of_adaline",),
+        free={"lr": Free(-3, -0.01, -2)},
     ),
     Learner(
         "online gradient descent",
@@ -170,12 +206,16 @@ LEARNERS = [
         sections={"binary": "4.8", "multiclass": "3.7"},
         golden={"ogd_hinge": {}},
         references=(Rows("OGD", "loss=hinge", {"C": "lr"}), Rows("M_OGD", names={"C": "lr"})),
+        bounds=("regret_in_a_ball",),
+        free={"lr": Free(-3, 3, -2), "radius": Free(-3, 3, -1)},
     ),
     Learner(
         "Pegasos",
         written_in_python(rules.Pegasos),
         sections={"binary": "8.2", "multiclass": "3.7"},
-        golden={"pegasos": {"regularisation": 0.5}},
+        golden={"pegasos": {"regularisation": 0.5, "project": False}},
+        bounds=("regularised_regret",),
+        free={"regularisation": Free(-3, 3, 2)},
     ),
     Learner(
         "ROMMA",
@@ -184,6 +224,11 @@ LEARNERS = [
         golden={"romma": {}},
         references=(Rows("ROMMA", settings=WITHOUT_TIES),),
         problem="ROMMA",
+        bounds=(
+            "mistakes_on_separable_streams",
+            "squares_of_updates_on_separable_streams",
+            "length_towards_the_shortest",
+        ),
     ),
     Learner(
         "aggressive ROMMA",
@@ -192,6 +237,11 @@ LEARNERS = [
         golden={"aromma": {}},
         references=(Rows("aROMMA"),),
         problem="aggressive ROMMA",
+        bounds=(
+            "mistakes_on_separable_streams",
+            "squares_of_updates_on_separable_streams",
+            "length_towards_the_shortest",
+        ),
     ),
     Learner(
         "ALMA",
@@ -199,6 +249,8 @@ LEARNERS = [
         sections={"binary": "6.3", "multiclass": "3.7"},
         golden={"alma2": {}},
         references=(Rows("ALMA", "p=2", settings={"width": 1.0}), Rows("alma2", settings={"width": 1.0})),
+        bounds=("updates_towards_the_largest_margin",),
+        free={"alpha": Free(-1, 0)},
     ),
 ]
 

@@ -46,7 +46,7 @@ class Pegasos(rm.Rule):
 
     _parameter_names = ("regularisation", "project")
 
-    def __init__(self, regularisation=1.0, project=False):
+    def __init__(self, regularisation=1.0, project=True):
         self.regularisation, self.project = regularisation, project
 
     def step(self, seen):

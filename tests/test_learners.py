@@ -5,6 +5,7 @@ from river import base
 
 import river_margins as rm
 from river_margins import spaces
+from tests.bounds.guarantees import BOUNDS
 from tests.learners import FORMS, LEARNERS
 from tests.test_golden import ROUNDS
 from tests.test_problems import PROBLEMS
@@ -33,6 +34,10 @@ def test_a_reference_has_rows(rows):
 
 def test_every_problem_is_solved_by_some_learner():
     assert {learner.problem for learner in LEARNERS if learner.problem} == set(PROBLEMS)
+
+
+def test_every_bound_is_some_learners():
+    assert {name for learner in LEARNERS for name in learner.bounds} == set(BOUNDS)
 
 
 def test_every_exported_estimator_is_listed():

@@ -1,0 +1,184 @@
+"""What the papers prove: each bound once, as inequalities that hold in every round or at the end of any stream.
+
+A bound takes a run and a comparator u, and says (left, right): left <= right, entry by entry. With many classes R² is
+that of the difference vectors (`Run.longest`), u is a matrix and |u| its Frobenius norm; nothing else changes.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.bounds.runs import Run
+
+Inequality = tuple[np.ndarray | float, np.ndarray | float]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Where it holds: on any stream or those that u separates, with rows of one length, for u in a ball."""
+
+    check: Callable[[Run, np.ndarray], Iterator[Inequality]]
+    separable: bool
+    even: bool
+    ball: Callable[[Run], float] | None
+
+
+BOUNDS: dict[str, Bound] = {}
+
+
+def bound(*, separable: bool = False, even: bool = False, ball: Callable[[Run], float] | None = None):
+    def register(check):
+        BOUNDS[check.__name__] = Bound(check, separable, even, ball)
+        return check
+
+    return register
+
+
+# ------------------------------------------------------------------------------------------------- perceptrons
+
+
+@bound()
+def mistakes_of_a_perceptron(run, u):
+    """Freund & Schapire 1999, Gentile 2003: M <= L + R²U²/2 + RU·sqrt(L + R²U²/4), L over the mistaken rounds."""
+    lost, half = run.losses_of(u)[run.mistaken].sum(), run.longest * (u @ u) / 2
+    yield run.mistaken.sum(), lost + half + math.sqrt(2 * half) * math.sqrt(lost + half / 2)
+
+
+@bound()
+def weights_of_a_perceptron(run, u):
+    """Both halves of the proof: |w|² <= M·R²·lr², and ⟨u, w⟩ >= lr·(M - L)."""
+    lr, lost, mistakes = run.parameters["lr"], run.losses_of(u)[run.mistaken].sum(), run.mistaken.sum()
+    blur = 1e-13 * (np.sqrt((u @ u) * run.sizes.max()) + lr * lost)  # of a sum whose terms cancel
+    yield run.sizes[-1], mistakes * run.longest * lr**2
+    yield lr * mistakes, u @ run.weights[-1] + lr * lost + blur
+
+
+@bound(separable=True)
+def mistakes_on_separable_streams(run, u):
+    """Novikoff 1962 for the perceptron, and what Σ l² <= R²U² makes of every rule that has it: M <= R²U²."""
+    yield run.mistaken.sum(), run.longest * (u @ u)
+
+
+@bound(separable=True)
+def updates_with_a_margin(run, u):
+    """Krauth & Mézard 1987: k <= U²(R² + 2b/lr), from |w|² <= k(lr²R² + 2·lr·b) and ⟨u, w⟩ >= k·lr."""
+    lr, margin, k = run.parameters["lr"], run.parameters["margin"], run.updated.sum()
+    yield k, (u @ u) * (run.longest + 2 * margin / lr)
+    yield run.sizes[-1], k * (lr**2 * run.longest + 2 * lr * margin)
+    yield k * lr, u @ run.weights[-1]
+
+
+# ------------------------------------------------------------------------------------------ passive-aggressive
+
+
+@bound(separable=True)
+def squares_on_separable_streams(run, u):
+    """Crammer et al. 2006, theorem 2: Σ l² <= R²U²."""
+    yield (run.losses**2).sum(), run.longest * (u @ u)
+
+
+@bound(separable=True)
+def squares_of_updates_on_separable_streams(run, u):
+    """Li & Long 2002: the same, counting the losses of the rounds that update."""
+    yield (run.losses[run.updated] ** 2).sum(), run.longest * (u @ u)
+
+
+@bound(separable=True)
+def path_on_separable_streams(run, u):
+    """The way of all projections together: Σ |w' - w|² <= U²."""
+    yield run.moves.sum(), u @ u
+
+
+@bound(even=True)
+def squares_on_rows_of_one_length(run, u):
+    """Crammer et al. 2006, theorem 3: Σ l² <= (RU + 2·sqrt(Σ l(u)²))², whatever the labels."""
+    others = math.sqrt((run.losses_of(u) ** 2).sum())
+    yield (run.losses**2).sum(), (math.sqrt(run.longest * (u @ u)) + 2 * others) ** 2
+
+
+@bound()
+def mistakes_of_capped_steps(run, u):
+    """Crammer et al. 2006, theorem 4: M <= max(R², 1/C)·(U² + 2C·Σ l(u))."""
+    C = run.parameters["C"]
+    yield run.mistaken.sum(), max(run.longest, 1 / C) * (u @ u + 2 * C * run.losses_of(u).sum())
+
+
+@bound()
+def dual_progress(run, u):
+    """Each step adds D = tau·l - tau²q/2 >= min(C, l/q)·l/2 to the dual, and Σ D <= U²/2 + C·Σ l(u)."""
+    C, moved = run.parameters["C"], run.gains > 0
+    lost, gains, moves = run.losses[moved], run.gains[moved], run.moves[moved]
+    tau = np.sqrt(moves / gains)  # as seen, not as the rule has it
+    progress = tau * lost - moves / 2
+    blur = 1e-15 * np.sqrt(run.sizes[1:][moved]) * (lost / np.sqrt(gains) + np.sqrt(moves))  # of w' - w in doubles
+    yield np.minimum(C, lost / gains) * lost / 2, progress + blur
+    yield progress.sum(), (u @ u) / 2 + C * run.losses_of(u).sum() + blur.sum()
+
+
+@bound()
+def squares_of_damped_steps(run, u):
+    """Crammer et al. 2006, theorem 5: Σ l² <= (R² + 1/(2C))·(U² + 2C·Σ l(u)²)."""
+    C = run.parameters["C"]
+    yield (run.losses**2).sum(), (run.longest + 0.5 / C) * (u @ u + 2 * C * (run.losses_of(u) ** 2).sum())
+
+
+@bound()
+def mistakes_of_damped_steps(run, u):
+    """M <= Σ l², and so at most the same."""
+    C = run.parameters["C"]
+    yield run.mistaken.sum(), (run.longest + 0.5 / C) * (u @ u + 2 * C * (run.losses_of(u) ** 2).sum())
+
+
+# ------------------------------------------------------------------------------------------------ gradient steps
+
+
+@bound()
+def squares_of_adaline(run, u):
+    """Cesa-Bianchi, Long & Warmuth 1996: with lr·R² < 1, Σ (y-f)² <= (Σ (y-⟨u, x⟩)² + U²/lr)/(1 - lr·R²)."""
+    lr = run.parameters["lr"]
+    others = (run.losses_of(u) ** 2).sum()
+    yield (run.losses**2).sum(), (others + (u @ u) / lr) / (1 - lr * run.longest)
+
+
+@bound(ball=lambda run: run.parameters["radius"])
+def regret_in_a_ball(run, u):
+    """Zinkevich 2003: for U <= D, Σ l(w) - Σ l(u) <= (2D)²·sqrt(T)/(2·lr) + lr·R²·sqrt(T)."""
+    lr, D, root = run.parameters["lr"], run.parameters["radius"], math.sqrt(run.rounds)
+    yield run.losses.sum() - run.losses_of(u).sum(), (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
+
+
+@bound(ball=lambda run: 1 / math.sqrt(run.parameters["regularisation"]))
+def regularised_regret(run, u):
+    """Shalev-Shwartz et al. 2007: with F = λ|w|²/2 + l, G = sqrt(λ) + R and U <= 1/sqrt(λ),
+    Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2λ)."""
+    regularisation, G = (
+        run.parameters["regularisation"],
+        math.sqrt(run.parameters["regularisation"]) + math.sqrt(run.longest),
+    )
+    ours = regularisation * run.sizes[:-1].sum() / 2 + run.losses.sum()
+    others = regularisation * run.rounds * (u @ u) / 2 + run.losses_of(u).sum()
+    yield ours - others, G**2 * (1 + math.log(max(run.rounds, 1))) / (2 * regularisation)
+
+
+# ----------------------------------------------------------------------------------------------- maximum margin
+
+
+@bound(separable=True)
+def length_towards_the_shortest(run, u):
+    """Li & Long 2002: |w| never shrinks, and never exceeds U."""
+    blur = 1 + 1e-15 * run.longest * (u @ u)  # two nearly parallel half-spaces meet far away and unsharply
+    yield run.sizes[:-1], run.sizes[1:] * blur
+    yield run.sizes[-1], u @ u * blur
+
+
+@bound(separable=True, even=True)
+def updates_towards_the_largest_margin(run, u):
+    """Gentile 2001, p = 2, with g* the largest margin of rows of length 1: the number of updates is at most
+    (2/g*²)(2/alpha - 1)² + 8/alpha - 4, and gamma never falls below g*."""
+    alpha, k = run.parameters["alpha"], run.updated.sum()
+    best = 1 / math.sqrt(run.longest * (u @ u))
+    yield k, 2 / best**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
+    yield best, math.sqrt(8) / alpha / math.sqrt(k + 1)
+    yield run.sizes, np.ones_like(run.sizes)

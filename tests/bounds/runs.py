@@ -1,0 +1,124 @@
+"""What a learner does on a stream, seen from outside: its scores, its weights and its counters, and nothing else."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tests.learners import CLASSES, Form
+
+LABELS = {"binary": [False, True], "multiclass": CLASSES}
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows and their labels; without labels an adversary answers each score with the label that suits it least."""
+
+    X: np.ndarray
+    labels: np.ndarray | None  # ±1, class numbers, or real numbers
+    separator: np.ndarray  # flat: what the labels were made with, of length 1 or so
+
+    @property
+    def length(self) -> float:
+        """R, the length of the longest row."""
+        return float(np.sqrt((self.X**2).sum(axis=1).max(initial=0.0))) or 1.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One entry a round: loss, gain (the square of d), the weights before, and how they moved."""
+
+    task: str
+    X: np.ndarray
+    labels: np.ndarray
+    losses: np.ndarray
+    mistaken: np.ndarray
+    updated: np.ndarray
+    weights: np.ndarray  # one row more than there are rounds, the first all 0
+    parameters: dict[str, Any]
+
+    @property
+    def rounds(self) -> int:
+        return len(self.X)
+
+    @cached_property
+    def gains(self) -> np.ndarray:
+        return (self.X**2).sum(axis=1) * (2.0 if self.task == "multiclass" else 1.0)
+
+    @property
+    def longest(self) -> float:
+        """R², or what stands for it where two classes move."""
+        return float(self.gains.max(initial=0.0))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """|w|² before each round, and after the last."""
+        return (self.weights**2).sum(axis=1)
+
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """|w' - w|² of each round."""
+        return (np.diff(self.weights, axis=0) ** 2).sum(axis=1)
+
+    def margins_of(self, u: np.ndarray) -> np.ndarray:
+        return margins(self.task, self.X @ u.reshape(-1, self.X.shape[1]).T, self.labels)
+
+    def losses_of(self, u: np.ndarray) -> np.ndarray:
+        """The losses of a fixed vector on the stream."""
+        return losses(self.task, self.X @ u.reshape(-1, self.X.shape[1]).T, self.labels, self.parameters)
+
+
+def margins(task: str, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """How far the right answer leads; in regression, minus the distance to the target."""
+    if task == "binary":
+        return labels * scores[:, 0]
+    if task == "regression":
+        return -np.abs(labels - scores[:, 0])
+    true = np.eye(len(CLASSES), dtype=bool)[labels]
+    return scores[true] - np.where(true, -np.inf, scores).max(axis=1)
+
+
+def losses(task: str, scores: np.ndarray, labels: np.ndarray, parameters: dict[str, Any]) -> np.ndarray:
+    target = -parameters.get("eps", 0.0) if task == "regression" else 1.0
+    return np.maximum(0.0, target - margins(task, scores, labels))
+
+
+def worst_label(task: str, scores: np.ndarray) -> float:
+    if task == "multiclass":
+        return int(np.argmin(scores))
+    away = -1.0 if scores[0] >= 0 else 1.0
+    return 2 * away if task == "regression" else away  # outside of any tube
+
+
+def play(form: Form, stream: Stream, **parameters: Any) -> Run:
+    """Let the learner of a form predict and learn the rows one after the other, and write down what it shows."""
+    names = range(stream.X.shape[1])
+    known = {} if form.task == "regression" else {"classes": LABELS[form.task]}
+    model = form.make(**parameters, **known)
+    scores, labels, weights, mistaken, updated = [], [], [flat(model, form.task, names)], [], []
+    for number, row in enumerate(stream.X.tolist()):
+        x = {name: value for name, value in enumerate(row) if value}  # a zero need not be said
+        score = model.score_one(x)
+        scores.append([score[k] for k in CLASSES] if form.task == "multiclass" else [score])
+        label = worst_label(form.task, scores[-1]) if stream.labels is None else stream.labels[number]
+        before = model.n_mistakes, model.n_updates
+        model.learn_one(x, float(label) if form.task == "regression" else spoken(form.task, label))
+        mistaken.append(model.n_mistakes > before[0])
+        updated.append(model.n_updates > before[1])
+        labels.append(label)
+        weights.append(flat(model, form.task, names))
+    blocks = len(CLASSES) if form.task == "multiclass" else 1
+    X, labels = stream.X, np.array(labels, dtype=int if form.task == "multiclass" else float)
+    lost = losses(form.task, np.array(scores).reshape(-1, blocks), labels, parameters)
+    flags = np.array(mistaken, dtype=bool), np.array(updated, dtype=bool)
+    return Run(form.task, X, labels, lost, *flags, np.array(weights), parameters)
+
+
+def spoken(task, label):
+    return CLASSES[int(label)] if task == "multiclass" else bool(label > 0)
+
+
+def flat(model, task, names):
+    vectors = [model.weights[k] for k in CLASSES] if task == "multiclass" else [model.weights]
+    return [vector.get(name, 0.0) for vector in vectors for name in names]

@@ -17,8 +17,8 @@ class Perceptron(MarginClassifier):
     lr
         The step, > 0; 1 by default. From zero weights it only rescales them.
     tie_update
-        Whether a margin of exactly 0 makes it move (default). With False it moves only when the predicted label is wrong,
-        as LIBOL does; `n_mistakes` counts such rounds all the same.
+        Whether a margin of exactly 0 makes it move (default). With False it moves only when the predicted label is
+        wrong, as LIBOL does; `n_mistakes` counts such rounds all the same.
     classes
         Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
     intercept

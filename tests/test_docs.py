@@ -1,5 +1,6 @@
 """What the documentation shows, runs: examples in docstrings, Python and YAML blocks of the pages."""
 
+import dataclasses
 import doctest
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import connectors.config
 import river_margins as rm
 from river_margins import checks
 from river_margins.tasks import labels
+from tests.learners import Learner
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -54,6 +56,11 @@ def test_python_block(page, line, code, tmp_path, monkeypatch):
         assert runner.failures == 0
     else:
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), {})
+
+
+def test_every_field_of_an_entry_is_explained():
+    page = (ROOT / "docs" / "adding-a-learner.md").read_text()
+    assert [field.name for field in dataclasses.fields(Learner) if f"| `{field.name}` |" not in page] == []
 
 
 @pytest.mark.parametrize(("page", "line", "text"), blocks("yaml"))

@@ -58,6 +58,22 @@ def test_python_block(page, line, code, tmp_path, monkeypatch):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), {})
 
 
+def anchors(page):
+    """What a forge makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        file, _, anchor = link.partition("#")
+        if "://" not in link:
+            target = page.parent / file if file else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
 def test_every_field_of_an_entry_is_explained():
     page = (ROOT / "docs" / "adding-a-learner.md").read_text()
     assert [field.name for field in dataclasses.fields(Learner) if f"| `{field.name}` |" not in page] == []

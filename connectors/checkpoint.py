@@ -13,6 +13,7 @@ from typing import Any
 from connectors.config import Config
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership, Producer, TooLarge
+from connectors.keep import kept
 from connectors.partition import Partition, Pointer
 from connectors.records import Message, shortened
 from connectors.restore import HOST, Restorer
@@ -65,7 +66,7 @@ class Checkpoint:
        partitions were assigned in (at least once: nothing to do);
     5. `end_transaction`: output and offsets become visible at once (at least once: the offsets are committed);
     6. `remember`: what was written is now what the group has;
-    7. `delete_superseded`: snapshots that no open transaction can name any more are deleted.
+    7. `delete_superseded`: snapshots that no open transaction can name any more are deleted, but for those to keep.
 
     A crash before the end of 5 leaves offsets, models and output as they were; after it, all have moved. Steps 4 and 5
     can hang with a silent broker: a watchdog ends the process then, and the next start reads what came of it.
@@ -93,7 +94,7 @@ class Checkpoint:
         self._touched: set[int] = set()
         self._new: dict[int, tuple[Pointer, Committed]] = {}
         self._shortening: dict[tuple[int, int], int] = {}
-        self._superseded: collections.deque[tuple[float, int, str]] = collections.deque()
+        self._superseded: dict[int, list[tuple[float, str]]] = collections.defaultdict(list)
         self._due = time.monotonic()
 
     # Ownership
@@ -266,7 +267,7 @@ class Checkpoint:
         for number, (pointer, committed) in self._new.items():
             partition = self.partitions[number]
             if partition.snapshot:
-                self._superseded.append((now, number, partition.snapshot))
+                self._superseded[number].append((now, partition.snapshot))
             partition.remember(committed, pointer.snapshot)
         self.pending.snapshots = len(self._new)
         self.pending.checkpoints = 1
@@ -280,10 +281,15 @@ class Checkpoint:
 
     def delete_superseded(self) -> None:
         oldest = time.monotonic() - self._timeouts.transaction - KEEP
-        while self._superseded and self._superseded[0][0] < oldest:
-            _, number, name = self._superseded.popleft()
-            with contextlib.suppress(OSError):
-                self._restorer.store.delete(number, name)
+        for number, superseded in self._superseded.items():
+            if number not in self.partitions:
+                continue
+            names = [self.partitions[number].snapshot, *(name for _, name in superseded)]
+            wanted = kept(names, self._config.snapshots.keep)
+            for since, name in [entry for entry in superseded if entry[0] < oldest and entry[1] not in wanted]:
+                superseded.remove((since, name))
+                with contextlib.suppress(OSError):
+                    self._restorer.store.delete(number, name)
 
     def _offsets(self) -> dict[int, Committed]:
         return {number: committed for number, (_, committed) in self._new.items()}

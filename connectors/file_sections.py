@@ -1,6 +1,7 @@
 """The sections of a YAML file whose processor reads and writes files."""
 
 import os
+import pathlib
 import re
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,12 @@ def _file(value: Any) -> str:
         rule = "a name ends with `.jsonl` or `.csv`, and may go on with `.gz` or `.zst`"
         raise ValueError(f"`{value}` does not say what it holds: {rule}; `-` is JSON lines")
     return str(path)
+
+
+def _folder(value: Any) -> Any:
+    if isinstance(value, str) and "://" in value:
+        raise ValueError(f"`{value}` is a URL, and with files snapshots lie in a folder: give a path")
+    return path_of(value)
 
 
 def _json_lines(path: str) -> str:
@@ -82,6 +89,10 @@ class FileConfig(AnyConfig):
     rejects: RejectsFile | None = Field(default=None, description="Where records go that cannot be processed.")
     checkpoint: FileCheckpoint = Field(
         default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
+    )
+
+    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
+        default="./snapshots", validate_default=True, description="The folder of the snapshots."
     )
 
     @field_validator("output", "rejects")

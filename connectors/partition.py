@@ -1,57 +1,14 @@
 """One input partition: its model, how far it has read, and the checkpoint that holds both."""
 
-import hashlib
-import secrets
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
 from river import compose
 
 from connectors.kafka import Committed
+from connectors.pointer import Pointer
 from connectors.records import Reject
 
-ANCHOR = "-empty"
-
-
-class Pointer(NamedTuple):
-    """What the metadata of a committed offset says: which snapshot, and what must still be true to go on from it."""
-
-    snapshot: str
-    sha256: str
-    topic_id: str
-    partitions: int
-    examples: int
-    host: str
-
-    @classmethod
-    def to(cls, data: bytes, offset: int, examples: int, is_anchor: bool, **world: Any) -> "Pointer":
-        """Points to a new snapshot. A name says offset and examples, for people; `-empty` that no record was read."""
-        name = f"{offset:020d}-{examples}-{secrets.token_hex(4)}{ANCHOR if is_anchor else ''}"
-        return cls(name, hashlib.sha256(data).hexdigest(), examples=examples, **world)
-
-    @property
-    def offset(self) -> int:
-        """The offset that the snapshot belongs to."""
-        return int(self.snapshot.partition("-")[0])
-
-    def to_text(self) -> str:
-        return orjson.dumps({"river_margins": 1} | self._asdict()).decode()
-
-    @classmethod
-    def from_text(cls, text: str) -> "Pointer | None":
-        """Reads the metadata of an offset; None when something else wrote it.
-
-        >>> pointer = Pointer("17-abc", "0f", "id", 4, 17, "host")
-        >>> Pointer.from_text(pointer.to_text()) == pointer, Pointer.from_text(""), Pointer.from_text("{}")
-        (True, None, None)
-        """
-        try:
-            found = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(found, dict) or found.pop("river_margins", None) != 1 or set(found) != set(cls._fields):
-            return None
-        return cls(**found)
+__all__ = ["Partition", "Pointer"]  # the pointer for whoever keeps a partition
 
 
 class Partition:

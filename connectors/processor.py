@@ -109,7 +109,7 @@ def _ready(config: Config) -> Iterator["Processor"]:
     def find_restorer() -> Restorer:
         return startup.find(config, for_consumer)
 
-    startup.check_folder(config)
+    startup.check_store(config)
     restorer = startup.look(config, for_consumer)
     with _refusals_as_errors(config):
         consumer = module.Consumer(config.input.topic, config.name, for_consumer)

@@ -4,7 +4,6 @@ Whatever does not fit together is a StateError that says what happened and what 
 """
 
 import hashlib
-import re
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,12 @@ from typing import Any
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
-from connectors.partition import Partition, Pointer
-from connectors.stores import FolderStore
+from connectors.partition import Partition
+from connectors.pointer import Name, Pointer
+from connectors.stores import Store
 from river_margins import snapshot
 
 HOST = socket.gethostname()
-LEARNED = re.compile(r"\d{20}-\d+-[0-9a-f]{8}")  # as `Pointer.to` names them; what else lies there is not ours
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Restorer:
     """
 
     config: Config
-    store: FolderStore
+    store: Store
     topic: Topic
     aligned: frozenset[str]
 
@@ -81,8 +80,8 @@ class Restorer:
         return bool(self._learned(partition))
 
     def _learned(self, partition: int) -> list[str]:
-        # an empty model may be left of a first start that died
-        return [name for name in self.store.names(partition) if LEARNED.fullmatch(name)]
+        # an empty model may be left of a first start that died, and what else lies there is not ours
+        return [name for name in self.store.sizes(partition) if (found := Name.parse(name)) and not found.is_anchor]
 
     def check_start(self, partition: int) -> None:
         """Checks a partition for which nothing is committed."""
@@ -95,7 +94,7 @@ class Restorer:
         pointer = Pointer(names[-1], sha256, self.topic.id, self.topic.partitions, examples, HOST)
         raise StateError(
             f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} snapshots "
-            f"in `{self.store.folder / str(partition)}`: the offset expired or was deleted; to start over at "
+            f"in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
             f"`input.start`, move that folder away; to go on from the newest snapshot (the output of its last records "
             f"may be missing or doubled), commit offset {offset} with the metadata `{pointer.to_text()}`"
         )
@@ -133,12 +132,10 @@ class Restorer:
         try:
             data = self.store.read(partition, pointer.snapshot)
         except FileNotFoundError:
-            if pointer.host != HOST:
+            if pointer.host != HOST and "://" not in path:
                 where = f"does not exist on host `{HOST}`; it was written on host `{pointer.host}`: all hosts of a "
                 raise StateError(f"{named} {where}group must share the folder `snapshots`") from None
             raise StateError(f"{named} does not exist; restore it from a backup, or {self._start_over()}") from None
-        except OSError as error:
-            raise StateError(f"{named} cannot be read: {error.strerror}") from error
         if hashlib.sha256(data).hexdigest() != pointer.sha256:
             raise StateError(
                 f"{named} is corrupt: its SHA-256 is not the committed one ({len(data)} bytes); "

@@ -10,7 +10,16 @@ import pathlib
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from connectors.errors import ConfigError
 from connectors.learners import assemble
@@ -57,12 +66,23 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _folder(value: Any) -> Any:
+def _location(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"a folder is needed, found {describe(value or None)}")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", value):
-        raise ValueError(f"`{value}` is a URL, and snapshots can only lie in a folder so far: give a path")
-    return pathlib.Path(value).expanduser().absolute()
+        raise ValueError(f"a folder or a URL is needed, found {describe(value or None)}")
+    scheme, separator, rest = value.partition("://")
+    if not separator:
+        return str(pathlib.Path(value).expanduser().absolute())
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
+        raise ValueError(f"`{value}` is no URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
+    if re.match(r"[^/@]*:[^/@]*@", rest):
+        raise ValueError("a URL must not hold a password: credentials come from the environment")
+    return value
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"a whole number of at least 0 is needed, found {describe(value)}")
+    return value
 
 
 def path_of(value: Any) -> Any:
@@ -74,6 +94,7 @@ def path_of(value: Any) -> Any:
 Topic = Annotated[str, AfterValidator(_topic)]
 Name = Annotated[str, AfterValidator(_name)]
 Every = Annotated[float, BeforeValidator(_seconds)]
+Count = Annotated[int, BeforeValidator(_count)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(Settings)]
 
 
@@ -171,6 +192,33 @@ class Checkpoint(Section):
     )
 
 
+class Keep(Section):
+    """What is neither kept here nor named by a committed offset is deleted, a minute after it was superseded."""
+
+    last: Count = Field(default=3, description="The newest ones of each partition.")
+    hourly: Count = Field(default=0, description="The newest one of each hour, for so many hours that have one.")
+    daily: Count = Field(default=0, description="The newest one of each day, for so many days that have one.")
+
+
+class Snapshots(Section):
+    """`snapshots: ./folder` is short for `snapshots: {folder: ./folder}`."""
+
+    folder: Annotated[str, BeforeValidator(_location)] = Field(
+        default="./snapshots",
+        validate_default=True,
+        description="A folder, from the working directory, or a URL for fsspec, such as `s3://bucket/folder` (with the"
+        " extra `stores` and the package of the protocol). All hosts of a group must share it.",
+    )
+    keep: Keep = Field(
+        default=Keep(), description="Which snapshots outlive their successors; one that an offset names always does."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _folder_alone(cls, value: Any) -> Any:
+        return {"folder": value} if isinstance(value, str | None) else value
+
+
 class AnyConfig(Section):
     """One file is one processor."""
 
@@ -187,11 +235,6 @@ class AnyConfig(Section):
         default=None,
         description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
         " as, instead of an empty one. No effect on a model that has begun.",
-    )
-    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
-        default="./snapshots",
-        validate_default=True,
-        description="The folder of the snapshots, from the working directory; all hosts of a group must share it.",
     )
 
     def build_learner(self) -> Any:
@@ -234,6 +277,11 @@ class Config(AnyConfig):
     output: Output = Field(description="Where predictions go.")
     rejects: Rejects | None = Field(default=None, description="Where records go that cannot be processed.")
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
+    snapshots: Snapshots = Field(
+        default={},
+        validate_default=True,
+        description="Where the models of a checkpoint lie: a folder or a URL, or the keys below.",
+    )
 
     @field_validator("output", "rejects")
     @classmethod

@@ -1,13 +1,12 @@
 """What is checked before the group is joined, so that what a person must repair is said at once."""
 
-import tempfile
 from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
 from connectors.restore import Restorer
-from connectors.stores import FolderStore, make_folder
+from connectors.stores import StoreError, open_store
 from connectors.words import did_you_mean
 
 PATIENCE = 15.0  # seconds for a broker to answer
@@ -31,7 +30,16 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
     ------
     StateError
         Committed offset, snapshot and learner do not fit together.
+    StartError
+        The store of the snapshots cannot be read.
     """
+    try:
+        _check(consumer, restorer, seconds)
+    except StoreError as error:
+        raise StartError(f"the snapshots of group `{config.name}`: {error}") from error
+
+
+def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     numbers = range(restorer.topic.partitions)
     # Listed first: a snapshot of a record is younger than the first committed offset, so one without the other is loss.
     learned = {number for number in numbers if restorer.has_learned(number)}
@@ -43,16 +51,12 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
             restorer.check_start(number)
 
 
-def check_folder(config: Config) -> None:
+def check_store(config: Config) -> None:
     """Raises StartError when a snapshot could not be written."""
     try:
-        make_folder(config.snapshots)
-        with tempfile.TemporaryFile(dir=config.snapshots):
-            pass
-    except OSError as error:
-        raise StartError(
-            f"the folder of the snapshots `{config.snapshots}` cannot be written: {error.strerror}"
-        ) from error
+        open_store(config.snapshots.folder).check()
+    except StoreError as error:
+        raise StartError(f"the folder of the snapshots {error}") from error
 
 
 def look(config: Config, settings: dict[str, Any]) -> Restorer:
@@ -79,6 +83,6 @@ def find(config: Config, settings: dict[str, Any]) -> Restorer:
         names = " and ".join(f"`{topic}`" for topic in missing)
         raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
     found = cluster.topics[config.input.topic]
-    folder = config.snapshots / config.name / cluster.id / f"{config.input.topic}-{found.id}"
+    store = open_store(config.snapshots.folder, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
-    return Restorer(config, FolderStore(folder), found, aligned)
+    return Restorer(config, store, found, aligned)

@@ -1,50 +1,217 @@
-"""Where snapshots lie: a folder that all hosts of the group share."""
+"""Where snapshots lie: a folder that all hosts of the group share, or what a URL names for fsspec.
 
+Every store keeps this: a snapshot is written once and never changed, durable when `write` returns, and never half of it
+is seen under its name. What a store refuses is a StoreError that names the path and what to do.
+"""
+
+import contextlib
 import errno
 import os
 import pathlib
+import re
+import secrets
+import tempfile
+from collections.abc import Iterator
+from typing import Any, Protocol
 
+from connectors.errors import StartError
 from river_margins import snapshot
 
 SUFFIX = ".snapshot"
+# Stores of objects: one appears whole when its upload has ended. Elsewhere a file is written under another name first.
+WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
+ADVICE = {
+    errno.ENOSPC: "it is full: make room, for instance with `river-margins snapshots prune`",
+    errno.EDQUOT: "the quota is used up: make room, for instance with `river-margins snapshots prune`",
+    errno.EFBIG: "the file would be larger than the limit: raise the limit on file sizes (`ulimit -f`)",
+    errno.EROFS: "it is read-only: mount it writable, or give another folder",
+    errno.EACCES: "access is denied: allow this user to list, read, write and delete there",
+    errno.EPERM: "access is denied: allow this user to list, read, write and delete there",
+}
+
+
+class StoreError(OSError):
+    """A store refuses; the text, `strerror`, names the path, the reason and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class Store(Protocol):
+    """Snapshots of one topic, `<folder>/<partition>/<name>.snapshot`."""
+
+    @property
+    def folder(self) -> str: ...
+
+    def check(self) -> None:
+        """Raises StoreError unless something can be written."""
+
+    def path(self, partition: int, name: str) -> str:
+        """Says where a snapshot lies."""
+
+    def write(self, partition: int, name: str, data: bytes) -> None:
+        """Returns when the snapshot is durable."""
+
+    def read(self, partition: int, name: str) -> bytes:
+        """Returns a snapshot; FileNotFoundError when it is not there."""
+
+    def sizes(self, partition: int) -> dict[str, int]:
+        """Returns the snapshots of a partition in the order of their names, with their bytes."""
+
+    def delete(self, partition: int, name: str) -> None:
+        """Removes a snapshot, if it is there."""
+
+
+def open_store(location: str, *below: str) -> Store:
+    """Returns the store at a path or a URL, in the folder `below` it.
+
+    Raises StartError when the package that a URL needs is not installed.
+    """
+    if location.startswith(("file://", "local://")):
+        location = location.partition("://")[2]
+    if "://" in location:
+        return UrlStore("/".join([location.rstrip("/"), *below]))
+    return FolderStore(pathlib.Path(location, *below))
 
 
 class FolderStore:
-    """Snapshots of one topic as files `<folder>/<partition>/<id>.snapshot`.
-
-    A snapshot is written once and never changed; it is on the disk when `write` returns. Nothing is found by listing
-    but the fact that something is there.
+    """A Store in a folder: each file and each new folder is synced to the disk.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = FolderStore(pathlib.Path(folder) / "phishing")
     ...     store.write(0, "17-abc", b"data")
-    ...     store.read(0, "17-abc"), store.names(0), store.names(1)
-    (b'data', ['17-abc'], [])
+    ...     store.read(0, "17-abc"), store.sizes(0), store.sizes(1)
+    (b'data', {'17-abc': 4}, {})
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
+        self._folder = folder
 
-    def path(self, partition: int, name: str) -> pathlib.Path:
-        return self.folder / str(partition) / f"{name}{SUFFIX}"
+    @property
+    def folder(self) -> str:
+        return str(self._folder)
+
+    def check(self) -> None:
+        with _refusals("written", self.folder):
+            make_folder(self._folder)
+            with tempfile.TemporaryFile(dir=self._folder):
+                pass
+
+    def path(self, partition: int, name: str) -> str:
+        return str(self._folder / str(partition) / f"{name}{SUFFIX}")
 
     def write(self, partition: int, name: str, data: bytes) -> None:
-        """Puts a snapshot on the disk, folders and all; OSError when the disk refuses."""
-        path = self.path(partition, name)
-        make_folder(path.parent)
-        snapshot.write_file(path, data)
+        path = pathlib.Path(self.path(partition, name))
+        with _refusals("written", str(path)):
+            make_folder(path.parent)
+            snapshot.write_file(path, data)
 
     def read(self, partition: int, name: str) -> bytes:
-        """Returns a snapshot; FileNotFoundError when it is not there."""
-        return self.path(partition, name).read_bytes()
+        path = self.path(partition, name)
+        with _refusals("read", path):
+            return pathlib.Path(path).read_bytes()
 
-    def names(self, partition: int) -> list[str]:
-        """Returns the snapshots of a partition in the order of their names; half-written ones are not seen."""
-        return sorted(path.name.removesuffix(SUFFIX) for path in (self.folder / str(partition)).glob(f"[!.]*{SUFFIX}"))
+    def sizes(self, partition: int) -> dict[str, int]:
+        folder = self._folder / str(partition)
+        with _refusals("listed", str(folder)):
+            paths = sorted(folder.glob(f"[!.]*{SUFFIX}"))
+            return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in paths}
 
     def delete(self, partition: int, name: str) -> None:
-        self.path(partition, name).unlink(missing_ok=True)
+        path = self.path(partition, name)
+        with _refusals("deleted", path):
+            pathlib.Path(path).unlink(missing_ok=True)
+
+
+class UrlStore:
+    """A Store at a URL, through fsspec; credentials come from the environment, as the package of the protocol says."""
+
+    def __init__(self, url: str) -> None:
+        self.folder = url
+        protocol = url.partition("://")[0]
+        try:
+            import fsspec
+
+            # what another process has written must be seen at once
+            self._files, self._root = fsspec.url_to_fs(url, use_listings_cache=False)
+        except (ImportError, ValueError) as error:
+            raise StartError(
+                f"the snapshots at `{url}` need the extra `stores` (`pip install 'river-margins[stores]'`) and "
+                f"fsspec's package for `{protocol}`, such as s3fs for `s3`: {error}"
+            ) from error
+        self._is_whole = protocol in WHOLE
+
+    def check(self) -> None:
+        probe = f"{self._root}/.probe-{secrets.token_hex(4)}"
+        with _refusals("written", self.folder):
+            try:
+                self._put(probe, b"")
+                self._files.rm_file(probe)
+            except FileNotFoundError as error:
+                raise OSError("it does not exist: create the bucket or folder") from error
+
+    def path(self, partition: int, name: str) -> str:
+        return f"{self.folder}/{partition}/{name}{SUFFIX}"
+
+    def write(self, partition: int, name: str, data: bytes) -> None:
+        with _refusals("written", self.path(partition, name)):
+            self._put(self._place(partition, name), data)
+
+    def _put(self, path: str, data: bytes) -> None:
+        if self._is_whole:
+            self._files.pipe_file(path, data)
+            return
+        folder, _, name = path.rpartition("/")
+        new = f"{folder}/.{name}.{secrets.token_hex(4)}.new"
+        self._files.makedirs(folder, exist_ok=True)
+        self._files.pipe_file(new, data)
+        self._files.mv(new, path)
+
+    def _place(self, partition: int, name: str) -> str:
+        return f"{self._root}/{partition}/{name}{SUFFIX}"
+
+    def read(self, partition: int, name: str) -> bytes:
+        with _refusals("read", self.path(partition, name)):
+            data: bytes = self._files.cat_file(self._place(partition, name))
+            return data
+
+    def sizes(self, partition: int) -> dict[str, int]:
+        found: dict[str, int] = {}
+        with _refusals("listed", f"{self.folder}/{partition}"), contextlib.suppress(FileNotFoundError):
+            for entry in self._files.ls(f"{self._root}/{partition}", detail=True):
+                name = entry["name"].rpartition("/")[2]
+                if name.endswith(SUFFIX) and not name.startswith("."):
+                    found[name.removesuffix(SUFFIX)] = entry["size"]
+        return dict(sorted(found.items()))
+
+    def delete(self, partition: int, name: str) -> None:
+        with _refusals("deleted", self.path(partition, name)), contextlib.suppress(FileNotFoundError):
+            self._files.rm_file(self._place(partition, name))
+
+
+@contextlib.contextmanager
+def _refusals(done: str, path: str) -> Iterator[None]:
+    """Whatever the store's own library raises becomes a StoreError, but for a file that is not there."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        number = getattr(error, "errno", None) or errno.EIO
+        raise StoreError(number, f"`{path}` cannot be {done}: {_reason(error)}") from error
+
+
+def _reason(error: Any) -> str:
+    number = getattr(error, "errno", None)
+    if number in ADVICE:
+        return ADVICE[number]
+    if number is None and isinstance(error, PermissionError):
+        return f"{ADVICE[errno.EACCES]} ({error})"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    said = re.sub(r"\s+", " ", str(error)) or type(error).__name__
+    return said if isinstance(error, OSError) else f"{said}; is the store running, and are address and network right?"
 
 
 def make_folder(folder: pathlib.Path) -> None:

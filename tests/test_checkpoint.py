@@ -10,7 +10,7 @@ from connectors import processor
 from connectors.checkpoint import Checkpoint, Counts
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
-from connectors.partition import Pointer
+from connectors.pointer import Name, Pointer
 from river_margins import snapshot
 from tests.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
 
@@ -124,20 +124,24 @@ def test_at_least_once_may_repeat_but_the_model_is_exact(kafka, tmp_path, monkey
 def test_a_snapshot_is_deleted_long_after_its_successor_only(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
     snapshots = tmp_path / "snapshots"
+    stream.settings["snapshots"] = {"folder": str(snapshots), "keep": {"last": 2}}
     foreign = None
     with running(stream.config()) as process:
         for n in range(3):
             produce(stream, phishing(10))
             stream.read(stream.output, 10 * n + 10)
         assert len(list(snapshots.rglob("*.snapshot"))) >= 4, "the group may still name them"
-        foreign = next(snapshots.rglob("*.snapshot")).with_name("00000000000000000001-1-aaaaaaaa.snapshot")
+        name = f"{1:020d}-1-20200101T000000Z-aaaaaaaa.snapshot"
+        foreign = next(snapshots.rglob("*.snapshot")).with_name(name)
         foreign.write_bytes(b"of another process")
         monkeypatch.setattr(module, "KEEP", -1000.0)
         produce(stream, phishing(10))
         stream.read(stream.output, 40)
         process.end()
     named = Pointer.from_text(stream.committed(0).metadata).snapshot
-    assert sorted(path.stem for path in snapshots.rglob("*.snapshot")) == sorted([named, foreign.stem])
+    found = sorted(path.stem for path in snapshots.rglob("*.snapshot"))
+    assert found[0] == foreign.stem and found[-1] == named
+    assert [Name.parse(name).offset for name in found] == [1, 30, 40], "the newest two, and what is not ours"
 
 
 def test_a_process_that_was_replaced_loads_what_the_group_has(kafka, tmp_path, monkeypatch):

@@ -64,7 +64,7 @@ def test_defaults(load):
     assert (found.input.topic, found.input.start) == ("events", "earliest")
     assert (found.record.id, found.record.label, found.record.features) == ("id", "is_phishing", None)
     assert (found.checkpoint.guarantee, found.checkpoint.every) == ("exactly_once", 1.0)
-    assert found.snapshots == pathlib.Path.cwd() / "snapshots"
+    assert found.snapshots.folder == str(pathlib.Path.cwd() / "snapshots")
 
 
 def test_everything_given(load):
@@ -88,7 +88,7 @@ snapshots: /var/lib/models
     assert (found.instance, found.input.start, found.record.features) == ("worker-1", "latest", ["a", "b"])
     assert found.rejects.topic == "bad"
     assert (found.checkpoint.guarantee, found.checkpoint.every) == ("at_least_once", 0.25)
-    assert found.snapshots == pathlib.Path("/var/lib/models")
+    assert found.snapshots.folder == "/var/lib/models"
 
 
 def test_a_config_cannot_be_changed(load):
@@ -148,7 +148,7 @@ learner:
 output: {topic: "a b"}
 rejects: predictions
 checkpoint: {guarantee: exactly_onc, every: 1}
-snapshots: s3://bucket/models
+snapshots: s3://me:password@bucket/models
 instance: 7
 """
     expected = [
@@ -168,7 +168,7 @@ instance: 7
         "13:10: `rejects` must be a mapping, found the text `predictions`",
         "14:25: `checkpoint.guarantee` must be `exactly_once` or `at_least_once`, found the text `exactly_onc`",
         "14:45: `checkpoint.every`: a duration is a number with a unit",
-        "15:12: `snapshots`: `s3://bucket/models` is a URL",
+        "15:1: `snapshots.folder`: a URL must not hold a password: credentials come from the environment",
         "16:11: `instance` must be text, found the number `7`, put it in quotes",
     ]
     found = problems(text)
@@ -223,7 +223,11 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("rejects: {topic: events}", "10:10: `rejects`: `events` is the input topic already"),
         ("rejects: {topic: predictions}", "10:10: `rejects`: `predictions` is the output topic already"),
         ("output: {topic: other}", "10:1: `output` stands here twice, first in line 9"),
-        ("snapshots: ''", "10:12: `snapshots`: a folder is needed, found nothing"),
+        ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
+        ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is no URL"),
+        ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
+        ("snapshots: {folder: a, keep: {weekly: 1}}", "10:31: unknown key `snapshots.keep.weekly`; known are `last`"),
+        ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),
         ("instance: a/b", "10:11: `instance`: `a/b` cannot be"),
         ("instance: &x a", None),
         ("instance: !!python/name:os.system a", "10:11: the tag `tag:yaml.org,2002:python/name:os.system` is not"),

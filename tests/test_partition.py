@@ -5,7 +5,8 @@ from river import base, compose, preprocessing
 
 import river_margins as rm
 from connectors.kafka import Committed
-from connectors.partition import Partition, Pointer
+from connectors.partition import Partition
+from connectors.pointer import Pointer
 from connectors.records import Reject
 from river_margins import snapshot
 

@@ -5,7 +5,7 @@ import pytest
 
 from connectors import processor
 from connectors.errors import StartError, StateError
-from connectors.partition import Pointer
+from connectors.pointer import Pointer
 from tests.streams import DEADLINE, Stream, phishing, running, start, wait_for
 
 

@@ -58,7 +58,7 @@ def _offsets(config: Config) -> dict[int, tuple[int, Any]]:
 
 def _difference(config: Config, partition: int, pointer: dict[str, Any], bare: Any) -> str:
     name = pointer["snapshot"]
-    (file,) = Path(config.snapshots).glob(f"**/{partition}/{name}.snapshot")
+    (file,) = Path(config.snapshots.folder).glob(f"**/{partition}/{name}.snapshot")
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != pointer["sha256"]:
         return f"snapshot `{name}` has not the committed SHA-256"

@@ -116,7 +116,7 @@ def newest() -> None:
     restore = Restorer.restore
 
     def restore_newest(restorer: Restorer, number: int, committed: Any) -> Partition:
-        name = restorer.store.names(number)[-1]
+        name = list(restorer.store.sizes(number))[-1]
         load = restorer._loader(number)
         return Partition(load(name), committed, name, restore(restorer, number, committed).examples, load)
 

@@ -1,5 +1,8 @@
 """Nothing in the list of learners is left over, and nothing is missing from it."""
 
+import re
+from pathlib import Path
+
 import pytest
 from river import base
 
@@ -11,6 +14,7 @@ from tests.test_golden import ROUNDS
 from tests.test_problems import PROBLEMS
 from tests.test_reference import PAIRS, RUNS
 
+ROOT = Path(__file__).parent.parent
 TASKS = {"binary", "multiclass", "regression"}
 
 
@@ -38,6 +42,11 @@ def test_every_problem_is_solved_by_some_learner():
 
 def test_every_bound_is_some_learners():
     assert {name for learner in LEARNERS for name in learner.bounds} == set(BOUNDS)
+
+
+def test_every_section_is_in_the_documentation():
+    headings = re.findall(r"^#+ ([\d.]+) ", (ROOT / "docs" / "algorithms.md").read_text(), re.MULTILINE)
+    assert {section for learner in LEARNERS for section in learner.sections.values()} <= set(headings)
 
 
 def test_every_exported_estimator_is_listed():

@@ -44,7 +44,7 @@ class Learner:
     name: str
     make: Callable[..., Any]
     sections: Mapping[str, str]
-    golden: Mapping[str, Mapping[str, Any]]
+    golden: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     references: tuple[Rows, ...] = ()
     problem: str = ""
     bounds: tuple[str, ...] = ()
@@ -207,6 +207,14 @@ LEARNERS = [
         golden={"ogd_hinge": {}},
         references=(Rows("OGD", "loss=hinge", {"C": "lr"}), Rows("M_OGD", names={"C": "lr"})),
         bounds=("regret_in_a_ball",),
+        free={"lr": Free(-3, 3, -2), "radius": Free(-3, 3, -1)},
+    ),
+    Learner(
+        "logistic gradient descent",
+        written_in_python(rules.LogisticDescent),
+        sections={"binary": "4.8", "multiclass": "3.7"},
+        references=(Rows("OGD", "loss=logistic", {"C": "lr"}),),
+        bounds=("logistic_regret_in_a_ball",),
         free={"lr": Free(-3, 3, -2), "radius": Free(-3, 3, -1)},
     ),
     Learner(

@@ -38,7 +38,17 @@ class GradientDescent(rm.Rule):
         self.lr, self.radius = lr, radius
 
     def step(self, seen):
-        return rm.Step(self.lr / math.sqrt(seen.t) if seen.loss > 0 else 0.0, radius=self.radius)
+        return rm.Step(self.lr / math.sqrt(seen.t) * self.slope(seen), radius=self.radius)
+
+    def slope(self, seen):
+        return 1.0 if seen.loss > 0 else 0.0
+
+
+class LogisticDescent(GradientDescent):
+    """The same on the logistic loss, which slopes everywhere."""
+
+    def slope(self, seen):
+        return 1.0 / (1.0 + math.exp(min(seen.margin, 700.0)))  # beyond that exp ends
 
 
 class Pegasos(rm.Rule):

@@ -145,8 +145,19 @@ def squares_of_adaline(run, u):
 @bound(ball=lambda run: run.parameters["radius"])
 def regret_in_a_ball(run, u):
     """Zinkevich 2003: for U <= D, Σ l(w) - Σ l(u) <= (2D)²·sqrt(T)/(2·lr) + lr·R²·sqrt(T)."""
+    yield run.losses.sum() - run.losses_of(u).sum(), zinkevich(run)
+
+
+@bound(ball=lambda run: run.parameters["radius"])
+def logistic_regret_in_a_ball(run, u):
+    """The same for l = ln(1 + exp(-m)), whose slope is nowhere above 1 either."""
+    others = np.logaddexp(0.0, -run.margins_of(u)).sum()
+    yield np.logaddexp(0.0, -run.margins).sum() - others, zinkevich(run)
+
+
+def zinkevich(run):
     lr, D, root = run.parameters["lr"], run.parameters["radius"], math.sqrt(run.rounds)
-    yield run.losses.sum() - run.losses_of(u).sum(), (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
+    return (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
 
 
 @bound(ball=lambda run: 1 / math.sqrt(run.parameters["regularisation"]))

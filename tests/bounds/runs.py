@@ -27,12 +27,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Run:
-    """One entry a round: loss, gain (the square of d), the weights before, and how they moved."""
+    """One entry a round; the scores are those before learning, one for each vector."""
 
     task: str
     X: np.ndarray
     labels: np.ndarray
-    losses: np.ndarray
+    scores: np.ndarray
     mistaken: np.ndarray
     updated: np.ndarray
     weights: np.ndarray  # one row more than there are rounds, the first all 0
@@ -43,7 +43,20 @@ class Run:
         return len(self.X)
 
     @cached_property
+    def margins(self) -> np.ndarray:
+        return margins(self.task, self.scores, self.labels)
+
+    @cached_property
+    def losses(self) -> np.ndarray:
+        return np.maximum(0.0, self.target - self.margins)
+
+    @property
+    def target(self) -> float:
+        return -self.parameters.get("eps", 0.0) if self.task == "regression" else 1.0
+
+    @cached_property
     def gains(self) -> np.ndarray:
+        """|d|², by how much the margin rises for each unit of step."""
         return (self.X**2).sum(axis=1) * (2.0 if self.task == "multiclass" else 1.0)
 
     @property
@@ -66,7 +79,7 @@ class Run:
 
     def losses_of(self, u: np.ndarray) -> np.ndarray:
         """The losses of a fixed vector on the stream."""
-        return losses(self.task, self.X @ u.reshape(-1, self.X.shape[1]).T, self.labels, self.parameters)
+        return np.maximum(0.0, self.target - self.margins_of(u))
 
 
 def margins(task: str, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -77,11 +90,6 @@ def margins(task: str, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return -np.abs(labels - scores[:, 0])
     true = np.eye(len(CLASSES), dtype=bool)[labels]
     return scores[true] - np.where(true, -np.inf, scores).max(axis=1)
-
-
-def losses(task: str, scores: np.ndarray, labels: np.ndarray, parameters: dict[str, Any]) -> np.ndarray:
-    target = -parameters.get("eps", 0.0) if task == "regression" else 1.0
-    return np.maximum(0.0, target - margins(task, scores, labels))
 
 
 def worst_label(task: str, scores: np.ndarray) -> float:
@@ -109,10 +117,16 @@ def play(form: Form, stream: Stream, **parameters: Any) -> Run:
         labels.append(label)
         weights.append(flat(model, form.task, names))
     blocks = len(CLASSES) if form.task == "multiclass" else 1
-    X, labels = stream.X, np.array(labels, dtype=int if form.task == "multiclass" else float)
-    lost = losses(form.task, np.array(scores).reshape(-1, blocks), labels, parameters)
-    flags = np.array(mistaken, dtype=bool), np.array(updated, dtype=bool)
-    return Run(form.task, X, labels, lost, *flags, np.array(weights), parameters)
+    return Run(
+        form.task,
+        stream.X,
+        np.array(labels, dtype=int if form.task == "multiclass" else float),
+        np.array(scores).reshape(-1, blocks),
+        np.array(mistaken, dtype=bool),
+        np.array(updated, dtype=bool),
+        np.array(weights),
+        parameters,
+    )
 
 
 def spoken(task, label):

@@ -3,10 +3,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+CORE_TESTS := $(addprefix tests/test_,$(addsuffix .py,learner preprocessing golden snapshot))
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench figures torture clean
+.PHONY: help demo test lint bench figures torture sanitize clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,6 +31,16 @@ figures: .venv/dev  ## the figures of the documentation
 
 torture: .venv/dev  ## the long form of the crash tests
 	$(BIN)/python tests/torture/campaign.py
+
+# The preloaded libraries must be there before Python starts; leaks are not looked for because an interpreter that ends
+# leaves its own, and tests/test_memory.py looks for ours.
+sanitize: .venv/dev  ## the core's tests under the address and undefined-behaviour sanitizers (gcc)
+	CFLAGS="-g -fsanitize=address,undefined -fno-omit-frame-pointer" \
+		$(BIN)/python setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib
+	PYTHONPATH=build/sanitize/lib:. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+		$(BIN)/python -P -m pytest $(CORE_TESTS) -p no:cacheprovider --timeout 1800
 
 clean:  ## remove what the recipes made here
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

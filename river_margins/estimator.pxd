@@ -1,2 +1,5 @@
 cdef class Estimator:
-    pass
+    cdef bint learning
+    cdef long learning_thread
+    cdef int begin(self) except -1
+    cdef void end(self) noexcept

@@ -1,6 +1,7 @@
 """The driver that joins rule, space and task, with the methods that River calls."""
 
 import copy
+from numbers import Real
 
 import numpy as np
 
@@ -71,12 +72,18 @@ cdef class Learner(Estimator):
         )
 
     cdef object learn(self, object x, object y, double weight, bint predicting):
-        cdef Task task = self.task_for(y) if self.task is None else self.task
-        cdef Round round = self.take_round()
-        self.reader.gather(round.row, x)
-        prediction = self.learn_row(round, task, y, task.code(y), weight, predicting)
-        self.spare = round
-        return prediction
+        cdef Task task
+        cdef Round round
+        self.begin()
+        try:
+            task = self.task_for(y) if self.task is None else self.task
+            round = self.take_round()
+            self.reader.gather(round.row, x)
+            prediction = self.learn_row(round, task, y, task.code(y), weight, predicting)
+            self.spare = round
+            return prediction
+        finally:
+            self.end()
 
     cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting):
         cdef Row row = round.row
@@ -202,43 +209,78 @@ cdef class Learner(Estimator):
 
     # ------------------------------------------------------------------------------------------------ batches
 
-    def learn_many(self, X, y):
-        """Learn from the rows of a pandas DataFrame, in order: the same state as `learn_one` row by row.
+    def learn_many(self, X, y, w=1.0):
+        """Learn from the rows of a data frame, in order: the same state as `learn_one` row by row.
 
-        All values and labels are checked before any row is learned; an error names row and column.
+        Parameters
+        ----------
+        X
+            A pandas DataFrame; its columns are the features.
+        y
+            The labels: a series, an array or a list.
+        w
+            One sample weight for all rows, or one for each.
+
+        Raises
+        ------
+        ValueError
+            If any value, label or weight cannot be taken; row and column are named, and no row is learned.
+        OverflowError
+            If a row would take the weights beyond floating point. Only learning tells, so the rows before it are learned,
+            as they would be one by one; the row is named.
         """
-        self._learn_batch(frame_batch(X), y)
+        self._learn_batch(frame_batch(X), y, w)
 
-    def learn_csr(self, X, y):
-        """Learn from the rows of a scipy CSR matrix, in order; the features are the column numbers."""
-        self._learn_batch(csr_batch(X), y)
+    def learn_csr(self, X, y, w=1.0):
+        """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does; the features are the column numbers.
+
+        What the matrix stores is there, explicit zeros included; entries stored twice are added up.
+        """
+        self._learn_batch(csr_batch(X), y, w)
 
     def predict_csr(self, X):
-        """Predict the rows of a scipy CSR matrix: an array with one entry a row."""
+        """Predict the rows of a scipy sparse matrix: an array with one entry a row."""
         return np.array(self._predict_batch(csr_batch(X)))
 
-    def _learn_batch(self, Batch batch, y):
+    def _learn_batch(self, Batch batch, y, w):
         cdef object labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
-        cdef Py_ssize_t i
-        cdef Task task
-        cdef Round round
-        cdef double code
+        cdef const double[::1] weights = self._batch_weights(w, batch.length)
         if len(labels) != batch.length:
             raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
         if not batch.length:
             return
-        task = self.task_for(labels[0]) if self.task is None else self.task
+        self.begin()
+        try:
+            self._learn_rows(batch, labels, weights)
+        finally:
+            self.end()
+
+    def _learn_rows(self, Batch batch, labels, const double[::1] weights):
+        cdef Task task = self.task_for(labels[0]) if self.task is None else self.task
         cdef const double[::1] codes = task.codes(labels)
-        round = self.take_round()
-        for i in range(batch.length):
-            batch.gather(self.reader, round.row, i)
-            code, label = codes[i], None
-            if isnan(code) or self.task is None:
-                # A class that was new when the batch was checked may have come in since.
-                label = labels[i]
-                code = task.code(label)
-            self.learn_row(round, task, label, code, 1.0, False)
+        cdef Round round = self.take_round()
+        cdef double code
+        cdef Py_ssize_t i
+        try:
+            for i in range(batch.length):
+                batch.gather(self.reader, round.row, i)
+                code, label = codes[i], None
+                if isnan(code) or self.task is None:
+                    # A class that was new when the batch was checked may have come in since.
+                    label = labels[i]
+                    code = task.code(label)
+                self.learn_row(round, task, label, code, weights[i], False)
+        except OverflowError as error:
+            raise OverflowError(f"row {i} of the batch, after {i} that were learned: {error}") from error
         self.spare = round
+
+    def _batch_weights(self, w, rows):
+        weights = np.full(rows, w, dtype=np.float64) if isinstance(w, Real) else np.array(w, dtype=np.float64)
+        if weights.shape != (rows,):
+            raise ValueError(f"{rows} rows, but sample weights of shape {weights.shape}")
+        for weight in np.unique(weights[weights != 1.0]):
+            self._check_weight(float(weight))
+        return weights
 
     def _predict_batch(self, Batch batch, *, bint probabilities=False):
         cdef Py_ssize_t i
@@ -282,6 +324,15 @@ cdef class Learner(Estimator):
         self.task = task
         if task is not None:
             self.open_blocks(task)
+
+    def _change(self, name, value):
+        """Give a parameter that says how to learn, and not what was learned, a new value."""
+        cdef Learner fresh = self.clone({name: value})
+        vars(self).update(vars(fresh))
+        self.live_rule = fresh.live_rule
+        self.in_python = fresh.in_python
+        if not isinstance(self.task, Labels):
+            self.task = fresh.task
 
     def __getstate__(self):
         return {

@@ -49,6 +49,10 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):
         vars(self).update(rule=rule, space=space, classes=classes, intercept=intercept, max_features=max_features)
         self._open(rule, space, task_of(classes), intercept, max_features)
 
+    @property
+    def _mutable_attributes(self):
+        return {"rule"}
+
     @classmethod
     def _unit_test_params(cls):
         yield {"rule": PA1(0.1)}
@@ -103,6 +107,10 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
     def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
         self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+
+    @property
+    def _mutable_attributes(self):
+        return {"rule", "eps"}
 
     @classmethod
     def _unit_test_params(cls):

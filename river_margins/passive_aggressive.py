@@ -50,6 +50,10 @@ class PAClassifier(MarginClassifier):
         vars(self).update(C=C, mode=mode)
         super().__init__(_rule(C, mode), classes=classes, intercept=intercept, max_features=max_features)
 
+    @property
+    def _mutable_attributes(self):
+        return {"C", "mode"}
+
     @classmethod
     def _unit_test_params(cls):
         for mode in (0, 1, 2):
@@ -98,6 +102,10 @@ class PARegressor(MarginRegressor):
     def __init__(self, C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None):
         vars(self).update(C=C, mode=mode)
         super().__init__(_rule(C, mode), eps=eps, intercept=intercept, max_features=max_features)
+
+    @property
+    def _mutable_attributes(self):
+        return {"C", "mode", "eps"}
 
     @classmethod
     def _unit_test_params(cls):

@@ -54,6 +54,10 @@ class Perceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update), classes=classes, intercept=intercept, max_features=max_features
         )
 
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "tie_update"}
+
     @classmethod
     def _unit_test_params(cls):
         yield {}

@@ -292,10 +292,31 @@ def test_a_sample_weight_multiplies_C():
         rm.PAClassifier().learn_one({"a": 1.0}, True, w=-1.0)
 
 
-def test_parameters_are_fixed_once_made():
+def test_what_shapes_the_memory_is_fixed_once_made():
     with pytest.raises(AttributeError, match="clone"):
-        rm.PAClassifier().C = 2.0
-    assert rm.PAClassifier().clone({"C": 2.0}).C == 2.0
+        rm.PAClassifier().intercept = True
+    with pytest.raises(ValueError, match="not a mutable attribute"):
+        rm.PAClassifier().mutate({"intercept": True})
+    assert rm.PAClassifier().clone({"intercept": True}).intercept
+
+
+def test_what_says_how_to_learn_may_be_mutated_in_mid_stream():
+    model = rm.StandardScaler() | rm.PAClassifier(C=0.1)
+    model["PAClassifier"].learn_one({"a": 1.0}, True)
+    model.mutate({"PAClassifier": {"C": 0.5}})
+    model["PAClassifier"].learn_one({"a": 1.0}, True)
+    assert dict(model["PAClassifier"].weights) == {"a": 0.6}  # 0.1, and then min(0.5, 1 - 0.1)
+    with pytest.raises(ValueError, match="`C` must be a finite number above 0, not -1"):
+        model.mutate({"PAClassifier": {"C": -1.0}})
+    assert model["PAClassifier"].C == 0.5
+    regressor = rm.PARegressor(mode=0, eps=0.5)
+    regressor.mutate({"eps": 0.0})
+    regressor.learn_one({"a": 1.0}, 2.0)
+    assert regressor.predict_one({"a": 1.0}) == 2.0
+    composed = rm.MarginClassifier(rm.PA1(0.1))
+    composed.mutate({"rule": rm.PA()})
+    composed.learn_one({"a": 1.0}, True)
+    assert dict(composed.weights) == {"a": 1.0}
 
 
 def test_a_recipe_is_shared_without_being_changed():
@@ -386,6 +407,19 @@ def test_threads_do_not_crash_a_learner():
     for thread in threads:
         thread.join()
     assert model.n_seen == 1200
+    assert len(list(model.weights)) == len(set(model.weights)) == 6
+
+
+def test_a_learner_does_not_learn_in_the_midst_of_learning():
+    class Nested:
+        def __float__(self):
+            model.learn_one({"b": 1.0}, True)
+
+    model = rm.PAClassifier()
+    with pytest.raises(RuntimeError, match="while it learns"):
+        model.learn_one({"a": Nested()}, True)
+    model.learn_one({"a": 1.0}, True)
+    assert dict(model.weights) == {"a": 1.0}
 
 
 def test_memory_is_reported():

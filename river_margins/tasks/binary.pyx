@@ -7,7 +7,7 @@ from libc.math cimport exp, nextafter
 from river_margins.reader cimport Row
 from river_margins.spaces.base cimport Direction
 from river_margins.tasks.base cimport Labels
-from river_margins.tasks.labels import plain, same_kind
+from river_margins.tasks.labels import is_missing, plain, same_kind
 
 
 cdef class Binary(Labels):
@@ -25,7 +25,7 @@ cdef class Binary(Labels):
         if y is self.negative:
             return -1.0
         label = plain(y)
-        if same_kind(label, self.positive):
+        if same_kind(label, self.positive) and not is_missing(label):
             if label == self.positive:
                 return 1.0
             if label == self.negative:

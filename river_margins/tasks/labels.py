@@ -20,3 +20,15 @@ def same_kind(label: object, other: object) -> bool:
     (True, False)
     """
     return isinstance(label, bool) == isinstance(other, bool)
+
+
+def is_missing(label: object) -> bool:
+    """Whether a label stands for no label: None, a NaN, or pandas' NA, which compares to nothing.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("a")
+    (True, True, False)
+    """
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):
+        return True

@@ -5,7 +5,7 @@ from libc.math cimport NAN, exp, isnan
 from river_margins.reader cimport Row
 from river_margins.spaces.base cimport Direction
 from river_margins.tasks.base cimport Labels
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import is_missing, plain
 
 
 cdef class Multiclass(Labels):
@@ -24,12 +24,15 @@ cdef class Multiclass(Labels):
         label = plain(y)
         if isinstance(label, bool):
             raise ValueError(f"label {y!r} is a bool, and {self.labels!r} are classes: they do not mix in one learner")
-        if label is None or label != label:
-            raise ValueError(f"label {y!r} is no class")
         try:
-            return self.block_of.get(label, NAN)
+            block = self.block_of.get(label)
         except TypeError as error:
             raise ValueError(f"label {y!r}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
+        if block is not None:
+            return block
+        if is_missing(label):
+            raise ValueError(f"label {y!r} is no class")
+        return NAN
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         # A label that is new has the block after the last, where the score is 0.

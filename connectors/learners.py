@@ -56,9 +56,9 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
         return None, builder.problems
     if len(built) == 1:
         return built[0], []
-    from river import compose
+    from river_margins.pipeline import Pipeline
 
-    return compose.Pipeline(*built), []
+    return Pipeline(*built), []
 
 
 class _Builder:

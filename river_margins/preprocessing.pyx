@@ -1,7 +1,7 @@
 """Transformers that do not slow a fast learner down."""
 
 import numpy as np
-from river import base
+from river import base, compose
 
 from libc.math cimport isfinite, sqrt
 from libc.stdlib cimport free, realloc
@@ -12,6 +12,7 @@ from river_margins.estimator cimport Estimator
 from river_margins.reader cimport Reader, Row
 
 from river_margins.batch import frame_batch
+from river_margins.pipeline import Pipeline
 
 
 cdef struct Moments:
@@ -227,6 +228,9 @@ class StandardScaler(RunningMoments, base.MiniBatchTransformer):
     def __init__(self, with_std=True):
         vars(self).update(with_std=with_std)
         self._open(with_std)
+
+    def __or__(self, other):
+        return super().__or__(other) if isinstance(other, compose.Pipeline) else Pipeline(self, other)
 
     @classmethod
     def _unit_test_params(cls):

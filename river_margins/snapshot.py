@@ -190,7 +190,7 @@ def _refusal(model: Any, error: SnapshotError) -> str:
         culprit = inner
     reason = f"it {error}"
     if not nodes.is_known(type(culprit)):
-        steps = ", ".join(kind.__name__ for kind in river_steps.STEPS)
+        steps = ", ".join(dict.fromkeys(kind.__name__ for kind in river_steps.STEPS))
         reason = f"what can are the learners, rules, spaces and scalers of river_margins, and River's {steps}"
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 

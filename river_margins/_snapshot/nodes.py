@@ -7,7 +7,7 @@ import functools
 import inspect
 from typing import Any
 
-from river import base
+from river import base, compose
 
 from river_margins._snapshot import river_steps
 from river_margins._snapshot.codec import SnapshotError
@@ -30,7 +30,7 @@ def _describes_itself(kind: type) -> bool:
 
 @functools.cache
 def _names() -> dict[type, str]:
-    return {kind: name for name, kind in classes().items()}
+    return {kind: name for name, kind in classes().items()} | {kind: _public_name(kind) for kind in river_steps.STEPS}
 
 
 def is_known(kind: type) -> bool:
@@ -44,6 +44,8 @@ def name_of(kind: type) -> str:
 
 
 def _public_name(kind: type) -> str:
+    if issubclass(kind, compose.Pipeline):
+        return "river.compose.Pipeline"  # River's and ours are the same steps in the same order: what is read is ours
     # River's classes are imported from the package around the module that defines them.
     module = kind.__module__.rpartition(".")[0] if kind.__module__.startswith("river.") else kind.__module__
     return f"{module}.{kind.__qualname__}"

@@ -11,6 +11,7 @@ import numpy as np
 from river import base, compose, preprocessing, stats, utils
 
 from river_margins._snapshot.codec import SnapshotError
+from river_margins.pipeline import Pipeline
 
 
 class _Attributes(NamedTuple):
@@ -31,6 +32,7 @@ _PLAN = ("_plan", "_inference_transformers", "_last_step_cached", "_last_step_pa
 
 STEPS: dict[type, _Attributes] = {
     compose.Pipeline: _Attributes(("steps",), derived=_PLAN),
+    Pipeline: _Attributes(("steps",), derived=_PLAN),
     compose.TransformerUnion: _Attributes(("transformers",)),
     compose.TransformerProduct: _Attributes(("transformers",)),
     compose.Select: _Attributes(("keys",)),

@@ -55,6 +55,38 @@ def lint(file: File) -> None:
 
 
 @app.command()
+def evaluate(
+    file: File,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="A .jsonl or .csv file, perhaps .gz or .zst, or - for JSON lines from standard input, or a data set"
+            " of River, such as phishing.  [default: the input file of the processor]",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A metric of River, such as F1; may be given several times.  [default: Accuracy, or MAE]",
+            show_default=False,
+        ),
+    ] = None,
+    delay: Annotated[int | None, typer.Option(help="How many examples later a label becomes known.", min=0)] = None,
+    plot: Annotated[
+        pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png file.")
+    ] = None,
+    save: Annotated[
+        pathlib.Path | None, typer.Option(help="Writes the learner as a snapshot, for `start_from`.")
+    ] = None,
+) -> None:
+    """Shows how well the learner of a file does: each example is predicted before it is learned."""
+    from connectors import config, report
+
+    report.run(config.load_any(file), data, metric or [], delay, plot, save)
+
+
+@app.command()
 def kafka(
     brokers: Annotated[int, typer.Option(help="How many brokers to run.", min=1, max=3)] = 1,
     version: Annotated[str, typer.Option(help="Which Apache Kafka.")] = "4.3.0",

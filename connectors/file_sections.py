@@ -16,7 +16,7 @@ def _file(value: Any) -> str:
     if value == STANDARD:
         return STANDARD
     path = path_of(value)
-    if not re.search(r"\.(jsonl|csv)(\.gz|\.zst)?$", path.name):
+    if not is_file(path.name):
         rule = "a name ends with `.jsonl` or `.csv`, and may go on with `.gz` or `.zst`"
         raise ValueError(f"`{value}` does not say what it holds: {rule}; `-` is JSON lines")
     return str(path)
@@ -32,6 +32,15 @@ def _json_lines(path: str) -> str:
     if is_csv(path):
         raise ValueError(f"`{path}` cannot hold rejects, which may be any bytes: use a name that ends with `.jsonl`")
     return path
+
+
+def is_file(name: str) -> bool:
+    """Tells whether a name says that it is one of a file of records.
+
+    >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz")
+    (True, True, False, False)
+    """
+    return re.search(r"\.(jsonl|csv)(\.gz|\.zst)?$", name) is not None
 
 
 def is_csv(path: str) -> bool:

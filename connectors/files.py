@@ -28,6 +28,7 @@ from connectors.lines import Line, Mark, Reader, Writer
 from connectors.partition import Partition, Pointer
 from connectors.processor import Stop
 from connectors.records import Decoder
+from connectors.sections import Record
 from connectors.stores import FolderStore, make_folder
 from connectors.streams import Unfit
 from connectors.words import did_you_mean
@@ -127,7 +128,7 @@ class FileProcessor:
         self._state = self._last_state()
         with self._named("input", config.input.file):
             self._reader = Reader(config.input.file)
-        self._decoder = self._make_decoder()
+        self._decoder = make_decoder(config.record, self._reader.columns, config.input.file)
         self._partition = self._first() if self._state is None else self._restore(self._state)
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
             with self._named("input", config.input.file):
@@ -149,16 +150,6 @@ class FileProcessor:
             raise StateError(f"the checkpoint `{self._path}` cannot be read: {error.strerror}") from error
         except ValidationError as error:
             raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
-
-    def _make_decoder(self) -> Decoder:
-        record, columns = self._config.record, self._reader.columns
-        if columns is None:
-            return Decoder(record.id, record.label, record.features)
-        for name in (record.id, record.label, *(record.features or ())):
-            if name is not None and name not in columns:
-                hint = did_you_mean(name, columns)
-                raise StartError(f"the input `{self._config.input.file}` has no column `{name}`{hint}")
-        return Decoder(record.id, record.label, record.features, tables.parser(columns, record.id))
 
     def _first(self) -> Partition:
         return Partition(self._config.first_learner(), Committed(0, ""), "", 0, self._load)
@@ -313,6 +304,16 @@ class FileProcessor:
     def delete_superseded(self) -> None:
         with contextlib.suppress(OSError):
             self._store.delete(ONLY, self._old)
+
+
+def make_decoder(record: Record, columns: list[str] | None, path: str) -> Decoder:
+    """Returns what reads the records of a file with these columns; StartError when one is missing."""
+    if columns is None:
+        return Decoder(record.id, record.label, record.features)
+    for name in (record.id, record.label, *(record.features or ())):
+        if name is not None and name not in columns:
+            raise StartError(f"the input `{path}` has no column `{name}`{did_you_mean(name, columns)}")
+    return Decoder(record.id, record.label, record.features, tables.parser(columns, record.id))
 
 
 def rejected(line: Line, source: str, reason: str) -> bytes:

@@ -71,6 +71,11 @@ class Reader:
         self._chunks, self._rest = read_chunks(path), b""
         self.columns = self._header() if is_csv(path) else None
 
+    @property
+    def length(self) -> int:
+        """How many bytes the records have that were taken, decompressed."""
+        return self._meter.length
+
     def mark(self) -> Mark:
         """Returns how far the records go that were taken; lengths are those of the decompressed content."""
         return self._meter.mark()

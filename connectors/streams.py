@@ -34,12 +34,15 @@ class Unfit(Exception):
 
 
 def read_chunks(path: str) -> Iterator[bytes]:
-    """Yields the content of a file in pieces, decompressed; an empty piece says that none has come yet."""
+    """Returns the content of a file in pieces, decompressed; an empty piece says that none has come yet."""
     if path == STANDARD:
-        yield from _standard_input()
-        return
+        return _standard_input()
     if not os.path.isfile(path):
         raise Unfit("it is no file" if os.path.exists(path) else "it does not exist")
+    return _content(path)
+
+
+def _content(path: str) -> Iterator[bytes]:
     make = DECOMPRESSORS.get(pathlib.Path(path).suffix)
     with open(path, "rb") as file:
         pieces = iter(lambda: file.read(CHUNK), b"")

@@ -303,6 +303,12 @@ def test_output_that_is_not_ours_is_never_touched(folder):
     assert (folder.path / "other.jsonl").read_text() == "mine"
 
 
+def test_an_input_that_does_not_exist_leaves_nothing_behind(folder):
+    with pytest.raises(StartError, match=r"the input `.*in\.jsonl`: it does not exist"):
+        folder.run()
+    assert [path.name for path in folder.path.rglob("*") if path.is_file()] == ["processor.yaml", "lock"]
+
+
 def test_two_processes_of_one_name(folder):
     folder.put(lines_of(phishing(5)))
     with (

@@ -25,7 +25,8 @@ from connectors.errors import StartError, StateError
 from connectors.file_sections import STANDARD, FileConfig
 from connectors.kafka import Committed
 from connectors.lines import Line, Mark, Reader, Writer
-from connectors.partition import Partition, Pointer
+from connectors.partition import Partition
+from connectors.pointer import Name
 from connectors.processor import Stop
 from connectors.records import Decoder
 from connectors.sections import Record
@@ -268,13 +269,10 @@ class FileProcessor:
         self._due = time.monotonic() + self._config.checkpoint.every
 
     def write_snapshot(self) -> None:
-        data = snapshot.dumps(self._partition.learner)
-        is_anchor = not self._partition.snapshot
-        pointer = Pointer.to(
-            data, self._reader.lines, self._partition.examples, is_anchor, topic_id="", partitions=1, host=""
-        )
-        self._store.write(ONLY, pointer.snapshot, data)
-        self._new = pointer
+        data, examples = snapshot.dumps(self._partition.learner), self._partition.examples
+        name = Name.new(self._reader.lines, examples, is_anchor=not self._partition.snapshot)
+        self._store.write(ONLY, name, data)
+        self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:
         self._output.sync()
@@ -283,20 +281,21 @@ class FileProcessor:
 
     def write_state(self) -> None:
         config, is_file = self._config, self._config.input.file != STANDARD
+        name, sha256, examples = self._new
         state = State(
             input=Place(config.input.file, self._reader.mark() if is_file else None),
             lines=self._reader.lines,
             output=Place(config.output.file, self._output.mark()),
             rejects=Place(config.rejects.file, self._rejects.mark()) if config.rejects and self._rejects else None,
-            snapshot=self._new.snapshot,
-            sha256=self._new.sha256,
-            examples=self._new.examples,
+            snapshot=name,
+            sha256=sha256,
+            examples=examples,
         )
         snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
 
     def remember(self) -> None:
         self._old = self._partition.snapshot
-        self._partition.remember(Committed(0, ""), self._new.snapshot)
+        self._partition.remember(Committed(0, ""), self._new[0])
         self.pending.snapshots = self.pending.checkpoints = 1
         self.counts += self.pending
         self.pending = Counts()

@@ -191,16 +191,16 @@ def test_without_a_file_rejects_are_logged_and_counted(folder, caplog):
 @pytest.mark.parametrize("suffix", PACK)
 def test_killed_at_any_moment_and_started_again(tmp_path, suffix):
     """Dozens of kills, at each call that makes something durable and at random: nothing of them is left to be seen."""
-    good = phishing(6000)
+    good = phishing(4000)
     lines = lines_of(good)
-    for n in range(50, 6000, 97):
+    for n in range(50, 4000, 97):
         lines.insert(n, BAD[n % len(BAD)])
     folder = Folder(tmp_path, f"jsonl{suffix}")
     folder.put(lines)
     line = [sys.executable, str(KILLS), str(folder.file()), "45", "7"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout.split()[1]) > 35, done.stdout
+    assert done.stdout.startswith("killed 45 times"), done.stdout
     bare = folder.config().build_learner()
     assert folder.output() == twin(bare, good)
     assert folder.model() == snapshot.dumps(bare)

@@ -54,10 +54,23 @@ def _add_half(sink: streams.Sink, content: bytes) -> None:
     sink._file.flush()
 
 
-def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None) -> int:
+def slow_down() -> None:
+    """Bounds the records between two kills on any machine: none has to be fast or slow for this."""
+    answer = files.answer
+
+    def slowly(*arguments: Any) -> Any:
+        time.sleep(1e-4)
+        return answer(*arguments)
+
+    files.answer = slowly  # type: ignore[assignment]
+
+
+def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_last: bool) -> int:
     process = os.fork()
     if process == 0:
         try:
+            if not is_last:
+                slow_down()
             if trap:
                 Trap(*trap)
             files.run(settings)
@@ -79,7 +92,7 @@ def main(path: str, kills: int, seed: int) -> None:
         trap = next(durable, None) or (chance.randrange(1, 300), chance.choice(MOMENTS), True)
         is_left_alone = killed >= kills
         is_trapped = not is_left_alone and (killed < 30 or killed % 2 == 0)
-        process = child(settings, trap if is_trapped else None)
+        process = child(settings, trap if is_trapped else None, is_left_alone)
         if not is_left_alone and not is_trapped:
             time.sleep(chance.uniform(0, 0.03))
             os.kill(process, signal.SIGKILL)

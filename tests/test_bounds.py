@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bounds.guarantees import BOUNDS
-from tests.bounds.runs import Stream, play
+from tests.bounds.runs import LABELS, Stream, play
 from tests.bounds.streams import comparators, parameters, shortest, streams
 from tests.learners import FORMS
 
@@ -44,3 +44,14 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
     run = play(form, stream, **given, **tube)
     for left, right in BOUNDS[name].check(run, shortest(run, separator)):
         assert np.max(left / np.maximum(right, 1e-300)) > 0.3
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_the_tracked_length_is_the_length(form):
+    """|w|², which the bounds above do not see, after more moves than it takes until it is counted anew."""
+    random, model = np.random.default_rng(0), form.make()
+    for row in random.normal(size=(1500, 4)).tolist():
+        label = random.normal() if form.task == "regression" else random.choice(LABELS[form.task])
+        model.learn_one(dict(enumerate(row)), label)
+    state = model.__getstate__()["space"]
+    assert state["size"] == pytest.approx(((state["weights"] * state["scale"]) ** 2).sum(), rel=1e-9)

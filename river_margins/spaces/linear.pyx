@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, isfinite, sqrt
+from libc.math cimport INFINITY, ceil, fabs, isfinite, sqrt
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -94,6 +94,7 @@ cdef class Linear(Space):
         cdef double size = max(step.size, 0.0), step_size = step.step
         cdef double scale = step.scale + step_size * direction.pull
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
+        cdef double kept = step.scale * step.scale * self.size
         cdef Py_ssize_t i
         if row.fresh:
             self.reserve(self.reader.size() + row.fresh, self.stride)
@@ -104,9 +105,12 @@ cdef class Linear(Space):
                 row, direction.terms[i].block, step_size * shorten * direction.terms[i].coefficient / self.scale
             )
         self.size = size * shorten * shorten
+        # Rounding adds up in a sum that is kept for ever, and grows where large terms cancel, as in ROMMA: `moves` counts
+        # it in roundings of the present size. Counting anew costs O(1) a move when done this rarely.
         self.moves += 1
+        if size > 0.0:
+            self.moves = <Py_ssize_t> ceil(min((kept * self.moves + step_size * step_size * seen.gain) / size, 1e15))
         if self.moves >= 1024 and self.moves >= self.reader.size() * self.stride:
-            # Rounding adds up in a sum that is kept for ever; counting anew costs O(1) a move when done this rarely.
             self.measure_size()
         return 0
 

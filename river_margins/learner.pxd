@@ -34,7 +34,8 @@ cdef class Learner(Estimator):
     @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
-    cdef object learn_row(self, Round round, Task task, object y, double code, double weight, bint predicting)
+    cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
+                          double code, double weight, bint predicting)
     @cython.final
     cdef int refuse(self, Seen seen, Step step) except -1
     @cython.final

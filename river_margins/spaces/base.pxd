@@ -14,8 +14,19 @@ cdef class Direction:
     cdef double pull, target
     cdef bint wrong
     cdef int reserve(self, Py_ssize_t length) except -1
-    cdef void set_one(self, Py_ssize_t block, double coefficient) noexcept
-    cdef void set_two(self, Py_ssize_t up, Py_ssize_t down) noexcept
+
+
+cdef inline void set_one(Direction direction, Py_ssize_t block, double coefficient) noexcept:
+    direction.length = 1
+    direction.terms[0] = Term(block, coefficient)
+    direction.pull = 0.0
+
+
+cdef inline void set_two(Direction direction, Py_ssize_t up, Py_ssize_t down) noexcept:
+    direction.length = 2
+    direction.terms[0] = Term(up, 1.0)
+    direction.terms[1] = Term(down, -1.0)
+    direction.pull = 0.0
 
 
 cdef class Space(Recipe):

@@ -28,17 +28,6 @@ cdef class Direction:
         self.capacity = length
         return 0
 
-    cdef void set_one(self, Py_ssize_t block, double coefficient) noexcept:
-        self.length = 1
-        self.terms[0] = Term(block, coefficient)
-        self.pull = 0.0
-
-    cdef void set_two(self, Py_ssize_t up, Py_ssize_t down) noexcept:
-        self.length = 2
-        self.terms[0] = Term(up, 1.0)
-        self.terms[1] = Term(down, -1.0)
-        self.pull = 0.0
-
 
 cdef class Space(Recipe):
     """Where weights live. What a constructor is given is a recipe; a learner opens a space of its own from it."""

@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport exp, nextafter
 
 from river_margins.reader cimport Row
-from river_margins.spaces.base cimport Direction
+from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
@@ -46,7 +46,7 @@ cdef class Binary(Labels):
         return Labels.codes(self, labels)
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
-        direction.set_one(0, code)
+        set_one(direction, 0, code)
         direction.target = 1.0
         direction.wrong = (row.scores[0] >= 0.0) != (code > 0.0)
         return True

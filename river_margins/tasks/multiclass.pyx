@@ -3,7 +3,7 @@
 from libc.math cimport NAN, exp, isnan
 
 from river_margins.reader cimport Row
-from river_margins.spaces.base cimport Direction
+from river_margins.spaces.base cimport Direction, set_two
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import is_missing, plain
 
@@ -44,7 +44,7 @@ cdef class Multiclass(Labels):
                 rival = block
         if rival < 0:
             return False
-        direction.set_two(true, rival)
+        set_two(direction, true, rival)
         direction.target = 1.0
         direction.wrong = best != true or true == self.blocks
         return True

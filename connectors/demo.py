@@ -12,23 +12,19 @@ import os
 import pathlib
 import secrets
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import Self
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from river import datasets
 
-from connectors import config, replay
+from connectors import config, demo_files, replay
 from connectors.config_page import EXAMPLE
+from connectors.demo_stage import Processor, Screen
 from connectors.errors import ConnectorError, StartError
 from connectors.kafka import ClientError, client, local
 
@@ -42,15 +38,26 @@ PATIENCE = 90.0
 def run() -> bool:
     """Runs the demo and returns whether every output is the bare learner's, bit for bit.
 
+    Where no local Kafka can be had, and the environment variable BOOTSTRAP names none, it is the demo on files.
+
     Raises
     ------
     ConnectorError
-        No local Kafka can be had and the environment variable BOOTSTRAP names none, or the processor ended by itself.
+        The processor ended by itself, or no broker answers at BOOTSTRAP.
     """
     if not EXAMPLE.exists():
         raise ConnectorError(f"`{EXAMPLE}` is missing: the demo runs from a clone of the repository")
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what it has to say is said by the errors it raises
     console = Console()
+    try:
+        return _run_on_kafka(console)
+    except local.LocalKafkaUnavailable as error:
+        console.print(f"no local Kafka can be had: {error}", highlight=False, soft_wrap=True)
+    console.print("so here is the same proof on files, which need none")
+    return demo_files.run(console)
+
+
+def _run_on_kafka(console: Console) -> bool:
     prefix = f"demo-{secrets.token_hex(4)}-"
     with _broker(console, prefix) as broker, tempfile.TemporaryDirectory(prefix="river-margins-") as folder:
         os.environ |= {"BOOTSTRAP": broker, "PREFIX": prefix, "SNAPSHOTS": f"{folder}/snapshots"}
@@ -129,32 +136,6 @@ class Watch:
         self._consumer.close()
 
 
-class Processor:
-    """`river-margins run` as a process of its own; what it logs goes to a file."""
-
-    def __init__(self, log: pathlib.Path) -> None:
-        self.log = log
-        command = [sys.executable, "-m", "connectors.cli", "run", str(EXAMPLE)]
-        with log.open("wb") as file:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-        self.pid = self._process.pid
-
-    def check(self) -> None:
-        if self._process.poll() is not None:
-            raise ConnectorError(f"the processor ended with exit code {self._process.returncode}:\n{self.last_words()}")
-
-    def last_words(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
-
-    def end(self, number: signal.Signals) -> int:
-        self._process.send_signal(number)
-        return self._process.wait(60)
-
-    def close(self) -> None:
-        if self._process.poll() is None:
-            self.end(signal.SIGKILL)
-
-
 class Stage:
     """The stream, the processes and what is seen of them."""
 
@@ -170,7 +151,7 @@ class Stage:
         self.killed_at: float | None = None
         self.pause: float | None = None
 
-    def perform(self, screen: "Screen") -> None:
+    def perform(self, screen: Screen) -> None:
         """Runs the stream through, the kill and the second process included."""
         screen.event(f"process {self.processor.pid} started")
         progress = time.monotonic(), (0, 0)
@@ -178,9 +159,10 @@ class Stage:
             self.feed.step()
             self.written.step(0)
             self.seen.step(0.1)
-            self.processor.check()
+            if self.processor.has_ended():
+                raise ConnectorError(f"the processor ended by itself:\n{self.processor.last_words()}")
             self._direct(screen)
-            screen.update(self)
+            self._show(screen)
             if (self.seen.outputs, self.feed.sent) != progress[1]:
                 progress = time.monotonic(), (self.seen.outputs, self.feed.sent)
             if time.monotonic() - progress[0] > PATIENCE:
@@ -191,7 +173,7 @@ class Stage:
         if code:
             raise ConnectorError(f"the processor did not end in order:\n{self.processor.last_words()}")
 
-    def _direct(self, screen: "Screen") -> None:
+    def _direct(self, screen: Screen) -> None:
         open_outputs = self.written.outputs - self.seen.outputs
         if self.killed_at is None and self.seen.outputs >= self.feed.total / 2 and open_outputs >= IN_FLIGHT:
             first = self.processor
@@ -205,51 +187,21 @@ class Stage:
             self.pause = time.monotonic() - self.killed_at
             screen.event(f"output goes on, {self.pause:.1f} s after the kill")
 
-    def _start(self, name: str) -> Processor:
-        processor = Processor(self._folder / f"{name}.log")
-        return self._resources.enter_context(contextlib.closing(processor))
-
-
-class Screen:
-    """Shows the stage live on a terminal, and as plain lines elsewhere."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = Live(console=console, refresh_per_second=8) if console.is_terminal else None
-        self._began = time.monotonic()
-        self._next_line = 0.0
-
-    def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
-
-    def event(self, text: str) -> None:
-        self._console.print(f"{time.monotonic() - self._began:6.1f} s  {text}", highlight=False, soft_wrap=True)
-
-    def update(self, stage: Stage) -> None:
+    def _show(self, screen: Screen) -> None:
         rows = {
-            "records in": f"{stage.feed.sent:,} of {stage.feed.total:,}",
-            "records out": f"{stage.seen.outputs:,}",
-            "accuracy so far": f"{stage.seen.right / max(stage.seen.outputs, 1):.2%}",
-            "records per second": f"{stage.seen.rate:,.0f}",
-            "lag": f"{stage.feed.sent - stage.seen.outputs:,}",
-            "snapshots": f"{len(stage.seen.snapshots):,}",
-            "process": f"{stage.processor.pid}",
+            "records in": f"{self.feed.sent:,} of {self.feed.total:,}",
+            "records out": f"{self.seen.outputs:,}",
+            "accuracy so far": f"{self.seen.right / max(self.seen.outputs, 1):.2%}",
+            "records per second": f"{self.seen.rate:,.0f}",
+            "lag": f"{self.feed.sent - self.seen.outputs:,}",
+            "snapshots": f"{len(self.seen.snapshots):,}",
+            "process": f"{self.processor.pid}",
         }
-        if self._live:
-            table = Table(show_header=False, min_width=64, title="phishing: one learner a partition, exactly once")
-            for name, value in rows.items():
-                table.add_row(name, value)
-            table.add_row("", ProgressBar(stage.feed.total, stage.seen.outputs))
-            self._live.update(table)
-        elif time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + 2
-            self.event(", ".join(f"{name} {value}" for name, value in rows.items()))
+        screen.update("phishing: one learner a partition, exactly once", rows, self.feed.total, self.seen.outputs)
+
+    def _start(self, name: str) -> Processor:
+        processor = Processor(EXAMPLE, self._folder / f"{name}.log")
+        return self._resources.enter_context(contextlib.closing(processor))
 
 
 @contextlib.contextmanager

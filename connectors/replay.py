@@ -17,6 +17,7 @@ from river import compose
 
 from connectors.config import Config
 from connectors.errors import ConnectorError
+from connectors.sections import AnyConfig
 
 SHOWN = 5
 DEADLINE = 120.0
@@ -89,7 +90,7 @@ def compare(config: Config) -> Verdict:
         for record in inputs:
             name = f"{record.topic}-{record.partition}-{record.offset}"
             if record.partition == partition and name not in rejected:
-                _check(verdict, name, found.get(name), record, _expected(config, learner, name, record.value))
+                _check(verdict, name, found.get(name), record, expected(config, learner, name, record.value))
     return verdict
 
 
@@ -150,7 +151,7 @@ def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: lis
         last[record.partition, origin] = int(offset or -1)
 
 
-def _expected(config: Config, learner: Any, name: str, value: bytes) -> dict[str, Any]:
+def expected(config: AnyConfig, learner: Any, name: str, value: bytes) -> dict[str, Any]:
     """Lets the bare learner predict a record and learn from it, as anybody would with River alone."""
     fields = json.loads(value)
     label = fields.pop(config.record.label, None)

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from tests.bounds.guarantees import BOUNDS
 from tests.bounds.runs import LABELS, Stream, play
-from tests.bounds.streams import comparators, parameters, shortest, streams
+from tests.bounds.streams import comparators, demands, leads, parameters, shortest, streams
 from tests.learners import FORMS
+from tests.test_problems import minimum
 
 PAIRS = [pytest.param(form, name, id=f"{form}-{name}") for form in FORMS for name in form.bounds]
 # What Zinkevich and Pegasos prove holds for the worst of all sequences; orthonormal examples are far from that.
@@ -55,3 +56,15 @@ def test_the_tracked_length_is_the_length(form):
         model.learn_one(dict(enumerate(row)), label)
     state = model.__getstate__()["space"]
     assert state["size"] == pytest.approx(((state["weights"] * state["scale"]) ** 2).sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form.learner.name == "PA"], ids=str)
+def test_the_comparator_is_the_shortest_separator(form):
+    """Another solver finds none shorter: the right-hand sides are as small as they can be."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X, separator = random.normal(size=(15, 4)), random.normal(size=12 if form.task == "multiclass" else 4)
+        run = play(form, Stream(X, leads(form.task, X, separator)[0], separator))
+        rows, targets = demands(run)
+        other = minimum(lambda z: (z[:-1] ** 2).sum(), separator, np.c_[rows, np.zeros(len(rows))], targets)
+        assert np.linalg.norm(shortest(run, separator)) == pytest.approx(np.linalg.norm(other), rel=1e-5)

@@ -1,10 +1,12 @@
 """Rows of a data frame or a sparse matrix, checked as a whole and then gathered like dicts."""
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from river.utils import dataframe
 
 from libc.stdint cimport int32_t
 
-from river_margins.reader cimport Reader, Row
+from river_margins.reader cimport Reader, Row, number
 
 
 cdef class Batch:
@@ -73,39 +75,66 @@ cdef class Batch:
                 row.own_value[known] = value[position]
                 known += 1
             else:
-                row.add_fresh(self.names[place], value[position])
+                row.add_fresh(self.names[place], reader.vocabulary.sought, value[position])
         row.finish(known, row.own_index, row.own_value, whole and self.strange == 0 and self.in_order)
         return 0
 
 
+
 def frame_batch(X):
-    """A pandas DataFrame: every column is a feature of every row."""
-    names = list(X.columns)
-    if not X.columns.is_unique:
-        raise ValueError(f"columns {sorted(set(X.columns[X.columns.duplicated()]))!r} stand twice: rename or drop one")
-    try:
-        values = X.to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        text = [name for name in names if not np.issubdtype(np.asarray(X[name]).dtype, np.number)]
-        raise ValueError(
-            f"columns {text!r} are not numbers: encode them first, with river.preprocessing.OneHotEncoder, OrdinalEncoder "
-            "or FeatureHasher"
-        ) from error
-    rows, columns = values.shape
-    refuse_non_finite(values, lambda flat: (X.index[flat // columns], names[flat % columns]))
+    """A data frame of any library that River takes: every column is a feature of every row."""
+    frame = dataframe.into_frame(X)
+    names = frame.columns
+    rows, columns = frame.shape
+    values = frame_values(frame) if rows else np.empty((0, columns))
+    refuse_non_finite(values, lambda flat: (row_name(frame, flat // columns), names[flat % columns]))
     return Batch(names, values.ravel(), None, np.arange(rows + 1) * columns)
 
 
+cdef frame_values(frame):
+    """The values as floats, by the rules that hold for a dict: text is no number, even where it looks like one."""
+    cdef list mixed = []
+    for name, kind in frame.schema.items():
+        if kind == nw.Object:
+            mixed.append(name)
+        elif not (kind.is_numeric() or kind == nw.Boolean):
+            raise ValueError(
+                f"column {name!r} holds no numbers but {kind}: encode it first, with river.preprocessing.OneHotEncoder, "
+                "OrdinalEncoder or FeatureHasher"
+            )
+    values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
+    for position, name in enumerate(frame.columns):
+        if name in mixed:
+            column = [number(name, value) for value in frame[:, position].to_list()]
+            values = np.insert(values, position, column, axis=1)
+    return values
+
+
+cdef row_name(frame, position):
+    """What the user calls a row: its entry in the index of a pandas frame, its position in any other."""
+    index = nw.maybe_get_index(frame)
+    return position if index is None else index[position]
+
+
 def csr_batch(X):
-    """A scipy sparse matrix: what is stored is there, explicit zeros included."""
-    matrix = X.tocsr()
+    """A scipy sparse matrix: what is stored is there, explicit zeros included, in the order of the columns."""
+    if not hasattr(X, "tocsr"):
+        raise TypeError(f"a scipy sparse matrix is needed, not a {type(X).__name__}: see scipy.sparse.csr_array")
+    if X.dtype.kind not in "buif":
+        raise ValueError(f"the matrix holds {X.dtype}, and a learner needs numbers")
+    matrix = X.tocsr().astype(np.float64, copy=False)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
+    names, columns = range(matrix.shape[1]), matrix.indices
+    if len(columns) < matrix.shape[1]:
+        # A hashed matrix has millions of columns, of which a batch holds a few: only those get a name.
+        used, columns = np.unique(columns, return_inverse=True)
+        names = used.tolist()
     refuse_non_finite(
-        matrix.data, lambda flat: (int(np.searchsorted(matrix.indptr, flat, "right")) - 1, int(matrix.indices[flat]))
+        matrix.data, lambda flat: (int(np.searchsorted(matrix.indptr, flat, "right")) - 1, names[columns[flat]])
     )
-    return Batch(range(matrix.shape[1]), matrix.data, matrix.indices, matrix.indptr)
+    return Batch(names, matrix.data, columns, matrix.indptr)
 
 
 cdef refuse_non_finite(values, place):

@@ -1,6 +1,7 @@
 """Learners made of parts: River's two kinds, for any rule in any space."""
 
 from river import base
+from river.utils import dataframe
 
 from river_margins.batch import frame_batch
 from river_margins.checks import not_negative
@@ -12,7 +13,7 @@ from river_margins.tasks.regression import Regression
 __all__ = ["MarginClassifier", "MarginRegressor"]
 
 
-class MarginClassifier(Learner, base.MiniBatchClassifier):
+class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
     """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
 
     The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
@@ -67,16 +68,16 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):
         return self._probabilities(x)
 
     def predict_many(self, X):
-        """Predict the rows of a pandas DataFrame: a Series with its index."""
-        import pandas as pd
-
-        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
+        """Predict the rows of a data frame: a series of the same library, with its index."""
+        frame = dataframe.into_frame(X)
+        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)
 
     def predict_proba_many(self, X):
-        """`predict_proba_one` for the rows of a pandas DataFrame: a DataFrame with a column a class."""
-        import pandas as pd
-
-        return pd.DataFrame(self._predict_batch(frame_batch(X), probabilities=True), index=X.index)
+        """`predict_proba_one` for the rows of a data frame: a frame of the same library, with a column a class."""
+        frame = dataframe.into_frame(X)
+        rows = self._predict_batch(frame_batch(frame), probabilities=True)
+        columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
+        return dataframe.to_native_frame(columns, like=frame)
 
 
 class MarginRegressor(Learner, base.MiniBatchRegressor):
@@ -118,7 +119,6 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
         yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
 
     def predict_many(self, X):
-        """Predict the rows of a pandas DataFrame: a Series with its index."""
-        import pandas as pd
-
-        return pd.Series(self._predict_batch(frame_batch(X)), index=X.index)
+        """Predict the rows of a data frame: a series of the same library, with its index."""
+        frame = dataframe.into_frame(X)
+        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)

@@ -2,6 +2,7 @@
 
 import numpy as np
 from river import base, compose
+from river.utils import dataframe
 
 from libc.math cimport isfinite, sqrt
 from libc.stdlib cimport free, realloc
@@ -113,10 +114,15 @@ cdef class RunningMoments(Estimator):
 
     def learn_one(self, x):
         """Update the moments of the features in x."""
-        cdef Row row = self.take_row()
-        self.reader.gather(row, x)
-        self.learn_row(row)
-        self.spare = row
+        cdef Row row
+        self.begin()
+        try:
+            row = self.take_row()
+            self.reader.gather(row, x)
+            self.learn_row(row)
+            self.spare = row
+        finally:
+            self.end()
 
     def transform_one(self, x):
         """Scale the features in x; one that was never learned, or never varied, becomes 0."""
@@ -129,29 +135,41 @@ cdef class RunningMoments(Estimator):
         return scaled
 
     def learn_many(self, X):
-        """Update the moments with the rows of a pandas DataFrame, in order."""
+        """Update the moments with the rows of a data frame, in order.
+
+        All values are checked before any row is learned. A variance beyond floating point shows only in learning: the
+        rows before it are then learned, and the error names the row.
+        """
         cdef Batch batch = frame_batch(X)
-        cdef Row row = self.take_row()
+        cdef Row row
         cdef Py_ssize_t i
-        for i in range(batch.length):
-            batch.gather(self.reader, row, i)
-            self.learn_row(row)
-        self.spare = row
+        self.begin()
+        try:
+            row = self.take_row()
+            for i in range(batch.length):
+                batch.gather(self.reader, row, i)
+                self.learn_row(row)
+            self.spare = row
+        except OverflowError as error:
+            raise OverflowError(f"row {i} of the batch, after {i} that were learned: {error}") from error
+        finally:
+            self.end()
 
     def transform_many(self, X):
-        """Scale the rows of a pandas DataFrame."""
-        import pandas as pd
-
-        cdef Batch batch = frame_batch(X)
+        """Scale the rows of a data frame: a frame of the same library, with its index."""
+        frame = dataframe.into_frame(X)
+        cdef Batch batch = frame_batch(frame)
         cdef Row row = self.take_row()
         cdef Py_ssize_t i
-        rows = []
+        cdef list columns = frame.columns
+        values = np.empty(frame.shape)
         for i in range(batch.length):
             batch.gather(self.reader, row, i)
             self.scale(row)
-            rows.append(self.as_dict(row))
+            scaled = self.as_dict(row)
+            values[i] = [scaled[column] for column in columns]
         self.spare = row
-        return pd.DataFrame(rows, index=X.index, columns=X.columns)
+        return dataframe.to_native_frame(values, columns=columns, like=frame)
 
     @property
     def counts(self):

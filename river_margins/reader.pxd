@@ -12,12 +12,13 @@ cdef class Row:
     cdef const double* value
     cdef int32_t* own_index
     cdef double* own_value
+    cdef Py_hash_t* fresh_hash
     cdef double* scores
     cdef double norm2
     cdef bint straight, consecutive
     cdef list fresh_keys
     cdef int reserve(self, Py_ssize_t length) except -1
-    cdef int add_fresh(self, object key, double value) except -1
+    cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1
     cdef int forget_fresh(self) except -1
     cdef int reserve_scores(self, Py_ssize_t blocks) except -1
     cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept
@@ -42,3 +43,6 @@ cdef class Reader:
     cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1
     cdef int refuse_non_finite(self, Row row) except -1
     cdef int admit(self, Row row) except -1
+
+
+cdef double number(object key, object value) except? -1.0

@@ -45,12 +45,13 @@ cdef class Row:
     def __dealloc__(self):
         free(self.own_index)
         free(self.own_value)
+        free(self.fresh_hash)
         free(self.scores)
 
     def __sizeof__(self):
         return (
             object.__sizeof__(self)
-            + self.capacity * (sizeof(int32_t) + 2 * sizeof(double))
+            + self.capacity * (sizeof(int32_t) + 2 * sizeof(double) + sizeof(Py_hash_t))
             + self.blocks * sizeof(double)
         )
 
@@ -60,16 +61,23 @@ cdef class Row:
         # `own_value` holds known features from its start and new ones from its middle.
         free(self.own_index)
         free(self.own_value)
+        free(self.fresh_hash)
+        self.own_index = NULL
+        self.own_value = NULL
+        self.fresh_hash = NULL
         self.capacity = 0
         self.own_index = <int32_t*> malloc(length * sizeof(int32_t))
         self.own_value = <double*> malloc(2 * length * sizeof(double))
-        if self.own_index == NULL or self.own_value == NULL:
+        self.fresh_hash = <Py_hash_t*> malloc(length * sizeof(Py_hash_t))
+        if self.own_index == NULL or self.own_value == NULL or self.fresh_hash == NULL:
             raise MemoryError()
         self.capacity = length
         return 0
 
-    cdef int add_fresh(self, object key, double value) except -1:
+    cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1:
+        # With its hash, for hashing may run anybody's code, and a new feature is admitted when nothing may fail any more.
         self.fresh_keys.append(key)
+        self.fresh_hash[self.fresh] = hashed
         self.own_value[self.capacity + self.fresh] = value
         self.fresh += 1
         return 0
@@ -117,7 +125,7 @@ cdef class Reader:
         self.intercept = intercept
         self.max_features = max_features
         if intercept:
-            self.vocabulary.add(INTERCEPT)
+            self.vocabulary.add(INTERCEPT, hash(INTERCEPT))
 
     def __dealloc__(self):
         free(self.guesses)
@@ -139,7 +147,7 @@ cdef class Reader:
         for key in features:
             if self.vocabulary.find(key) >= 0:
                 raise ValueError(f"feature {key!r} stands twice")
-            self.vocabulary.add(key)
+            self.vocabulary.add(key, self.vocabulary.sought)
         return 0
 
     cdef int gather(self, Row row, object x) except -1:
@@ -147,7 +155,13 @@ cdef class Reader:
 
     cdef dict features_of(self, object x):
         """The mapping x as a dict that can be walked, hashed into buckets where they are wanted."""
-        cdef dict features = x if type(x) is dict and dict_walk_suits(x) else {key: x[key] for key in x}
+        cdef dict features
+        if type(x) is dict and dict_walk_suits(x):
+            features = x
+        elif hasattr(x, "keys"):
+            features = {key: x[key] for key in x.keys()}
+        else:
+            raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
         return features if self.max_features is None else buckets(features, self.max_features)
 
     cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1:
@@ -190,7 +204,7 @@ cdef class Reader:
                 row.own_value[known] = value
                 known += 1
             else:
-                row.add_fresh(key, value)
+                row.add_fresh(key, self.vocabulary.sought, value)
         row.finish(known, row.own_index, row.own_value, row.straight and length <= self.in_order)
         if not isfinite(row.norm2):
             self.refuse_non_finite(row)
@@ -239,7 +253,7 @@ cdef class Reader:
         """Give the row's new features an index each."""
         cdef Py_ssize_t i
         for i in range(row.fresh):
-            row.own_index[row.known] = self.vocabulary.add(row.fresh_keys[i])
+            row.own_index[row.known] = self.vocabulary.add(row.fresh_keys[i], row.fresh_hash[i])
             row.own_value[row.known] = row.own_value[row.capacity + i]
             row.known += 1
         row.forget_fresh()

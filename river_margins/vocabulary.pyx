@@ -36,7 +36,7 @@ cdef class Vocabulary:
         )
 
     cdef int32_t find(self, object key) except -2:
-        """The index of `key`, or -1."""
+        """The index of `key`, or -1; its hash is then in `sought`."""
         cdef Py_hash_t hashed = PyObject_Hash(key)
         cdef size_t slot = <size_t> hashed & self.mask
         cdef size_t perturb = <size_t> hashed
@@ -50,14 +50,14 @@ cdef class Vocabulary:
             perturb >>= 5
             slot = (slot * 5 + perturb + 1) & self.mask
             index = self.slots[slot]
+        self.sought = hashed
         return -1
 
-    cdef int32_t add(self, object key) except -2:
+    cdef int32_t add(self, object key, Py_hash_t hashed) except -2:
         """Give `key`, which is not in here, the next index."""
         cdef Py_ssize_t index = len(self.keys)
         if index == self.capacity:
             self.enlarge()
-        cdef Py_hash_t hashed = PyObject_Hash(key)
         self.keys.append(key)
         self.hashes[index] = hashed
         place(self.slots, self.mask, hashed, <int32_t> index)

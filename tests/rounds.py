@@ -1,0 +1,37 @@
+"""Small streams for any learner, and what it means that two learners are the same."""
+
+import pickle
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import river_margins as rm
+
+
+def labels_of(model: Any) -> Sequence[Any]:
+    """Labels that a learner takes."""
+    if isinstance(model, rm.MarginRegressor):
+        return (0.5, -2.0, 3.0)
+    return model.classes or (False, True)
+
+
+def stream(
+    seed: int = 0, rounds: int = 200, features: int = 6, labels: Sequence[Any] = (False, True)
+) -> Iterator[tuple[dict[str, float], Any]]:
+    """Noisy rounds in which features come and go."""
+    draw = random.Random(seed)
+    for _ in range(rounds):
+        x = {f"f{i}": draw.gauss(0, 1) for i in range(features) if draw.random() < 0.7}
+        yield x, draw.choice(labels)
+
+
+def trained(model: Any, rounds: int = 200, seed: int = 0) -> Any:
+    """The model itself, after some rounds."""
+    for x, y in stream(seed, rounds, labels=labels_of(model)):
+        model.learn_one(x, y)
+    return model
+
+
+def state(model: Any) -> bytes:
+    """All that was learned, to the last bit."""
+    return pickle.dumps(model.__getstate__())

@@ -1,0 +1,42 @@
+from typing import Any, ClassVar, final
+
+from typing_extensions import disjoint_base
+
+from river_margins.recipe import Recipe
+
+@final
+class Seen:
+    margin: float
+    target: float
+    gain: float
+    size: float
+    weight: float
+    wrong: bool
+    t: int
+    k: int
+    def __init__(
+        self,
+        margin: float = 0.0,
+        target: float = 1.0,
+        gain: float = 1.0,
+        *,
+        size: float = 0.0,
+        weight: float = 1.0,
+        wrong: bool = False,
+        t: int = 1,
+        k: int = 0,
+    ) -> None: ...
+    @property
+    def loss(self) -> float: ...
+
+@final
+class Step:
+    step: float
+    scale: float
+    radius: float
+    def __init__(self, step: float = 0.0, scale: float = 1.0, radius: float = ...) -> None: ...
+
+@disjoint_base
+class Rule(Recipe):
+    weighted: ClassVar[bool]
+    def step(self, seen: Seen) -> Any: ...

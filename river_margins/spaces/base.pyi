@@ -1,0 +1,11 @@
+from typing import final
+
+from typing_extensions import disjoint_base
+
+from river_margins.recipe import Recipe
+
+@final
+class Direction: ...
+
+@disjoint_base
+class Space(Recipe): ...

@@ -214,7 +214,7 @@ cdef class Learner(Estimator):
         Parameters
         ----------
         X
-            A pandas DataFrame; its columns are the features.
+            A frame of pandas, polars or any other kind that River takes; its columns are the features.
         y
             The labels: a series, an array or a list.
         w

@@ -1,15 +1,20 @@
 """The compiled scaler: River's results, and nothing learned from what is refused."""
 
+import collections
 import math
 import pickle
+import types
 
+import numpy as np
 import pandas as pd
+import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from river import datasets, preprocessing
 
 import river_margins as rm
+from tests.rounds import state, stream
 
 values = st.floats(-1e6, 1e6).map(lambda value: round(value, 6))
 records = st.lists(st.dictionaries(st.sampled_from("abcdef"), values | st.integers(-9, 9) | st.booleans()), max_size=30)
@@ -106,3 +111,78 @@ def test_frames_are_rows():
         by_row.transform_one(x) for x in frame.to_dict(orient="records")
     ]
     assert list(by_frame.transform_many(frame).index) == ["x", "y", "z"]
+
+
+KINDS = [np.float32, np.float64, np.int64, int]
+MAPPINGS = [collections.OrderedDict, collections.Counter, collections.UserDict, types.MappingProxyType]
+
+
+@pytest.mark.parametrize("number", [float, *KINDS])
+@pytest.mark.parametrize("mapping", [dict, *MAPPINGS, lambda x: collections.defaultdict(float, x)])
+def test_any_mapping_of_any_numbers_will_do(mapping, number):
+    plain, other = rm.StandardScaler(), rm.StandardScaler()
+    for x, _ in stream(rounds=60):
+        whole = {key: float(round(4 * value)) for key, value in x.items()}
+        theirs = mapping({"".join(["f", key[1:]]): number(value) for key, value in whole.items()})
+        plain.learn_one(whole)
+        other.learn_one(theirs)
+        assert other.transform_one(theirs) == plain.transform_one(whole)
+        assert dict(theirs) == whole  # and it stays the caller's
+    assert state(plain) == state(other)
+
+
+def test_an_empty_record_is_scaled_to_an_empty_one():
+    scaler = rm.StandardScaler()
+    scaler.learn_one({})
+    assert scaler.transform_one({}) == scaler.means == scaler.counts == {}
+
+
+def test_a_zero_is_a_value_and_a_missing_feature_is_none():
+    scaler = rm.StandardScaler()
+    scaler.learn_one({"a": 2.0})
+    scaler.learn_one({})
+    scaler.learn_one({"a": 0.0})
+    assert (scaler.counts, scaler.means) == ({"a": 2}, {"a": 1.0})
+
+
+def test_ints_beyond_double_precision_and_names_of_any_kind():
+    scaler = rm.StandardScaler()
+    for value in (2**60 + 1, 2**60 + 1):
+        scaler.learn_one({1: value, ("a", 2): True, None: np.bool_(False)})
+    assert scaler.means == {1: float(2**60), ("a", 2): 1.0, None: 0.0}
+
+
+def test_a_million_features_in_one_record():
+    scaler = rm.StandardScaler()
+    scaler.learn_one(dict.fromkeys(range(1_000_000), 1.0))
+    scaler.learn_one(dict.fromkeys(range(1_000_000), 3.0))
+    assert set(scaler.transform_one(dict.fromkeys(range(1_000_000), 4.0)).values()) == {2.0}
+
+
+@pytest.mark.parametrize("x", [[1.0], None, "text", np.array([0.0])])
+def test_what_is_no_mapping_is_named(x):
+    for method in (rm.StandardScaler().learn_one, rm.StandardScaler().transform_one):
+        with pytest.raises(TypeError, match="a dict of features is needed"):
+            method(x)
+
+
+def test_frames_keep_their_library_and_may_be_empty():
+    scaler = rm.StandardScaler()
+    scaler.learn_many(polars.DataFrame({"a": [1.0, 3.0], "b": [True, False]}))
+    scaled = scaler.transform_many(polars.DataFrame({"b": [1], "a": [4.0]}))
+    assert isinstance(scaled, polars.DataFrame) and scaled.to_dicts() == [{"b": 1.0, "a": 2.0}]
+    before = state(scaler)
+    for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame(index=[1, 2])):
+        scaler.learn_many(empty)
+        assert scaler.transform_many(empty).shape == empty.shape
+    assert state(scaler) == before
+
+
+@pytest.mark.parametrize("bad", [[1.0, np.nan], ["1", "2"], [1.0, np.inf]])
+def test_a_frame_is_checked_whole_before_any_row_is_learned(bad):
+    scaler = rm.StandardScaler()
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": bad})
+    for method in (scaler.learn_many, scaler.transform_many):
+        with pytest.raises(ValueError, match="column 'b'"):
+            method(frame)
+    assert scaler.counts == {}

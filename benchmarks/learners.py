@@ -1,45 +1,83 @@
-"""How fast are the learners, beside River's own?
+"""How fast are the learners, beside River's own, scikit-learn and the floor?
 
     python benchmarks/learners.py
 
-Every contender runs in every round, in shuffled order, on the same examples; the figures are medians of CPU time, and
-what counts is their ratio within this run. The table is also written to benchmarks/results/learners.md.
+Every contender runs in every round, in shuffled order, on the same examples. A cell is the median CPU time an example;
+in brackets the median of the ratios to the first line, and their quartiles. What is printed is also written to
+benchmarks/results/learners.md.
 """
 
 import platform
 import random
-import statistics
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyximport
 import river
-from rich.progress import track
-from river import datasets, evaluate, linear_model, metrics, preprocessing
+import scipy.sparse
+import sklearn
+from river import datasets, evaluate, linear_model, metrics, multiclass, preprocessing
+from sklearn.linear_model import SGDClassifier
 
 import river_margins as rm
 
-ROUNDS = 9
+pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
+
+from floor import touch_twice  # noqa: E402  (compiled by the line above)
+from timing import ROUNDS, Contender, table  # noqa: E402
+
 RESULTS = Path(__file__).parent / "results" / "learners.md"
+SIZES = [(9, 2000), (14, 1500), (100, 300), (784, 60)]
 
-Rows = list[tuple[dict[str, float], bool]]
-Contender = tuple[str, Callable[[Rows], None]]
+Rows = list[tuple[dict[str, float], Any]]
 
 
-def dense(features: int, examples: int) -> Rows:
-    """Examples that share their keys: numbers from a normal distribution, labels of a noisy linear separator."""
+def dense(features: int, examples: int, *, fresh: bool = False) -> Rows:
+    """Numbers from a normal distribution, labels of a noisy linear separator; keys are shared or new in each row."""
     draw = random.Random(features)
     keys = [f"feature {i}" for i in range(features)]
     separator = [draw.gauss(0, 1) for _ in keys]
-    rows = []
+    rows: Rows = []
     for _ in range(examples):
         values = [draw.gauss(0, 1) for _ in keys]
         score = sum(a * b for a, b in zip(separator, values, strict=True)) + draw.gauss(0, 1)
-        rows.append((dict(zip(keys, values, strict=True)), score > 0))
+        names = ["".join(list(key)) for key in keys] if fresh else keys
+        rows.append((dict(zip(names, values, strict=True)), score > 0))
     return rows
 
 
-def predict_then_learn(make: Callable) -> Callable[[Rows], None]:
+def letters(classes: int, features: int, examples: int) -> Rows:
+    """Noisy points around a centre for each class."""
+    draw = random.Random(classes)
+    names = [f"class {k}" for k in range(classes)]
+    centres = {name: [draw.gauss(0, 1) for _ in range(features)] for name in names}
+    keys = [f"feature {i}" for i in range(features)]
+    rows: Rows = []
+    for _ in range(examples):
+        name = draw.choice(names)
+        rows.append(({key: c + draw.gauss(0, 0.7) for key, c in zip(keys, centres[name], strict=True)}, name))
+    return rows
+
+
+def matrix(rows: int, columns: int, stored: int) -> tuple[Any, Any]:
+    """A sparse matrix with so many ones a row at random places, or a full one of normal numbers, and labels."""
+    draw = np.random.default_rng(columns)
+    if stored == columns:
+        X = scipy.sparse.csr_matrix(draw.normal(size=(rows, columns)))
+    else:
+        places = [np.sort(draw.choice(columns, stored, replace=False)) for _ in range(rows)]
+        starts = np.arange(rows + 1) * stored
+        X = scipy.sparse.csr_matrix((np.ones(rows * stored), np.concatenate(places), starts), shape=(rows, columns))
+    return X, (X @ draw.normal(size=columns) + draw.normal(size=rows) > 0).astype(int)
+
+
+def two_calls(make: Callable[[], Any]) -> Callable[[Rows], None]:
     def run(rows: Rows) -> None:
         model = make()
         predict, learn = model.predict_one, model.learn_one
@@ -50,7 +88,7 @@ def predict_then_learn(make: Callable) -> Callable[[Rows], None]:
     return run
 
 
-def in_one_call(make: Callable) -> Callable[[Rows], None]:
+def one_call(make: Callable[[], Any]) -> Callable[[Rows], None]:
     def run(rows: Rows) -> None:
         both = make().predict_learn_one
         for x, y in rows:
@@ -59,81 +97,164 @@ def in_one_call(make: Callable) -> Callable[[Rows], None]:
     return run
 
 
-def progressive(make: Callable) -> Callable[[Rows], None]:
-    def run(rows: Rows) -> None:
-        evaluate.progressive_val_score(rows, make(), metrics.Accuracy())
+def reading(rows: Rows) -> None:
+    for x, _ in rows:
+        touch_twice(x)
+
+
+def progressive(make: Callable[[], Any]) -> Callable[[Rows], None]:
+    return lambda rows: evaluate.progressive_val_score(rows, make(), metrics.Accuracy()) and None
+
+
+def sgd(**parameters: Any) -> Callable[[Any], None]:
+    def run(stream: Any) -> None:
+        model = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=0.1, **parameters)
+        model.partial_fit(*stream, classes=[0, 1])
 
     return run
 
 
-def median_times(contenders: list[Contender], rows: Rows, what: str) -> dict[str, float]:
-    """Median CPU microseconds an example of each contender."""
-    times: dict[str, list[float]] = {name: [] for name, _ in contenders}
-    order = list(contenders)
-    for _ in track(range(ROUNDS), description=what):
-        random.shuffle(order)
-        for name, run in order:
+class PA1InPython(rm.Rule):
+    """What a user would write."""
+
+    def step(self, seen: rm.Seen) -> float:
+        return min(0.1, seen.loss / seen.gain) if seen.gain > 0 else 0.0
+
+
+def river_pa() -> Any:
+    return linear_model.PAClassifier(C=0.1, mode=1)
+
+
+def pa() -> Any:
+    return rm.PAClassifier(C=0.1)
+
+
+def csr(**parameters: Any) -> Callable[[Any], None]:
+    return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **parameters).learn_csr(*stream)
+
+
+def scaled(scaler: Any, learner: Callable[[], Any]) -> Callable[[Rows], None]:
+    return progressive(lambda: scaler() | learner())
+
+
+def tables() -> list[str]:
+    shared = [(f"{features} features", dense(features, examples)) for features, examples in SIZES]
+    fresh = [(f"{features} features", dense(features, examples, fresh=True)) for features, examples in SIZES]
+    return [
+        *table(
+            "Predict, then learn",
+            shared,
+            [
+                Contender("River's PAClassifier", two_calls(river_pa)),
+                Contender("PAClassifier", two_calls(pa)),
+                Contender("PAClassifier, predict_learn_one", one_call(pa)),
+                Contender("PA-I as a rule in Python", two_calls(lambda: rm.MarginClassifier(PA1InPython()))),
+                Contender("River's Perceptron", two_calls(linear_model.Perceptron)),
+                Contender("Perceptron", two_calls(rm.Perceptron)),
+                Contender("reading each key and value twice, nothing else", reading),
+            ],
+        ),
+        *table(
+            "The same with keys that are new objects in every example",
+            fresh,
+            [Contender("River's PAClassifier", two_calls(river_pa)), Contender("PAClassifier", two_calls(pa))],
+        ),
+        *table(
+            "26 classes",
+            [("16 features", letters(26, 16, 2000))],
+            [
+                Contender(
+                    "River's OneVsRestClassifier(PAClassifier)",
+                    two_calls(lambda: multiclass.OneVsRestClassifier(river_pa())),
+                    share=0.1,
+                ),
+                Contender("PAClassifier", two_calls(pa)),
+                Contender("PAClassifier, predict_learn_one", one_call(pa)),
+            ],
+        ),
+        *table(
+            "Scaler and learner under progressive_val_score",
+            [("Phishing, 9 features", list(datasets.Phishing())), *shared],
+            [
+                Contender("River's scaler and learner", scaled(preprocessing.StandardScaler, river_pa)),
+                Contender("River's scaler, our learner", scaled(preprocessing.StandardScaler, pa)),
+                Contender("StandardScaler and PAClassifier", scaled(rm.StandardScaler, pa)),
+            ],
+        ),
+        *table(
+            "Rows of a sparse matrix",
+            [
+                ("14 of 123 stored, 30,000 rows", matrix(30_000, 123, 14)),
+                ("100 of 100 stored, 20,000 rows", matrix(20_000, 100, 100)),
+            ],
+            [
+                Contender("scikit-learn's SGDClassifier, pa1", sgd()),
+                Contender("the same with shuffle=False", sgd(shuffle=False)),
+                Contender("PAClassifier.learn_csr", csr()),
+                Contender("the same with intercept=True, as scikit-learn's", csr(intercept=True)),
+            ],
+        ),
+    ]
+
+
+def flatness() -> list[str]:
+    """Time an example in streams of different lengths."""
+    rows = dense(14, 1000)
+    lines = ["### The longer the stream", "", "| examples | µs an example, predict_learn_one |", "|---|---|"]
+    for examples in (10_000, 100_000, 1_000_000):
+        figures = []
+        for _ in range(5):
+            both = pa().predict_learn_one
             start = time.process_time()
-            run(rows)
-            times[name].append((time.process_time() - start) / len(rows) * 1e6)
-    return {name: statistics.median(figures) for name, figures in times.items()}
-
-
-def table(title: str, streams: list[tuple[str, Rows]], contenders: list[Contender]) -> list[str]:
-    """A Markdown table of times, and ratios to the first contender."""
-    columns = [median_times(contenders, rows, f"{title}: {name}") for name, rows in streams]
-    lines = [f"### {title}", "", "| µs an example | " + " | ".join(name for name, _ in streams) + " |"]
-    lines.append("|---" * (len(streams) + 1) + "|")
-    reference = contenders[0][0]
-    for name, _ in contenders:
-        cells = [
-            f"{column[name]:.3g}" + ("" if name == reference else f" ({column[reference] / column[name]:.3g}x)")
-            for column in columns
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            for _ in range(examples // len(rows)):
+                for x, y in rows:
+                    both(x, y)
+            figures.append((time.process_time() - start) / examples * 1e6)
+        lines.append(f"| {examples:,} | {sorted(figures)[2]:.4f} ({min(figures):.4f} to {max(figures):.4f}) |")
     return [*lines, ""]
 
 
+def memory() -> list[str]:
+    """What a process grows by when a model learns so many features whose names are there already."""
+    lines = ["### Memory", "", "| features learned | bytes a feature, beside its name |", "|---|---|"]
+    for features in (10_000, 100_000, 1_000_000):
+        command = [sys.executable, __file__, "grow", str(features)]
+        grown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        lines.append(f"| {features:,} | {float(grown):.1f} |")
+    return [*lines, ""]
+
+
+def grow(features: int) -> None:
+    """Print by how many bytes a feature this process grows; examples are small, so that none of it is scratch paper."""
+    names = [f"feature {i}" for i in range(features)]
+    rows = [dict.fromkeys(names[i : i + 10], 1.0) for i in range(0, features, 10)]
+    model = pa()
+    before = resident()
+    for i, x in enumerate(rows):
+        model.learn_one(x, i % 2 == 0)
+    print((resident() - before) / features)
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
 def main() -> None:
-    sizes = [(9, 3000), (14, 2500), (100, 600), (784, 120)]
-    shared = [(f"{features} features", dense(features, examples)) for features, examples in sizes]
     report = [
         "# Learners",
         "",
-        f"River {river.__version__}, Python {platform.python_version()}, {platform.machine()}; medians of {ROUNDS} "
-        "rounds of CPU time, ratios to the first line of each table.",
+        f"River {river.__version__}, scikit-learn {sklearn.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()}; {ROUNDS} rounds of CPU time. A cell is the median; in brackets the ratio to the first "
+        "line of its table, median and quartiles.",
         "",
+        *tables(),
+        *flatness(),
+        *memory(),
     ]
-    report += table(
-        "Predict, then learn",
-        shared,
-        [
-            ("River's PAClassifier", predict_then_learn(lambda: linear_model.PAClassifier(C=0.1, mode=1))),
-            ("PAClassifier", predict_then_learn(lambda: rm.PAClassifier(C=0.1))),
-            ("PAClassifier, predict_learn_one", in_one_call(lambda: rm.PAClassifier(C=0.1))),
-            ("River's Perceptron", predict_then_learn(linear_model.Perceptron)),
-            ("Perceptron", predict_then_learn(rm.Perceptron)),
-        ],
-    )
-    report += table(
-        "Scaler and learner under progressive_val_score",
-        [("Phishing, 9 features", list(datasets.Phishing())), *shared],
-        [
-            (
-                "River's scaler and learner",
-                progressive(lambda: preprocessing.StandardScaler() | linear_model.PAClassifier(C=0.1)),
-            ),
-            (
-                "River's scaler, our learner",
-                progressive(lambda: preprocessing.StandardScaler() | rm.PAClassifier(C=0.1)),
-            ),
-            ("StandardScaler and PAClassifier", progressive(lambda: rm.StandardScaler() | rm.PAClassifier(C=0.1))),
-        ],
-    )
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text("\n".join(report))
     print("\n".join(report))
 
 
 if __name__ == "__main__":
-    main()
+    grow(int(sys.argv[2])) if sys.argv[1:2] == ["grow"] else main()

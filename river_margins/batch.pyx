@@ -80,7 +80,6 @@ cdef class Batch:
         return 0
 
 
-
 def frame_batch(X):
     """A data frame of any library that River takes: every column is a feature of every row."""
     frame = dataframe.into_frame(X)

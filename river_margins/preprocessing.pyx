@@ -142,7 +142,7 @@ cdef class RunningMoments(Estimator):
         """
         cdef Batch batch = frame_batch(X)
         cdef Row row
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         self.begin()
         try:
             row = self.take_row()

@@ -12,8 +12,7 @@ cdef class PerceptronRule(Rule):
     lr
         The step, > 0; 1 by default. From zero weights it only rescales them.
     tie_update
-        Whether a margin of exactly 0 counts as a mistake (default). If not, a round counts only when the predicted
-        label is wrong.
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
 
     Examples
     --------

@@ -7,6 +7,8 @@ from connectors.kafka import Record
 from connectors.partition import Partition
 from connectors.records import Decoder, Message, Reject, check_score, encode, rejected
 
+LONGEST_REASON = 300
+
 
 class Answer(NamedTuple):
     """What became of a record: a message for the output, or one for the rejects with its reason."""
@@ -32,6 +34,9 @@ def answer(decoder: Decoder, partition: Partition, record: Record, source: str, 
             counts.learned += 1
     except Reject as reject:
         counts.rejected += 1
-        return Answer(id, rejected(record, source.encode(), str(reject)), str(reject))
+        reason = str(reject)
+        if len(reason) > LONGEST_REASON:  # it may quote what was wrong, which may be most of the record
+            reason = f"{reason[:LONGEST_REASON]} ..."
+        return Answer(id, rejected(record, source.encode(), reason), reason)
     counts.predicted += 1
     return Answer(id, Message(record.key, value, headers), None)

@@ -23,7 +23,7 @@ FAULTS = (
     "without an output",
     "with more than one",
     "outputs more than inputs",
-    "in another place than its input, or differs from the bare learner's by a bit or more",
+    "not the bare learner's, to the last bit, or not in its place",
 )
 LOOK = 0.02  # seconds between two looks at the output
 
@@ -47,9 +47,7 @@ def run(console: Console) -> bool:
     table = Table(title="what the referee found", show_header=False)
     for row, number in found.items():
         table.add_row(row, f"{number:,}")
-    table.add_row(
-        "bytes of output without a checkpoint when the first process was killed, cut off", f"{stage.cut_off:,}"
-    )
+    table.add_row("bytes after the last checkpoint of the killed process, cut off", f"{stage.cut_off:,}")
     console.print(table)
     is_exact = not any(found[row] for row in FAULTS)
     if is_exact and stage.was_killed:

@@ -4,10 +4,11 @@ It is River's `evaluate.progressive_val_score`, to the last digit, for the recor
 processed leaves the model as it was and is counted, and so is one without a label, from which nothing can be measured.
 """
 
+import ast
 import contextlib
-import inspect
 import os
 import pathlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,14 +177,13 @@ class DataSet:
     """The examples of one of River's data sets."""
 
     def __init__(self, config: Config | FileConfig, name: str) -> None:
-        self._data = find(name, known_data_sets(), "data set")
-        self.name = type(self._data).__name__
+        self.name, self._data = find(name, known_data_sets(), "data set")
         self.total, self.done = self._data.n_samples, 0
         self._features = config.record.features
 
     def examples(self, result: Result) -> Iterator[Example]:
         """Yields the examples; one that holds none of the listed features goes to the result."""
-        for features, label in self._data:
+        for features, label in self._pairs():
             self.done += 1
             if self._features is not None:
                 features = {name: features[name] for name in self._features if name in features}
@@ -191,6 +191,12 @@ class DataSet:
                 yield Example(None, features, label)
             else:
                 result.reject(f"{self.name}:{self.done}", Reject("no features"))
+
+    def _pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
+        try:
+            yield from self._data
+        except OSError as error:
+            raise StartError(f"River's data set `{self.name}` cannot be had: {error}") from error
 
 
 def source_of(config: Config | FileConfig, data: str | None) -> FileSource | DataSet:
@@ -209,39 +215,47 @@ def source_of(config: Config | FileConfig, data: str | None) -> FileSource | Dat
 
 
 def known_metrics() -> dict[str, type]:
-    """Returns River's metrics that need no parameter and no cluster, by their names."""
-    found = _without_parameters(metrics, metrics.base.Metric)
+    """Returns River's metrics by their names, without those of clusters."""
+    found = _things(metrics, metrics.base.Metric)
     return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
 
 
 def known_data_sets() -> dict[str, type]:
-    """Returns River's data sets, by their names."""
-    return _without_parameters(datasets, datasets.base.Dataset)
+    """Returns River's data sets by their names."""
+    return _things(datasets, datasets.base.Dataset)
 
 
-def _without_parameters(module: Any, kind: type) -> dict[str, type]:
-    found = {}
-    for name in module.__all__:
-        thing = getattr(module, name, None)  # River lists one name that it does not have
-        if isinstance(thing, type) and issubclass(thing, kind):
-            parameters = inspect.signature(thing).parameters.values()
-            if all(
-                one.default is not one.empty or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters
-            ):
-                found[name] = thing
-    return found
+def _things(module: Any, kind: type) -> dict[str, type]:
+    found = {name: getattr(module, name, None) for name in module.__all__}  # River lists a name that it does not have
+    return {name: thing for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, kind)}
 
 
-def find(name: str, known: dict[str, type], what: str) -> Any:
-    """Makes a thing of River by its name, in small or capital letters; ConfigError when there is none."""
+def find(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
+    """Makes a thing of River by its name, in small or capital letters, with parameters or without.
+
+    >>> find("fbeta(beta=2)", known_metrics(), "metric")
+    ('FBeta(beta=2)', FBeta: 0.00%)
+    """
+    name, given = re.fullmatch(r"([^(]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     spelled = {known_name.lower(): kind for known_name, kind in known.items()}
-    if name.lower() not in spelled:
+    kind = spelled.get(name.lower())
+    if kind is None:
         hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
         raise ConfigError(f"River has no {what} `{name}`{hint}")
-    return spelled[name.lower()]()
+    try:
+        return kind.__name__ + given, kind(**_parameters(given or "()"))
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise ConfigError(f"`{text}` cannot be: {error}; parameters are given as in `FBeta(beta=2)`") from error
 
 
-def find_metrics(names: Sequence[str], learner: Any) -> dict[str, Any]:
+def _parameters(text: str) -> dict[str, Any]:
+    call = ast.parse(f"f{text}", mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("a parameter needs its name")
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+def find_metrics(texts: Sequence[str], learner: Any) -> dict[str, Any]:
     """Returns fresh metrics that fit a learner, by their names.
 
     >>> import river_margins as rm
@@ -249,10 +263,10 @@ def find_metrics(names: Sequence[str], learner: Any) -> dict[str, Any]:
     ({'Accuracy': Accuracy: 0.00%}, ['RMSE', 'R2'])
     """
     found = {}
-    for name in names or ["MAE" if isinstance(learner, base.Regressor) else "Accuracy"]:
-        metric = find(name, known_metrics(), "metric")
+    is_regressor = isinstance(learner, base.Regressor)
+    for text in texts or ["MAE" if is_regressor else "Accuracy"]:
+        name, metric = find(text, known_metrics(), "metric")
         if not metric.works_with(learner):
-            kind = "regressor" if isinstance(learner, base.Regressor) else "classifier"
-            raise ConfigError(f"the metric `{type(metric).__name__}` cannot measure a {kind}")
-        found[type(metric).__name__] = metric
+            raise ConfigError(f"the metric `{name}` cannot measure a {'regressor' if is_regressor else 'classifier'}")
+        found[name] = metric
     return found

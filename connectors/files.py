@@ -211,8 +211,9 @@ class FileProcessor:
                 self.write_state()
                 self.remember()
             with contextlib.ExitStack() as files:
-                for writer in filter(None, (self._output, self._rejects)):
-                    files.enter_context(writer.opened())
+                self._open(files, "output", self._config.output.file, self._output)
+                if self._config.rejects and self._rejects:
+                    self._open(files, "rejects", self._config.rejects.file, self._rejects)
                 self._work(stop)
         except OSError as error:
             raise StartError(
@@ -221,6 +222,10 @@ class FileProcessor:
             ) from error
         log.info("ended at line %d of %s: %s", self._reader.lines, self._config.input.file, self.counts)
         return self.counts
+
+    def _open(self, files: contextlib.ExitStack, what: str, path: str, writer: Writer) -> None:
+        with self._named(what, path):
+            files.enter_context(writer.opened())
 
     def _work(self, stop: Stop) -> None:
         problem: Unfit | None = None

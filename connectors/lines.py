@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import itertools
 import os
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -107,17 +108,21 @@ class Reader:
                 raise Unfit(f"line {self.lines} had no end when it was read, and now goes on")
 
     def _raw_lines(self) -> Iterator[bytes]:
-        has_more = True
-        while has_more:
-            *whole, self._rest = self._rest.split(b"\n")
+        pieces: list[bytes] = []  # of a line whose end has not come
+        for chunk in itertools.chain([self._rest] if self._rest else [], self._chunks):
+            if not chunk:
+                yield b""
+                continue
+            *whole, rest = chunk.split(b"\n")
+            if whole:
+                whole[0] = b"".join([*pieces, whole[0]])
+                pieces = []
             for line in whole:
                 yield line + b"\n"
-            before = len(self._rest)
-            has_more = self._fill()
-            if has_more and len(self._rest) == before:
-                yield b""
-        if self._rest:
-            yield self._rest
+            if rest:
+                pieces.append(rest)
+        if pieces:
+            yield b"".join(pieces)
 
     def _header(self) -> list[str]:
         while b"\n" not in self._rest and self._fill():

@@ -87,8 +87,7 @@ def _progress(source: evaluate.FileSource | evaluate.DataSet) -> Iterator[Callab
 def _table(result: evaluate.Result, name: str, seconds: float) -> Table:
     table = Table(title=f"progressive validation on {name}", show_header=False)
     for metric, value in result.metrics.items():
-        said = repr(value)
-        table.add_row(metric, said.removeprefix(f"{metric}: "))
+        table.add_row(metric, repr(value).removeprefix(f"{type(value).__name__}: "))
     table.add_row("examples", f"{result.examples:,}")
     table.add_row("without a label", f"{result.unlabelled:,}")
     table.add_row("that could not be processed", f"{result.rejected:,}")

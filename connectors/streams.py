@@ -5,6 +5,7 @@ back to any checkpoint.
 """
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import select
@@ -108,12 +109,16 @@ class Sink:
 
 @contextlib.contextmanager
 def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator[Sink]:
-    """Opens a file to go on after `length` bytes; what follows them is cut off."""
+    """Opens a file to go on after `length` bytes; what follows them is cut off. Unfit while another process has it."""
     if path == STANDARD:
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             yield Sink(path, file, note)
         return
     with open(path, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Unfit("another process writes to it") from None
         file.truncate(length)
         sync_folder(pathlib.Path(path).parent)
         yield Sink(path, file, note)

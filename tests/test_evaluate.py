@@ -56,6 +56,25 @@ def test_equals_rivers_progressive_validation_to_the_last_digit(settings, data, 
     assert found.examples == getattr(datasets, data)().n_samples and found.rejected == found.unlabelled == 0
 
 
+def test_metrics_with_parameters(settings):
+    found = report.run(settings(), "phishing", ["fbeta(beta=2)", "FBeta(beta=0.5)"])
+    for beta in (2, 0.5):
+        expected = evaluate.progressive_val_score(
+            datasets.Phishing(), settings().build_learner(), metrics.FBeta(beta=beta)
+        )
+        assert found.metrics[f"FBeta(beta={beta})"].get() == expected.get()
+
+
+def test_a_data_set_that_cannot_be_downloaded(settings, monkeypatch):
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: (_ for _ in ()).throw(OSError("no network")))
+    monkeypatch.setenv("RIVER_DATA", "/nonexistent")
+    monkeypatch.setattr(datasets.base, "get_data_home", lambda *_: pathlib.Path("/nonexistent"), raising=False)
+    if datasets.Elec2().is_downloaded:
+        pytest.skip("it was downloaded before")
+    with pytest.raises(StartError, match="River's data set `Elec2` cannot be had"):
+        report.run(settings(), "elec2")
+
+
 BAD = [b"not json", b'{"a": "text", "y": true}', b'{"https": 1e308, "y": true}', b'{"a": 1, "y": "spam"}']
 
 
@@ -127,7 +146,10 @@ def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
     ("arguments", "said"),
     [
         ({"names": ["acuracy"]}, "River has no metric `acuracy`, did you mean `Accuracy`"),
-        ({"names": ["FBeta"]}, "River has no metric `FBeta`"),
+        ({"names": ["FBeta"]}, "`FBeta` cannot be: .*beta.*; parameters are given as in `FBeta.beta=2.`"),
+        ({"names": ["FBeta(2)"]}, "a parameter needs its name"),
+        ({"names": ["FBeta(beta=open('x'))"]}, "cannot be"),
+        ({"names": ["F1("]}, "cannot be"),
         ({"names": ["__class__"]}, "River has no metric"),
         ({"names": ["MAE"]}, "the metric `MAE` cannot measure a classifier"),
         ({"data": "phish"}, "River has no data set `phish`, did you mean `Phishing`"),

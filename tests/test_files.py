@@ -2,14 +2,17 @@
 
 import base64
 import csv
+import fcntl
 import gzip
 import json
 import logging
 import math
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import zstandard
@@ -317,6 +320,38 @@ def test_two_processes_of_one_name(folder):
     ):
         folder.run()
     assert folder.run().read == 5
+
+
+def test_two_processes_with_one_output(folder):
+    folder.put(lines_of(phishing(5)))
+    with (folder.path / "out.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(StartError, match=r"the output `.*out\.jsonl`: another process writes to it"):
+            folder.run()
+    assert folder.run().read == 5
+
+
+def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
+    """The limit on the size of files stands for a full disk: it refuses a write half-way."""
+    records = phishing(3000)
+    folder.put(lines_of(records))
+    line = f"ulimit -f 60; exec {sys.executable} -m connectors.cli run {folder.file()}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
+    assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)
+    folder.run()
+    bare = folder.config().build_learner()
+    assert folder.output() == twin(bare, records) and folder.model() == snapshot.dumps(bare)
+
+
+def test_a_long_line_takes_no_longer_than_its_bytes(folder):
+    """And the reason for its reject does not quote all of it."""
+    folder.put([json.dumps({"id": 1, "a": "x" * 30_000_000, "y": True}).encode(), *lines_of(phishing(2))])
+    began = time.monotonic()
+    assert folder.run().rejected == 1
+    assert time.monotonic() - began < 10  # a minute, where each piece is joined to all before it
+    (reject,) = folder.rejects()
+    assert len(reject["reason"]) < 400 and len(reject["text"]) > 30_000_000
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

@@ -24,13 +24,13 @@ class ConfigError(ConnectorError):
 
 
 class StartError(ConnectorError):
-    """the world is not as the file says: broker, topic, folder"""
+    """the world is not as the file says: broker, topic, folder, input file"""
 
     exit_code = 3
 
 
 class StateError(ConnectorError):
-    """committed offset, snapshot and learner do not fit together"""
+    """committed offset or checkpoint, snapshot, files and learner do not fit together"""
 
     exit_code = 4
 

@@ -163,11 +163,14 @@ class FileProcessor:
             raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
-        changes = snapshot.difference(data, self._config.build_learner())
+        try:
+            changes = snapshot.difference(data, self._config.build_learner())
+        except snapshot.SnapshotError as error:
+            raise StateError(f"{named} cannot be read: {error}; {self._start_over()}") from error
         if changes:
-            put_back = "put `learner` back as it was"
             raise StateError(
-                f"the learner is not that of {named}: {'; '.join(changes)}; {put_back}, or {self._start_over()}"
+                f"the learner is not that of {named}: {'; '.join(changes)}; put `learner` back as it was, or "
+                f"{self._start_over()}"
             )
         return Partition(self._load(state.snapshot), Committed(0, ""), state.snapshot, state.examples, self._load)
 

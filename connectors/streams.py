@@ -5,6 +5,7 @@ back to any checkpoint.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import pathlib
@@ -109,7 +110,7 @@ class Sink:
 
 @contextlib.contextmanager
 def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator[Sink]:
-    """Opens a file to go on after `length` bytes; what follows them is cut off. Unfit while another process has it."""
+    """Opens a file to go on after `length` bytes, with what follows cut off; OSError while another process has it."""
     if path == STANDARD:
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             yield Sink(path, file, note)
@@ -118,7 +119,7 @@ def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Unfit("another process writes to it") from None
+            raise OSError(errno.EWOULDBLOCK, "another process writes to it") from None
         file.truncate(length)
         sync_folder(pathlib.Path(path).parent)
         yield Sink(path, file, note)

@@ -4,6 +4,7 @@ import base64
 import csv
 import fcntl
 import gzip
+import hashlib
 import json
 import logging
 import math
@@ -16,8 +17,10 @@ import time
 
 import pytest
 import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from connectors import config, files, tables
+from connectors import config, files, streams, tables
 from connectors.errors import StartError, StateError
 from connectors.lines import Reader
 from connectors.processor import Stop
@@ -158,6 +161,41 @@ def test_what_a_cell_means(tmp_path):
         (11, "not CSV"),
     ]
     assert reader.lines == 11 and reader.mark().length == path.stat().st_size
+
+
+CELLS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=6), min_size=3, max_size=3
+)
+
+
+@given(st.lists(CELLS, max_size=6), st.integers(1, 40))
+@settings(max_examples=200, deadline=None)
+def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk):
+    """Also where a quoted cell holds the end of a line, and wherever the pieces of the file end."""
+    path = tmp_path_factory.getbasetemp() / "property.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["a", "b", "c"], *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "CHUNK", chunk)
+        reader = Reader(str(path))
+        assert [tables.cells(line.value) for line in reader] == rows
+    content = path.read_bytes()
+    assert reader.mark() == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_reader_can_be_stopped_and_resumed_after_each_record(tmp_path, suffix):
+    path = tmp_path / f"in.csv{suffix}"
+    path.write_bytes(PACK[suffix](b'\xef\xbb\xbfid,a\r\n1,"x\ny"\r\n\n2,"z\r\n3,4\n5,6'))
+    whole = list(Reader(str(path)))
+    assert [line.offset for line in whole] == [2, 4, 5]
+    for number in range(len(whole) + 1):
+        reader = Reader(str(path))
+        for _ in zip(range(number), reader, strict=False):
+            pass
+        again = Reader(str(path))
+        again.skip(reader.mark(), reader.lines)
+        assert list(again) == whole[number:]
 
 
 BAD = [
@@ -329,6 +367,10 @@ def test_two_processes_with_one_output(folder):
         with pytest.raises(StartError, match=r"the output `.*out\.jsonl`: another process writes to it"):
             folder.run()
     assert folder.run().read == 5
+    with (folder.path / "out.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(StartError, match=r"out\.jsonl`: another process writes to it$"):
+            folder.run()
 
 
 def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):

@@ -77,7 +77,7 @@ class Checkpoint:
         config: Config,
         consumer: Consumer,
         restorer: Restorer,
-        make_producer: Callable[[], Producer],
+        make_producer: Callable[[bool], Producer],
         find_restorer: Callable[[], Restorer],
         timeouts: Timeouts,
     ) -> None:
@@ -94,6 +94,7 @@ class Checkpoint:
         self._touched: set[int] = set()
         self._new: dict[int, tuple[Pointer, Committed]] = {}
         self._shortening: dict[tuple[int, int], int] = {}
+        self._sends_apart = False
         self._superseded: dict[int, list[tuple[float, str]]] = collections.defaultdict(list)
         self._due = time.monotonic()
 
@@ -180,12 +181,15 @@ class Checkpoint:
             return self.send(partition, number, offset, topic, id, message)
         self.pending.shortened += level
 
-    def _shorten(self, tag: tuple[int, int]) -> None:
+    def _shorten(self, tag: tuple[int, int] | None) -> None:
+        if tag is None:
+            self._sends_apart = True
+            return
         self._shortening[tag] = self._shortening.get(tag, 0) + 1
 
     def _ready_producer(self) -> Producer:
         if self._producer is None:
-            self._producer = self._make_producer()
+            self._producer = self._make_producer(self._sends_apart)
         return self._producer
 
     # Commit
@@ -277,6 +281,9 @@ class Checkpoint:
             for (number, offset), level in self._shortening.items()
             if number in self.partitions and offset >= self.partitions[number].position
         }
+        if self._sends_apart:
+            self._ready_producer().close()
+            self._producer, self._sends_apart = None, False
         self._begin_anew()
 
     def delete_superseded(self) -> None:
@@ -342,7 +349,7 @@ class Checkpoint:
         self.reset()
         if is_open:
             with contextlib.suppress(ClientError):
-                self._make_producer().close()  # a successor of the same id ends the transaction of the one before
+                self._make_producer(False).close()  # a successor of the same id ends the transaction of the one before
 
 
 def _numbers(partitions: Any) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from connectors.errors import ConfigError
 from connectors.file_sections import FileConfig
+from connectors.kafka import client
 from connectors.learners import assemble
 from connectors.sections import AnyConfig, Config, Kafka
 from connectors.words import describe, did_you_mean
@@ -119,8 +120,11 @@ def _check_whole(config: Config | FileConfig) -> list[Found]:
 
 
 def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
-    from connectors.kafka.kafka_python import check_settings
-
+    name = kafka.get("client", Kafka.model_fields["client"].default)
+    try:
+        check_settings = client(name).check_settings
+    except ValueError:  # the field `client` says so, and whose settings these are is open
+        return []
     sides = {side: kafka[side] if isinstance(kafka.get(side), dict) else {} for side in ("consumer", "producer")}
     common = {key: value for key, value in kafka.items() if key not in Kafka.model_fields}
     problems: dict[Path, str] = {}
@@ -133,13 +137,12 @@ def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
 
 
 def _check_interval(config: Config) -> list[str]:
-    from connectors.kafka.kafka_python import timeouts
-
     consumer, producer = (config.kafka.common | side for side in (config.kafka.consumer, config.kafka.producer))
-    longest, every = timeouts(consumer, producer)[0], config.checkpoint.every
+    longest, every = client(config.kafka.client).timeouts(consumer, producer)[0], config.checkpoint.every
     if config.checkpoint.guarantee == "at_least_once" or every < longest:
         return []
-    reason = f"`transaction_timeout_ms` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
+    name = "transaction.timeout.ms" if config.kafka.client == "confluent" else "transaction_timeout_ms"
+    reason = f"`{name}` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
     return [f"`checkpoint.every` ({every:g}s) must be below {reason}"]
 
 

@@ -38,13 +38,24 @@ read a file and write a topic.
 
 Unknown keys, keys that stand twice, and values of the wrong kind are errors.
 
+## Which client
+
+- `kafka-python`, the default, is pure Python and comes with the package.
+- `confluent` is confluent-kafka, on librdkafka in C, for more than some thousand records a second. It needs
+  `pip install 'river-margins[confluent]'`.
+
+Both give the same guarantees and pass the same tests and the same torture. A group may go from one to the other between
+two starts, or process by process: they take over each other's offsets and snapshots. Keys that are spread over the
+partitions of an output with another number of partitions go where the Java client would put them, with both.
+
 ## Settings of the client
 
-Every other key below `kafka` is a setting of the client for both sides, by the name kafka-python gives it
-(`security_protocol`, `sasl_mechanism`, `ssl_cafile` ...); those that only one side has or should have go below
-`consumer` or `producer`. Settings that the guarantee owns, such as the isolation level, the group and the transactional
-id, are refused by name, and so are time-outs that contradict each other. Values of settings whose name contains
-`password`, `secret` or `token` are always text and are never shown.
+Every other key below `kafka` is a setting of the client for both sides, by the client's own name for it; those that
+only one side has or should have go below `consumer` or `producer`. kafka-python writes them `security_protocol`,
+`sasl_mechanism`, `ssl_cafile`; `confluent` passes them to librdkafka as they are: `security.protocol`,
+`sasl.mechanism`, `ssl.ca.location`. Settings that the guarantee owns, such as the isolation level, the group and the
+transactional id, are refused by name, and so are time-outs that contradict each other. Values of settings whose name
+contains `password`, `secret`, `token` or `key.pem` are always text and are never shown.
 
 ```yaml
 name: phishing
@@ -56,6 +67,24 @@ kafka:
   sasl_plain_password: ${{KAFKA_PASSWORD:-}}
   consumer: {{fetch_max_wait_ms: 100}}
   producer: {{compression_type: gzip}}
+input: {{topic: events}}
+learner: [PAClassifier]
+output: {{topic: predictions}}
+```
+
+The same with the other client:
+
+```yaml
+name: phishing
+kafka:
+  client: confluent
+  bootstrap_servers: broker-1.example.org:9093,broker-2.example.org:9093
+  security.protocol: SASL_SSL
+  sasl.mechanism: SCRAM-SHA-512
+  sasl.username: phishing
+  sasl.password: ${{KAFKA_PASSWORD:-}}     # or ${{file:/run/secrets/kafka}}
+  consumer: {{fetch.wait.max.ms: 100}}
+  producer: {{compression.type: gzip}}
 input: {{topic: events}}
 learner: [PAClassifier]
 output: {{topic: predictions}}
@@ -83,7 +112,8 @@ A step whose state cannot be written into a snapshot is refused by name.
 ## The environment
 
 `${{NAME}}` inside a value is filled in from the environment; an unset variable is an error. `${{NAME:-default}}` takes
-the default when the variable is unset or empty. `$${{NAME}}` is the literal text `${{NAME}}`.
+the default when the variable is unset or empty. `$${{NAME}}` is the literal text `${{NAME}}`. `${{file:PATH}}`
+is the text of a file without the line break at its end, for secrets that are mounted as files.
 An unquoted value is read as YAML after it was filled in, so `C: ${{C:-0.01}}` is a number; in quotes it is text.
 Between braces or brackets YAML itself asks for the quotes: `{{topic: "${{TOPIC}}"}}`.
 

@@ -103,8 +103,8 @@ def _ready(config: Config) -> Iterator["Processor"]:
     if config.checkpoint.guarantee == "exactly_once":
         transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
 
-    def make_producer() -> Producer:
-        return module.Producer(transactional_id, for_producer)
+    def make_producer(sends_apart: bool) -> Producer:
+        return module.Producer(transactional_id, for_producer | (module.APART if sends_apart else {}))
 
     def find_restorer() -> Restorer:
         return startup.find(config, for_consumer)

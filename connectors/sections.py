@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from connectors.errors import ConfigError
+from connectors.kafka import client
 from connectors.learners import assemble
 from connectors.words import STARS, Settings, describe, is_secret
 from river_margins import snapshot
@@ -50,10 +51,9 @@ def _servers(text: str) -> str:
     return text
 
 
-def _client(value: Any) -> Any:
-    if value in ("confluent", "confluent-kafka"):
-        raise ValueError(f"the client `{value}` is not available yet: use `kafka-python`, or leave `client` out")
-    return value
+def _client(name: str) -> str:
+    client(name)
+    return name
 
 
 def _seconds(value: Any) -> float:
@@ -112,8 +112,9 @@ class Kafka(Section):
     bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(
         description="Brokers to ask first, `host:port`, several separated by commas."
     )
-    client: Annotated[Literal["kafka-python"], BeforeValidator(_client)] = Field(
-        default="kafka-python", description="The Kafka client. Only `kafka-python` so far."
+    client: Annotated[Literal["kafka-python", "confluent"], AfterValidator(_client)] = Field(
+        default="kafka-python",
+        description="The Kafka client: `kafka-python`, or `confluent` (needs `pip install river-margins[confluent]`).",
     )
     consumer: ClientSettings = Field(default=Settings(), description="Settings of the client for its consumer only.")
     producer: ClientSettings = Field(default=Settings(), description="Settings of the client for its producer only.")

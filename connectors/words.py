@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-SECRET = re.compile("password|secret|token", re.IGNORECASE)
+SECRET = re.compile(r"password|passphrase|secret|token|key.pem|oauthbearer.config", re.IGNORECASE)
 STARS = "********"
 
 

@@ -4,6 +4,7 @@ Scalars follow YAML 1.2: `true` and `false` are the only truth values, `1e-3` is
 aliases and tags are refused: a file for people needs none of them.
 """
 
+import pathlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from connectors.words import is_secret
 
 Path = tuple[str | int, ...]
 VARIABLE = re.compile(
-    r"\$(?:(?P<dollar>\$)(?=\{)|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
+    r"\$(?:(?P<dollar>\$)(?=\{)|\{file:(?P<file>[^}]+)\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
 )
 NUMBERS: list[tuple[re.Pattern[str], Callable[[str], int | float]]] = [
     (re.compile(r"[-+]?[0-9]{1,4000}"), int),
@@ -77,7 +78,7 @@ class Document:
 
 
 def read(text: str, environment: Mapping[str, str]) -> Document:
-    """Reads one YAML document and fills `${NAME}` and `${NAME:-default}` from the environment.
+    """Reads one YAML document and fills in `${NAME}`, `${NAME:-default}` (environment) and `${file:PATH}`.
 
     A mistake in YAML itself ends the reading there; everything else is collected.
 
@@ -162,8 +163,12 @@ class _Reader:
         name, default = match["name"], match["default"]
         if match["dollar"]:
             return "$"
+        if match["file"]:
+            content = self.content(match["file"], path, place)
+            return match[0] if content is None else content
         if match["bad"]:
-            self.report(path, place, "`${` must go on as `${NAME}` or `${NAME:-default}` (`$${` is a literal `${`)")
+            ways = "`${NAME}`, `${NAME:-default}` or `${file:PATH}`"
+            self.report(path, place, f"`${{` must go on as {ways} (`$${{` is a literal `${{`)")
             return match[0]
         if name not in self.environment and default is None:
             hint = f"set it, or give a default: `${{{name}:-...}}`"
@@ -171,6 +176,18 @@ class _Reader:
             return match[0]
         # as in a shell, `:-` also stands in for an empty variable
         return self.environment.get(name, "") or default or ""
+
+    def content(self, file: str, path: Path, place: Place) -> str | None:
+        """The text of a file, such as a mounted secret, without the line break at its end."""
+        try:
+            text = pathlib.Path(file).expanduser().read_text(encoding="utf-8")
+        except OSError as error:
+            self.report(path, place, f"the file `{file}` cannot be read: {error.strerror}")
+        except UnicodeDecodeError:
+            self.report(path, place, f"the file `{file}` is not UTF-8 text")
+        else:
+            return text.removesuffix("\n").removesuffix("\r")
+        return None
 
     def report(self, path: Path, place: Place, sentence: str) -> None:
         self.document.problems.append(Problem(place, sentence))

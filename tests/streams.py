@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import CoordinatorNotAvailableError
@@ -19,8 +20,27 @@ from river.datasets import Phishing
 
 from connectors import config, processor
 from connectors.checkpoint import Counts
+from connectors.kafka import CLIENTS
 
 DEADLINE = 60.0
+BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
+CLIENT = CLIENTS[0]  # of the running test, see `conftest.py`
+LIBRDKAFKA = {
+    "bootstrap_servers": "bootstrap_servers",
+    "max_request_size": "message.max.bytes",
+    "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
+    "max_block_ms": None,
+    "bootstrap_timeout_ms": None,
+}
+
+
+def named(client: str, section: dict[str, Any]) -> dict[str, Any]:
+    """The section `kafka` of a file for a client, written with the names of kafka-python."""
+    if client == "kafka-python":
+        return section
+    sides = {side: named(client, section.get(side, {})) for side in ("consumer", "producer") if side in section}
+    names = {key: LIBRDKAFKA.get(key, key.replace("_", ".")) for key in section if key not in sides}
+    return {name: section[key] for key, name in names.items() if name} | sides
 
 
 class Stream:
@@ -54,6 +74,7 @@ class Stream:
         """Writes the processor's file: JSON is YAML."""
         path = self.folder / f"{self.name}-{uuid.uuid4().hex[:6]}.yaml"
         settings = {key: value for key, value in (self.settings | changes).items() if value is not None}
+        settings["kafka"] = {"client": CLIENT, **named(CLIENT, settings["kafka"])}
         path.write_text(json.dumps(settings, indent=1))
         return path
 
@@ -139,7 +160,8 @@ class Stream:
 
     def committed(self, partition: int) -> Any:
         with self.group() as consumer:
-            return consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
+            found = consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
+            return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
 
     @contextlib.contextmanager
     def group(self) -> Iterator[KafkaConsumer]:

@@ -12,7 +12,7 @@ from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
 from connectors.pointer import Name, Pointer
 from river_margins import snapshot
-from tests.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 STEPS = [
     "write_snapshots",
@@ -92,6 +92,7 @@ def test_a_failure_at_any_step(kafka, tmp_path, monkeypatch, when, at):
         assert_exact(stream, records)
 
 
+@BOTH_CLIENTS
 def test_at_least_once_may_repeat_but_the_model_is_exact(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": "at_least_once", "every": "50ms"})
     records = phishing(200)
@@ -144,6 +145,7 @@ def test_a_snapshot_is_deleted_long_after_its_successor_only(kafka, tmp_path, mo
     assert [Name.parse(name).offset for name in found] == [1, 30, 40], "the newest two, and what is not ours"
 
 
+@BOTH_CLIENTS
 def test_a_process_that_was_replaced_loads_what_the_group_has(kafka, tmp_path, monkeypatch):
     """One is cut off from its group until the other has moved its partition on; then its commit is refused."""
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
@@ -167,6 +169,7 @@ def test_a_process_that_was_replaced_loads_what_the_group_has(kafka, tmp_path, m
         first.communicate()
 
 
+@BOTH_CLIENTS
 def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     """The broker sleeps from step 4 on; the process must not hang with it."""
     stream = Stream(kafka, tmp_path, partitions=1)

@@ -136,7 +136,7 @@ def test_all_problems_are_named_at_once_with_their_places(problems):
     text = """\
 nme: phishing
 kafka:
-  client: confluent
+  client: conflunt
   consumer: {group_id: a, fetch_max_wait_ms: 10}
   producer: 3
 input: {topc: events, start: middle}
@@ -155,8 +155,7 @@ instance: 7
         "1:1: `name` is missing",
         "1:1: unknown key `nme`, did you mean `name`?",
         "2:1: `bootstrap_servers` is missing in `kafka`",
-        "3:11: `kafka.client`: the client `confluent` is not available yet",
-        "4:14: `group_id`",
+        "3:11: `kafka.client` must be `kafka-python` or `confluent`, found the text `conflunt`",
         "5:13: `kafka.producer` must be a mapping, found the number `3`",
         "6:1: `topic` is missing in `input`",
         "6:9: unknown key `input.topc`, did you mean `topic`?",

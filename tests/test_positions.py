@@ -8,7 +8,7 @@ import orjson
 import pytest
 from kafka import KafkaProducer
 
-from tests.streams import DEADLINE, Stream, phishing, running, twin, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, twin, wait_for
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def lag(stream):
         return end - (consumer.committed(stream.place(0)) or 0)
 
 
+@BOTH_CLIENTS
 @pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 def test_markers_and_aborted_records_leave_no_lag(kafka, tmp_path, writer, guarantee):
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})

@@ -6,7 +6,7 @@ import pytest
 from connectors import processor
 from connectors.errors import StartError, StateError
 from connectors.pointer import Pointer
-from tests.streams import DEADLINE, Stream, phishing, running, start, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, wait_for
 
 
 @pytest.fixture
@@ -42,6 +42,7 @@ def named_snapshot(stream):
     return next(path for path in snapshots(stream) if path.stem == name)
 
 
+@BOTH_CLIENTS
 def test_no_broker(stream):
     file = stream.file(kafka={"bootstrap_servers": "localhost:1"})
     process = start(file, "from connectors import startup; startup.PATIENCE = 1.0")
@@ -50,6 +51,7 @@ def test_no_broker(stream):
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
 
 
+@BOTH_CLIENTS
 def test_a_mistyped_topic_is_named_and_not_created(stream):
     wrong = f"{stream.name}-evnts"
     sentences = [f"topic `{wrong}` does not exist", f"did you mean `{stream.input}`?"]
@@ -104,6 +106,7 @@ def test_more_partitions(learned):
     refused(learned, StateError, "has 3 partitions, and had 1")
 
 
+@BOTH_CLIENTS
 def test_more_partitions_under_a_running_processor(stream):
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
     stream.produce(orjson.dumps(record) for record in phishing(10))
@@ -137,6 +140,7 @@ def test_an_empty_model_of_a_start_that_died_is_no_loss(stream):
         stream.read(stream.output, 1)
 
 
+@BOTH_CLIENTS
 def test_records_deleted_before_they_were_read(learned):
     learned.produce(orjson.dumps(record) for record in phishing(10))
     with learned.admin() as admin:

@@ -1,8 +1,9 @@
 """What the processor asks of a Kafka client, whatever library speaks to the broker.
 
-A client is a module with five names, found by `client`: the classes `Consumer` and `Producer`; `describe`, which looks
-at the cluster; `check_settings`, which finds what is wrong with a user's settings; and `timeouts`, the seconds that a
-transaction, the wait for pending offsets and a commit may take. It turns the errors of its library into these:
+A client is a module with six names, found by `client`: the classes `Consumer` and `Producer`; `describe`, which looks
+at the cluster; `check_settings`, which finds what is wrong with a user's settings; `timeouts`, the seconds that a
+transaction, the wait for pending offsets and a commit may take; and `APART`, settings of a producer that sends each
+message for itself. It turns the errors of its library into these:
 
     ClientError            something failed that may be gone at the next attempt
     ├── Fenced             another producer holds this transactional id now
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 Headers = list[tuple[str, bytes]]
+CLIENTS = ("kafka-python", "confluent")
 
 
 class ClientError(Exception):
@@ -50,7 +52,7 @@ class OutOfRange(ClientError):
 
 
 class TooLarge(ClientError):
-    """One message is too large for the broker; `tag` is what it was sent with."""
+    """One message is too large for the broker; `tag` is what it was sent with, None if only sending apart can tell."""
 
     def __init__(self, tag: Any, reason: str) -> None:
         super().__init__(reason)
@@ -167,5 +169,14 @@ class Cluster:
 
 
 def client(name: str) -> Any:
-    """Returns the module of a client by its name in the YAML file."""
-    return importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")
+    """Returns the module of a client by its name in the YAML file; ValueError when there is none."""
+    if name not in CLIENTS:
+        raise ValueError(f"there is no client `{name}`")
+    try:
+        return importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        if error.name != "confluent_kafka":
+            raise
+        raise ValueError(
+            "the client `confluent` needs the package `confluent-kafka`: `pip install river-margins[confluent]`"
+        ) from error

@@ -36,14 +36,15 @@ from connectors.kafka import (
     TooLarge,
     Topic,
 )
-from connectors.kafka.kafka_python_settings import COMMON, CONSUMER, PRODUCER, check_settings, timeouts
+from connectors.kafka.kafka_python_settings import APART, COMMON, CONSUMER, PRODUCER, check_settings, timeouts
 
-__all__ = ["Consumer", "Producer", "check_settings", "describe", "timeouts"]
+__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "timeouts"]
 
 log = logging.getLogger(__name__)
 
 JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
+_NONE: dict[str, str] = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
     (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
     (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
@@ -70,12 +71,14 @@ _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
 ]
 
 
-def _translate(error: Exception, cause: Exception | None = None) -> ClientError:
+def _translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:
+    """Our error for one of the library's; `rights` are the permissions that its client needs, by kind of resource."""
     for found in (error, cause):
         for named in _classes(found):
             for kind, classes in _KINDS:
                 if issubclass(named, classes):
-                    return kind(str(found))
+                    needed = next((right for name, right in rights.items() if named.__name__.startswith(name)), "")
+                    return kind(f"{found}; grant {needed}" if needed else str(found))
     return ClientError(f"{type(error).__name__}: {error}")
 
 
@@ -89,14 +92,14 @@ def _classes(error: Exception | None) -> Iterator[type]:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translated(rights: Mapping[str, str] = _NONE) -> Iterator[None]:
     try:
         yield
     except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
         ((partition, offset),) = list(_out_of_range(error).items())[:1]
         raise OutOfRange(partition.partition, offset) from error
     except (kafka_errors.KafkaError, OSError) as error:
-        raise _translate(error) from error
+        raise _translate(error, rights=rights) from error
 
 
 def _out_of_range(error: Exception) -> dict[TopicPartition, int]:
@@ -121,7 +124,8 @@ class Consumer:
     def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
         self.ownership: Ownership | None = None
         self._topic = topic
-        with _translated():
+        self._rights = {"TopicAuth": f"`Read` on topic `{topic}`", "GroupAuth": f"`Read` on group `{group}`"}
+        with _translated(self._rights):
             self._consumer = KafkaConsumer(
                 topic,
                 **CONSUMER | dict(settings),
@@ -135,7 +139,7 @@ class Consumer:
 
     def join(self) -> None:
         # The first `poll` joins. A leader that does not know the topic's partitions yet would assign none of them.
-        with _translated():
+        with _translated(self._rights):
             if not self._consumer.partitions_for_topic(self._topic):
                 raise ClientError(f"the broker does not tell the partitions of `{self._topic}`")
 
@@ -153,7 +157,7 @@ class Consumer:
 
     def poll(self, seconds: float) -> list[Record]:
         coordinator = self._consumer._coordinator
-        with _translated():
+        with _translated(self._rights):
             records = {} if coordinator.need_rejoin() else self._consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and coordinator.need_rejoin():
                 # The library throws an assignment away that arrives between two polls, and makes the whole group join
@@ -165,17 +169,17 @@ class Consumer:
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         deadline = time.monotonic() + seconds
         found: dict[int, Committed | None] = {}
-        with _translated():
+        with _translated(self._rights):
             for partition in sorted(partitions):
                 left = max(1, int((deadline - time.monotonic()) * 1000))
                 place = TopicPartition(self._topic, partition)
                 offset = self._consumer.committed(place, metadata=True, timeout_ms=left)
-                found[partition] = Committed(offset.offset, offset.metadata or "") if offset else None
+                found[partition] = Committed(offset.offset, (offset.metadata or "").rstrip("\0")) if offset else None
         return found
 
     def edges(self, partition: int) -> tuple[int, int]:
         place = TopicPartition(self._topic, partition)
-        with _translated():
+        with _translated(self._rights):
             first = self._consumer.beginning_offsets([place])[place]
             return first, self._consumer.end_offsets([place])[place]
 
@@ -190,7 +194,7 @@ class Consumer:
         place = TopicPartition(self._topic, partition)
         if place not in self._consumer.assignment():
             return 0
-        with _translated():
+        with _translated(self._rights):
             return self._consumer.position(place, timeout_ms=1000) or 0
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
@@ -203,7 +207,7 @@ class Consumer:
             ownership.member,
         ):
             raise LostOwnership("the generation of the assignment has ended")
-        with _translated():
+        with _translated(self._rights):
             self._consumer.commit(_as_offsets(self._topic, offsets), timeout_ms=int(seconds * 1000))
 
     def close(self, seconds: float) -> None:
@@ -216,7 +220,12 @@ class Producer:
 
     def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
         self._sent: list[tuple[Any, Any]] = []
-        with _translated():
+        self._rights = {
+            "TopicAuth": "`Write` on this topic",
+            "TransactionalIdAuth": f"`Write` on transactional id `{transactional_id}`",
+            "GroupAuth": "`Read` on the group",
+        }
+        with _translated(self._rights):
             self._producer = KafkaProducer(
                 **PRODUCER | dict(settings),
                 transactional_id=transactional_id,
@@ -244,7 +253,7 @@ class Producer:
     def _explain(self, error: Exception) -> ClientError:
         # an earlier failure is often reported as `an error state` only
         transactions = self._producer._transaction_manager
-        return _translate(error, transactions.last_error if transactions else None)
+        return _translate(error, transactions.last_error if transactions else None, self._rights)
 
     def begin(self) -> None:
         with self._checked():
@@ -319,7 +328,8 @@ def _false_on_error(await_ready: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _as_offsets(topic: str, offsets: Mapping[int, Committed]) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {TopicPartition(topic, p): OffsetAndMetadata(to.offset, to.metadata) for p, to in offsets.items()}
+    # confluent-kafka, with which the group may go on, finds the end of the text by a null character, and writes one too
+    return {TopicPartition(topic, p): OffsetAndMetadata(to.offset, f"{to.metadata}\0") for p, to in offsets.items()}
 
 
 def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
@@ -346,7 +356,8 @@ def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: floa
             found = {}
             for topic in admin.describe_topics(list(topics)):
                 if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
-                    raise kafka_errors.TopicAuthorizationFailedError(topic["name"])
+                    name = topic["name"]
+                    raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
                 if topic["error_code"] == 0:
                     found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
             names = admin.list_topics() if set(topics) - set(found) else found

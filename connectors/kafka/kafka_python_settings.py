@@ -4,12 +4,10 @@ from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer
 
+from connectors.kafka.timeouts import ALIVE, COMMITTED_MARGIN_MS, MOVED, SWEPT, Problem, Rule, check_order, seconds
 from connectors.words import describe, did_you_mean
 
 Settings = dict[str, Any]
-
-SWEEP_MS = 10_000  # a broker looks for timed-out transactions this often, by default
-COMMITTED_MARGIN_MS = SWEEP_MS + 5_000
 
 # With 2,000 records a poll, batches of 128 KiB and no metrics a record costs half of what it does by default. Short
 # back-offs and time-outs let a processor go on soon after a broker is back, and a transaction soon after the last one.
@@ -29,6 +27,8 @@ PRODUCER: Settings = COMMON | {
     "delivery_timeout_ms": 10_000,
     "max_block_ms": 10_000,
 }
+
+APART: Settings = {}  # a batch that the broker finds too large is split by the library
 
 _CODE = "it is a piece of a program"
 _OWNED: dict[str, Settings] = {
@@ -64,20 +64,11 @@ _KNOWN: dict[str, Settings] = {"consumer": KafkaConsumer.DEFAULT_CONFIG, "produc
 
 
 def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
-    """Returns the seconds of a transaction, of the wait for pending offsets, and of a commit.
-
-    Pending offsets are waited for until the transaction of a dead process is swept away. A commit may take as long as a
-    member of the group may be silent.
-
-    >>> timeouts({}, {"transaction_timeout_ms": 5000})
-    (5.0, 20.0, 30.0)
-    """
-    transaction = (PRODUCER | producer)["transaction_timeout_ms"]
-    silent = (CONSUMER | consumer)["max_poll_interval_ms"]
-    return transaction / 1000, (transaction + COMMITTED_MARGIN_MS) / 1000, silent / 1000
+    """Returns the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+    return seconds((PRODUCER | producer)["transaction_timeout_ms"], (CONSUMER | consumer)["max_poll_interval_ms"])
 
 
-def check_settings(consumer: Settings, producer: Settings) -> list[tuple[str, str, str]]:
+def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
     """Finds what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
 
     >>> check_settings({"session_timeout": 15000}, {})
@@ -119,37 +110,19 @@ def _check_value(key: str, value: Any, default: Any) -> str | None:
     return None
 
 
-def _check_timeouts(consumer: Settings, producer: Settings, given: dict[str, Settings]) -> list[tuple[str, str, str]]:
-    """Each rule: the smaller side, its value, the larger side, and why the order matters."""
-    transaction = producer["transaction_timeout_ms"]
+def _check_timeouts(consumer: Settings, producer: Settings, given: dict[str, Settings]) -> list[Problem]:
     request = _KNOWN["consumer"]["request_timeout_ms"]
-    rules = [
-        (("consumer", "heartbeat_interval_ms", 0), ("consumer", "session_timeout_ms"),
-         "or the group takes a member for dead between two heartbeats"),
-        (("producer", "transaction_timeout_ms", 0), ("consumer", "session_timeout_ms"),
-         "or a partition moves on while the transaction of its last owner is still open"),
-        (("producer", "transaction_timeout_ms", COMMITTED_MARGIN_MS), ("consumer", "max_poll_interval_ms"),
-         "or a member leaves the group while it waits for the transaction of a dead one to be swept away"),
+    rules: list[Rule] = [
+        (("consumer", "heartbeat_interval_ms", 0), ("consumer", "session_timeout_ms"), ALIVE),
+        (("producer", "transaction_timeout_ms", 0), ("consumer", "session_timeout_ms"), MOVED),
+        (("producer", "transaction_timeout_ms", COMMITTED_MARGIN_MS), ("consumer", "max_poll_interval_ms"), SWEPT),
         (("producer", "request_timeout_ms", producer["linger_ms"]), ("producer", "delivery_timeout_ms"),
          "or a record is given up before its first attempt has ended"),
         (("consumer", "fetch_max_wait_ms", 0), ("consumer", "request_timeout_ms"),
          "or a fetch is given up while the broker waits for records"),
     ]  # fmt: skip
-    values = {
-        "consumer": {"heartbeat_interval_ms": 3_000, "fetch_max_wait_ms": 500, "request_timeout_ms": request}
-        | consumer,
-        "producer": producer,
-    }
-    problems = []
-    for (low_side, low, margin), (high_side, high), reason in rules:
-        least = values[low_side][low] + margin
-        if values[high_side][high] > least:
-            continue
-        side, key = (high_side, high) if high in given[high_side] else (low_side, low)
-        more = f" + {margin} ms" if margin else ""
-        problems.append(
-            (side, key, f"`{high}` ({values[high_side][high]}) must be above `{low}`{more} ({least}), {reason}")
-        )
-    if not transaction:
+    defaults = {"heartbeat_interval_ms": 3_000, "fetch_max_wait_ms": 500, "request_timeout_ms": request}
+    problems = check_order(rules, {"consumer": defaults | consumer, "producer": producer}, given)
+    if not producer["transaction_timeout_ms"]:
         problems.append(("producer", "transaction_timeout_ms", "`transaction_timeout_ms` must be above 0"))
     return problems

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from faults import ORPHANED, Faults
@@ -35,6 +35,7 @@ class Variant:
     faults: dict[str, int] = field(default_factory=dict)
     settings: Mapping[str, int] = field(default_factory=dict)
     guarantee: str = "exactly_once"
+    clients: tuple[str, ...] = ("kafka-python",)
 
 
 ALL = {"kill": 10, "kill at snapshot": 16, "zombie": 10, "rebalance": 8, "broker": 5, "orphan": 12}
@@ -49,6 +50,8 @@ VARIANTS = {
     "default sweep": Variant(150, faults=ALL, settings={SWEEP: 10_000}),
     "at least once": Variant(150, faults=ALL, settings=CALM, guarantee="at_least_once"),
 }
+VARIANTS |= {f"confluent, {name}": replace(variant, clients=("confluent",)) for name, variant in VARIANTS.items()}
+VARIANTS["both clients"] = Variant(150, faults=ALL, settings=CALM, clients=("kafka-python", "confluent"))
 SHORT = Variant(
     20,
     records=3_000,
@@ -98,7 +101,10 @@ def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
     """Runs a variant; its files are kept, and named in the row, when anything is wrong."""
     row, began = Row(name), time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
-    with LocalKafka(variant.brokers, version, variant.settings) as kafka, Group(kafka, folder, variant.guarantee) as g:
+    with (
+        LocalKafka(variant.brokers, version, variant.settings) as kafka,
+        Group(kafka, folder, variant.guarantee, clients=variant.clients) as g,
+    ):
         faults = Faults(g, seed)
         try:
             _torment(g, faults, variant, seed, row)

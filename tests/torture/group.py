@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +30,13 @@ QUICK = {
     "consumer": {"session_timeout_ms": 2000, "heartbeat_interval_ms": 400, "max_poll_interval_ms": 20_000},
     "producer": {"transaction_timeout_ms": 1600},
 }
+
+
+def named(client: str, settings: Any) -> Any:
+    """Settings, which have the names of kafka-python, by those of a client."""
+    if client == "kafka-python":
+        return settings
+    return {side: {name.replace("_", "."): value for name, value in of.items()} for side, of in settings.items()}
 
 
 def wait_until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, every: float = 0.02) -> Any:
@@ -97,32 +104,43 @@ class Worker:
 
 
 class Group:
-    """The processors of one group on one Kafka; use as a context manager, which ends what is left of them."""
+    """The processors of one group on one Kafka; use as a context manager, which ends what is left of them.
 
-    def __init__(self, kafka: LocalKafka, folder: Path, guarantee: str = "exactly_once", client: Any = QUICK) -> None:
+    The processors take the clients in turn; `settings` are those of kafka-python.
+    """
+
+    def __init__(
+        self,
+        kafka: LocalKafka,
+        folder: Path,
+        guarantee: str = "exactly_once",
+        settings: Any = QUICK,
+        clients: Sequence[str] = ("kafka-python",),
+    ) -> None:
         self.kafka, self.folder = kafka, folder
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
         self.workers: list[Worker] = []
         self.started = 0
         topics = {part: f"{self.name}-{part}" for part in ("events", "predictions", "rejects")}
         kafka.create_topics({topics["events"]: PARTITIONS, topics["predictions"]: PARTITIONS, topics["rejects"]: 1})
-        self.file = folder / "processor.yaml"
-        self.file.write_text(
-            json.dumps(
-                {
-                    "name": self.name,
-                    "kafka": {"bootstrap_servers": kafka.bootstrap_servers, **client},
-                    "input": {"topic": topics["events"], "start": "earliest"},
-                    "record": {"id": "id", "label": "label"},
-                    "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
-                    "output": {"topic": topics["predictions"]},
-                    "rejects": {"topic": topics["rejects"]},
-                    "checkpoint": {"guarantee": guarantee, "every": "200ms"},
-                    "snapshots": str(folder / "snapshots"),
-                }
-            )
-        )
-        self.config = config.load(self.file)
+        self.files = []
+        for client in clients:
+            self.files.append(folder / f"{client}.yaml")
+            file = {
+                "name": self.name,
+                "kafka": {
+                    "bootstrap_servers": kafka.bootstrap_servers, "client": client, **named(client, settings)
+                },
+                "input": {"topic": topics["events"], "start": "earliest"},
+                "record": {"id": "id", "label": "label"},
+                "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+                "output": {"topic": topics["predictions"]},
+                "rejects": {"topic": topics["rejects"]},
+                "checkpoint": {"guarantee": guarantee, "every": "200ms"},
+                "snapshots": str(folder / "snapshots"),
+            }  # fmt: skip
+            self.files[-1].write_text(json.dumps(file))
+        self.config = config.load(self.files[0])
         self._places = [TopicPartition(topics["events"], number) for number in range(PARTITIONS)]
 
     def __enter__(self) -> Self:
@@ -137,7 +155,7 @@ class Group:
 
     def spawn(self, *options: str) -> Worker:
         self.started += 1
-        worker = Worker(self.file, self.folder, self.started, options)
+        worker = Worker(self.files[self.started % len(self.files)], self.folder, self.started, options)
         self.workers.append(worker)
         return worker
 
@@ -193,7 +211,7 @@ class Group:
             committed = self._offsets.committed(place, metadata=True)
             snapshots = (self.folder / "snapshots").glob(f"**/{place.partition}/*.snapshot")
             newest = max(snapshots, key=lambda file: file.stat().st_mtime_ns)
-            count += committed is not None and json.loads(committed.metadata)["snapshot"] != newest.stem
+            count += committed is not None and json.loads(committed.metadata.rstrip("\0"))["snapshot"] != newest.stem
         return count
 
     # Progress

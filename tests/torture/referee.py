@@ -38,7 +38,9 @@ def judge(config: Config) -> Judgement:
     for partition, (end, committed) in _offsets(config).items():
         if committed is None or committed.offset != end:
             models.append(f"partition {partition}: committed is {committed}, the end is {end}")
-        elif difference := _difference(config, partition, json.loads(committed.metadata), verdict.learners[partition]):
+        elif difference := _difference(
+            config, partition, json.loads(committed.metadata.rstrip("\0")), verdict.learners[partition]
+        ):
             models.append(f"partition {partition}: {difference}")
     return Judgement(verdict, models)
 

@@ -12,6 +12,7 @@ import pytest
 from group import Group, feed, wait_until
 from referee import judge
 
+from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 
 # Nothing times out by itself: what happens, happens because the script says so.
@@ -19,11 +20,17 @@ PATIENT = {
     "consumer": {"session_timeout_ms": 70_000, "max_poll_interval_ms": 100_000},
     "producer": {"transaction_timeout_ms": 60_000},
 }
+BOTH = pytest.mark.parametrize("library", CLIENTS, indirect=True)
+
+
+@pytest.fixture(params=["kafka-python"])
+def library(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
-    with Group(kafka, tmp_path, client=PATIENT) as group:
+def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
+    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,)) as group:
         feed(group, 800)
         yield group
 
@@ -55,6 +62,7 @@ def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) 
         assert judgement.exact, judgement.reasons()
 
 
+@BOTH
 @pytest.mark.parametrize("is_wrong", [False, True])
 def test_offsets_read_while_a_transaction_may_still_move_them(group: Group, is_wrong: bool) -> None:
     """A processor leaves the group with its offsets sent and its transaction open; the next one must wait for it."""
@@ -77,6 +85,7 @@ def test_offsets_read_while_a_transaction_may_still_move_them(group: Group, is_w
         assert judgement.exact, judgement.reasons()
 
 
+@BOTH
 @pytest.mark.parametrize("is_wrong", [False, True])
 def test_commit_under_the_metadata_of_the_moment(group: Group, is_wrong: bool) -> None:
     """A frozen processor is expelled and replaced, and wakes in the middle of a commit, which must be refused.

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from connectors import cli
+import confluent_kafka
+
+from connectors import cli, config
 from connectors.checkpoint import Checkpoint
-from connectors.kafka import Ownership, kafka_python
-from connectors.kafka.kafka_python import Consumer, Producer
+from connectors.kafka import Ownership, client, confluent, kafka_python
 from connectors.partition import Partition
 from connectors.restore import Restorer
 
@@ -100,18 +101,18 @@ def leave(folder: Path) -> Action:
     return act
 
 
-def note_question(folder: Path) -> None:
+def note_question(module: Any, folder: Path) -> None:
     """Tells when this processor asks what the group has committed."""
-    committed = Consumer.committed
+    committed = module.Consumer.committed
 
-    def noting(consumer: Consumer, *arguments: Any) -> Any:
+    def noting(consumer: Any, *arguments: Any) -> Any:
         (folder / "asked").touch()
         return committed(consumer, *arguments)
 
-    Consumer.committed = noting  # type: ignore[assignment, method-assign]
+    module.Consumer.committed = noting
 
 
-def newest() -> None:
+def newest(module: Any) -> None:
     """Wrong: goes on from the newest snapshot instead of the one that the committed offset names."""
     restore = Restorer.restore
 
@@ -123,33 +124,41 @@ def newest() -> None:
     Restorer.restore = restore_newest  # type: ignore[assignment, method-assign]
 
 
-def uncommitted() -> None:
+def uncommitted(module: Any) -> None:
     """Wrong: takes committed offsets as they are while another's transaction may still move them."""
-    consumer = kafka_python.KafkaConsumer
-    kafka_python.KafkaConsumer = lambda *topics, **settings: consumer(  # type: ignore[misc, assignment]
+    consumers = kafka_python.KafkaConsumer, confluent_kafka.Consumer
+    kafka_python.KafkaConsumer = lambda *topics, **settings: consumers[0](  # type: ignore[misc, assignment]
         *topics, **settings | {"isolation_level": "read_uncommitted"}
+    )
+    confluent_kafka.Consumer = lambda settings: consumers[1](  # type: ignore[misc, assignment]
+        settings | {"isolation.level": "read_uncommitted"}
     )
 
 
-def moment() -> None:
+def moment(module: Any) -> None:
     """Wrong: commits under the group's metadata of the moment, and here only once the library knows of an expulsion."""
     consumers: list[Any] = []
-    subscribe = Consumer.join
+    subscribe = module.Consumer.join
 
-    def join(consumer: Consumer) -> None:
+    def join(consumer: Any) -> None:
         consumers.append(consumer._consumer)
         subscribe(consumer)
 
-    def send_offsets(producer: Producer, topic: str, offsets: Any, ownership: Ownership) -> None:
+    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership) -> None:
         (consumer,) = consumers
+        if module is confluent:
+            if Plan.fired:
+                wait_until(lambda: confluent.membership(consumer.consumer_group_metadata())[0] == -1)
+            places = confluent.as_places(topic, offsets)
+            producer._producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata())
+            return
         if Plan.fired:
             wait_until(lambda: consumer.group_metadata().generation_id == -1)
         producer._producer.send_offsets_to_transaction(
             kafka_python._as_offsets(topic, offsets), consumer.group_metadata()
         )
 
-    Consumer.join = join  # type: ignore[assignment, method-assign]
-    Producer.send_offsets = send_offsets  # type: ignore[assignment, method-assign]
+    module.Consumer.join, module.Producer.send_offsets = join, send_offsets
 
 
 def main() -> None:
@@ -159,13 +168,14 @@ def main() -> None:
     parser.add_argument("--act", nargs=2, metavar=("ACTION", "PLACE:STEP:N"), help="crash, freeze or leave, and where")
     parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment"])
     options = parser.parse_args()
+    module = client(config.load(options.file).kafka.client)
     if options.wrong:
-        globals()[options.wrong]()
+        globals()[options.wrong](module)
     if options.act:
         action, place = options.act
         Plan(place, {"crash": crash, "freeze": freeze, "leave": leave}[action](options.folder)).install()
     if options.folder:
-        note_question(options.folder)
+        note_question(module, options.folder)
     sys.argv = ["river-margins", "run", options.file]
     cli.main()
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from connectors.checkpoint import Counts
+from connectors.counts import Counts
 from connectors.kafka import Record
 from connectors.partition import Partition
 from connectors.records import Decoder, Message, Reject, check_score, encode, rejected
@@ -34,9 +34,11 @@ def answer(decoder: Decoder, partition: Partition, record: Record, source: str, 
             counts.learned += 1
     except Reject as reject:
         counts.rejected += 1
+        counts.reasons[reject.kind] += 1
         reason = str(reject)
         if len(reason) > LONGEST_REASON:  # it may quote what was wrong, which may be most of the record
             reason = f"{reason[:LONGEST_REASON]} ..."
         return Answer(id, rejected(record, source.encode(), reason), reason)
     counts.predicted += 1
+    counts.judge(prediction, example.label, partition.is_regressor)
     return Answer(id, Message(record.key, value, headers), None)

@@ -7,13 +7,16 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from connectors.config import Config
+from connectors.counts import Counts
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership, Producer, TooLarge
 from connectors.keep import kept
+from connectors.logs import where
+from connectors.metrics import Metrics
 from connectors.partition import Partition, Pointer
 from connectors.records import Message, shortened
 from connectors.restore import HOST, Restorer
@@ -22,27 +25,6 @@ from river_margins import snapshot
 log = logging.getLogger(__name__)
 
 KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back
-
-
-@dataclass
-class Counts:
-    """What a processor has done, committed work only.
-
-    >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
-    Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
-    """
-
-    read: int = 0
-    predicted: int = 0
-    learned: int = 0
-    rejected: int = 0
-    shortened: int = 0
-    unsent: int = 0
-    snapshots: int = 0
-    checkpoints: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Counts)))
 
 
 @dataclass(frozen=True)
@@ -80,12 +62,13 @@ class Checkpoint:
         make_producer: Callable[[bool], Producer],
         find_restorer: Callable[[], Restorer],
         timeouts: Timeouts,
+        metrics: Metrics,
     ) -> None:
         self.partitions: dict[int, Partition] = {}
         self.ownership: Ownership | None = None
         self.counts = Counts()
         self.pending = Counts()
-        self._config, self._consumer, self._timeouts = config, consumer, timeouts
+        self._config, self._consumer, self._timeouts, self._metrics = config, consumer, timeouts, metrics
         self._make_producer, self._find_restorer = make_producer, find_restorer
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._restorer = restorer
@@ -121,6 +104,7 @@ class Checkpoint:
             committed = self._consumer.committed(assigned, self._timeouts.committed)
         self.partitions = {number: self._take(number, found) for number, found in committed.items()}
         self.ownership = ownership
+        self._metrics.rebalances.inc()
         started = {number for number, found in committed.items() if found is None}
         if started:
             self._touched |= started
@@ -144,7 +128,8 @@ class Checkpoint:
         known = self.partitions.get(number)
         if known is not None and known.written == committed:
             return known
-        return self._restorer.restore(number, committed)
+        with self._metrics.restore_seconds.time():
+            return self._restorer.restore(number, committed)
 
     # Output
 
@@ -165,7 +150,8 @@ class Checkpoint:
             message = shortened(id, message)
         if level > 1:
             self.pending.unsent += 1
-            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message.value)
+            place = where(self._config.input.topic, number, offset)
+            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message.value, extra=place)
             return
         producer = self._ready_producer()
         if self._is_transactional and self._opened is None:
@@ -222,21 +208,24 @@ class Checkpoint:
             self.send_offsets()  # 4
             self.end_transaction()  # 5
         read, numbers = self.pending, _numbers(self._touched)
+        place = {"topic": self._config.input.topic, "offsets": {n: to.offset for n, to in self._offsets().items()}}
         self.remember()  # 6
         self.delete_superseded()  # 7
+        self._metrics.note_commit(time.monotonic() - began)
         log.info(
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
-            numbers, read.read, read.learned, read.rejected, read.snapshots, time.monotonic() - began,
+            numbers, read.read, read.learned, read.rejected, read.snapshots, time.monotonic() - began, extra=place,
         )  # fmt: skip
 
     def write_snapshots(self) -> None:
         world = {"topic_id": self._restorer.topic.id, "partitions": self._restorer.topic.partitions, "host": HOST}
         for number in sorted(self._touched):
-            partition = self.partitions[number]
+            partition, began = self.partitions[number], time.monotonic()
             data = snapshot.dumps(partition.learner)
             is_anchor = not partition.snapshot
             pointer = Pointer.to(data, partition.position, partition.examples, is_anchor, **world)
             self._restorer.store.write(number, pointer.snapshot, data)
+            self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
             self._new[number] = pointer, Committed(partition.position, pointer.to_text())
 
     def flush(self) -> None:

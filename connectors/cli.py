@@ -4,13 +4,13 @@ Whatever ends a command with a ConnectorError is printed as one plain sentence o
 with the exit code of that error.
 """
 
-import logging
 import pathlib
 import sys
 from typing import Annotated
 
 import typer
 
+from connectors import logs
 from connectors.errors import ConfigError, ConnectorError, exit_codes
 
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
@@ -26,8 +26,15 @@ File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the process
 
 
 @app.command()
-def run(file: File) -> None:
-    """Runs the processor of a file until SIGTERM or Ctrl-C, or the end of an input file, and commits."""
+def run(
+    file: File,
+    log_format: Annotated[logs.Format, typer.Option(help="How log lines look, on standard error.")] = "plain",
+) -> None:
+    """Runs the processor of a file until SIGTERM or Ctrl-C, or the end of an input file, and commits.
+
+    On a terminal, a line at the bottom shows how it does.
+    """
+    logs.set_up(log_format)
     from connectors import config
 
     found = config.load_any(file)
@@ -36,9 +43,11 @@ def run(file: File) -> None:
 
         files.run(found)
     else:
-        from connectors import processor
+        from connectors import processor, status, watching
 
-        processor.run(found)
+        watch = watching.Watch(found)
+        with status.shown(watch):
+            processor.run(found, watch=watch)
 
 
 @app.command()
@@ -111,13 +120,11 @@ def demo() -> None:
 
 def main() -> None:
     """Runs a command and turns its errors into sentences and exit codes."""
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    # one line for each reconnection of the client would bury what the processor says
-    logging.getLogger("kafka").setLevel(logging.WARNING)
+    logs.set_up()
     try:
         app(prog_name="river-margins")
     except ConnectorError as error:
-        print(error, file=sys.stderr)
+        logs.say_last(error)
         sys.exit(error.exit_code)
 
 

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from connectors import tables
 from connectors.answers import answer
-from connectors.checkpoint import Counts
+from connectors.counts import Counts
 from connectors.errors import StartError, StateError
 from connectors.file_sections import STANDARD, FileConfig
 from connectors.kafka import Committed

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from river import compose
+from river import base, compose
 
 from connectors.kafka import Committed
 from connectors.pointer import Pointer
@@ -37,6 +37,7 @@ class Partition:
         steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
         self.learner = learner
         self._transformers, self._last = steps[:-1], steps[-1]
+        self.is_regressor = isinstance(self._last, base.Regressor)
         # Some of River's transformers note a feature that they are only asked to transform.
         self._is_pure = all(type(step).__module__.startswith("river_margins") for step in self._transformers)
 
@@ -44,6 +45,11 @@ class Partition:
         """Takes note that the model of this moment is in a snapshot that is committed."""
         self.written, self.snapshot = written, snapshot
         self._learned: list[tuple[dict[str, Any], Any]] = []
+
+    @property
+    def updates(self) -> int:
+        """How often the model has moved."""
+        return getattr(self._last, "n_updates", 0)
 
     def predict(self, features: dict[str, Any]) -> tuple[Any, Any]:
         """Returns prediction and score; nothing moves. Reject when a step cannot take the features."""
@@ -54,7 +60,7 @@ class Partition:
         except Exception as error:
             if not self._is_pure:
                 self._rebuild()
-            raise _reject(error) from error
+            raise _reject(error, "features") from error
 
     def learn(self, features: dict[str, Any], label: Any) -> None:
         """Learns one example, or raises Reject with the model as it was, bit for bit."""
@@ -62,12 +68,12 @@ class Partition:
             if hasattr(self._last, "check_label"):
                 self._last.check_label(label)
         except ValueError as error:
-            raise _reject(error) from error
+            raise _reject(error, "label") from error
         try:
             self.learner.learn_one(features, label)
         except Exception as error:
             self._rebuild()
-            raise _reject(error) from error
+            raise _reject(error, "features") from error
         self._learned.append((features, label))
         self.examples += 1
 
@@ -78,8 +84,10 @@ class Partition:
             self.learner.learn_one(*example)
 
 
-def _reject(error: Exception) -> Exception:
+def _reject(error: Exception, kind: str) -> Exception:
     if isinstance(error, MemoryError):
         return error
     said = str(error) or "no reason given"
-    return Reject(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}")
+    if isinstance(error, OverflowError):
+        kind = "overflow"
+    return Reject(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)

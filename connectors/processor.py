@@ -17,8 +17,9 @@ from typing import Any
 
 from connectors import startup
 from connectors.answers import answer
-from connectors.checkpoint import Checkpoint, Counts, Timeouts
+from connectors.checkpoint import Checkpoint, Timeouts
 from connectors.config import Config
+from connectors.counts import Counts
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
 from connectors.kafka import (
     ClientError,
@@ -32,8 +33,10 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.logs import where
 from connectors.records import Decoder, place
 from connectors.restore import Restorer
+from connectors.watching import Watch, serving
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +70,7 @@ class Stop:
         self.requested = True
 
 
-def run(config: Config, stop: Stop | None = None) -> Counts:
+def run(config: Config, stop: Stop | None = None, watch: Watch | None = None) -> Counts:
     """Runs a processor until SIGTERM or Ctrl-C, which finish the batch, commit and leave the group.
 
     Parameters
@@ -76,6 +79,8 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
         The processor's file, as `connectors.config.load` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only.
+    watch
+        Is kept informed of what goes on; default: one for `config.metrics`.
 
     Returns
     -------
@@ -87,12 +92,13 @@ def run(config: Config, stop: Stop | None = None) -> Counts:
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
     stop = stop or Stop()
-    with stop.on_signals(), _ready(config) as processor:
+    watch = watch or Watch(config)
+    with stop.on_signals(), serving(watch, config.metrics), _ready(config, watch) as processor:
         return processor.run(stop)
 
 
 @contextlib.contextmanager
-def _ready(config: Config) -> Iterator["Processor"]:
+def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
     """Checks what can be checked before the group is joined, and puts the parts together."""
     module = client(config.kafka.client)
     servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
@@ -116,8 +122,11 @@ def _ready(config: Config) -> Iterator["Processor"]:
     try:
         with _refusals_as_errors(config):
             startup.check(config, consumer, restorer, timeouts.committed)
-        checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts)
-        yield Processor(config, consumer, checkpoint, timeouts)
+        checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts, watch.metrics)
+        watch.metrics.work = checkpoint
+        watch.wait_for_brokers(timeouts)
+        with watch.following(lambda: module.Consumer(config.input.topic, config.name, for_consumer)):
+            yield Processor(config, consumer, checkpoint, timeouts, watch)
     finally:
         consumer.close(5.0)
 
@@ -125,8 +134,11 @@ def _ready(config: Config) -> Iterator["Processor"]:
 class Processor:
     """Takes the records of its partitions through their models, in order, and gives a message for each."""
 
-    def __init__(self, config: Config, consumer: Consumer, checkpoint: Checkpoint, timeouts: Timeouts) -> None:
+    def __init__(
+        self, config: Config, consumer: Consumer, checkpoint: Checkpoint, timeouts: Timeouts, watch: Watch
+    ) -> None:
         self._config, self._consumer, self._checkpoint, self._timeouts = config, consumer, checkpoint, timeouts
+        self._watch = watch
         self._topic = config.input.topic
         self._decoder = Decoder(config.record.id, config.record.label, config.record.features)
         self._output = config.output.topic
@@ -151,6 +163,7 @@ class Processor:
         return self._checkpoint.counts
 
     def _step(self) -> None:
+        self._watch.beat()
         records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
         if self._checkpoint.ownership is not self._consumer.ownership:
             self._checkpoint.own()  # and goes on from where its models are, so these records come again
@@ -169,7 +182,7 @@ class Processor:
         id, message, reason = answer(self._decoder, partition, record, source, self._checkpoint.pending)
         topic = self._output if reason is None else self._rejects
         if topic is None:
-            log.warning("rejected %s: %s", source, reason)
+            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, record.partition, record.offset))
         self._checkpoint.send(partition, record.partition, record.offset, topic, id, message)
 
     def _finish(self) -> None:
@@ -185,6 +198,7 @@ class Processor:
         """Gives up what is not committed, ends the process when that cannot help, and waits before the next attempt."""
         age = self._checkpoint.transaction_age()
         self._checkpoint.reset()
+        self._watch.metrics.resets.inc()
         log.warning("reset: %s", error)
         with _refusals_as_errors(self._config):
             if isinstance(error, NotPermitted | NotAccepted | OutOfRange):

@@ -17,7 +17,11 @@ LONGEST_KEY = 1000
 
 
 class Reject(Exception):
-    """A record that cannot be processed; the text is the reason."""
+    """A record that cannot be processed; the text is the reason, `kind` one of a few words for statistics."""
+
+    def __init__(self, reason: str, kind: str = "format") -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 class Example(NamedTuple):
@@ -62,7 +66,7 @@ class Decoder:
     def decode(self, value: bytes | None, source: str) -> Example:
         """Returns the example in a record, or raises Reject; `source` is the id of a record without one."""
         if value is None:
-            raise Reject("the value is null")
+            raise Reject("the value is null", "null")
         fields = self._parse(value)
         label = fields.pop(self._label, None) if self._label is not None else None
         id = fields.pop(self._id, None) if self._id is not None else None
@@ -71,9 +75,9 @@ class Decoder:
         if self._features is not None:
             fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
-            raise Reject("no features")
+            raise Reject("no features", "no_features")
         if isinstance(label, dict | list):
-            raise Reject(f"the label is {_kind(label)}")
+            raise Reject(f"the label is {_kind(label)}", "label")
         return Example(id, fields, label)
 
 
@@ -107,7 +111,7 @@ def check_score(score: Any) -> None:
     numbers = score.values() if isinstance(score, dict) else (score,)
     for number in numbers:
         if number is not None and not math.isfinite(number):
-            raise Reject(f"the score would be {number}")
+            raise Reject(f"the score would be {number}", "score")
 
 
 def encode(example: Example, prediction: Any, score: Any) -> bytes:
@@ -124,7 +128,7 @@ def encode(example: Example, prediction: Any, score: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
     except TypeError as error:
-        raise Reject(f"the output cannot be said in JSON: {error}") from None
+        raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
 
 
 def rejected(record: Record, source: bytes, reason: str) -> Message:

@@ -4,6 +4,7 @@ Whatever does not fit together is a StateError that says what happened and what 
 """
 
 import hashlib
+import logging
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,13 @@ from typing import Any
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
+from connectors.logs import where
 from connectors.partition import Partition
 from connectors.pointer import Name, Pointer
 from connectors.stores import Store
 from river_margins import snapshot
+
+log = logging.getLogger(__name__)
 
 HOST = socket.gethostname()
 
@@ -50,6 +54,11 @@ class Restorer:
         """Returns the partition as the committed metadata says."""
         pointer = self.check(partition, committed)
         load = self._loader(partition)
+        log.info(
+            "restored %s from snapshot %s, %d examples, at offset %d",
+            self._of(partition), pointer.snapshot, pointer.examples, committed.offset,
+            extra=where(self.config.input.topic, partition, committed.offset),
+        )  # fmt: skip
         return Partition(load(pointer.snapshot), committed, pointer.snapshot, pointer.examples, load)
 
     def start(self, partition: int, offset: int) -> Partition:

@@ -85,6 +85,12 @@ def _count(value: Any) -> int:
     return value
 
 
+def _port(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65535:
+        raise ValueError(f"a port is a whole number from 1 to 65535, found {describe(value)}")
+    return value
+
+
 def path_of(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
@@ -220,6 +226,15 @@ class Snapshots(Section):
         return {"folder": value} if isinstance(value, str | None) else value
 
 
+class MetricsAddress(Section):
+    port: Annotated[int, BeforeValidator(_port)] = Field(
+        description="The port, from 1 to 65535; 9464 is usual. Each process on a host needs one of its own."
+    )
+    host: str = Field(
+        default="127.0.0.1", description="The address to listen on; `0.0.0.0` is for all who can reach the host."
+    )
+
+
 class AnyConfig(Section):
     """One file is one processor."""
 
@@ -282,6 +297,10 @@ class Config(AnyConfig):
         default={},
         validate_default=True,
         description="Where the models of a checkpoint lie: a folder or a URL, or the keys below.",
+    )
+    metrics: MetricsAddress | None = Field(
+        default=None,
+        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
     )
 
     @field_validator("output", "rejects")

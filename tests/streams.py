@@ -19,7 +19,7 @@ from kafka.errors import CoordinatorNotAvailableError
 from river.datasets import Phishing
 
 from connectors import config, processor
-from connectors.checkpoint import Counts
+from connectors.counts import Counts
 from connectors.kafka import CLIENTS
 
 DEADLINE = 60.0
@@ -177,10 +177,10 @@ class Stream:
             consumer.close()
 
 
-def start(file: Path, before: str = "") -> subprocess.Popen[str]:
+def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> subprocess.Popen[str]:
     """A processor as a process of its own; `before` is code that runs before it."""
     code = f"import logging, sys, time\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
-    command = [sys.executable, "-c", code, "run", str(file)]
+    command = [sys.executable, "-c", code, "run", str(file), *arguments]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 

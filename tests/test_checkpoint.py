@@ -7,7 +7,8 @@ import pytest
 
 from connectors import checkpoint as module
 from connectors import processor
-from connectors.checkpoint import Checkpoint, Counts
+from connectors.checkpoint import Checkpoint
+from connectors.counts import Counts
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
 from connectors.pointer import Name, Pointer

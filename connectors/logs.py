@@ -1,0 +1,58 @@
+"""The log on standard error: a line for people, or a JSON object a line for machines."""
+
+import logging
+import sys
+import time
+from typing import Any, Literal
+
+import orjson
+
+Format = Literal["plain", "json"]
+PLACE = ("topic", "partition", "offset", "offsets")
+PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
+    """Returns what the log's line about a record or a partition carries as `extra`.
+
+    >>> where("events", 0, 7)
+    {'topic': 'events', 'partition': 0, 'offset': 7}
+    """
+    return {"topic": topic, "partition": partition, "offset": offset}
+
+
+class JsonFormatter(logging.Formatter):
+    """One object a line: time (UTC), level, logger, message, and topic, partition and offset where there are some."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {
+            "time": f"{moment}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: vars(record)[name] for name in PLACE if name in vars(record)}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def set_up(format: Format = "plain") -> None:
+    """Sends the log to standard error; in JSON also what ends the process, so that every line is an object."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    # one line for each reconnection of the client would bury what the processor says
+    logging.getLogger("kafka").setLevel(logging.WARNING)
+    if format == "json":
+        sys.excepthook = lambda kind, error, trace: logging.critical(error, exc_info=(kind, error, trace))
+
+
+def say_last(error: Exception) -> None:
+    """Says why the process ends: a plain sentence, or in the log's JSON."""
+    formatter = logging.getLogger().handlers[0].formatter
+    if isinstance(formatter, JsonFormatter):
+        logging.getLogger("connectors").critical(error)
+    else:
+        print(error, file=sys.stderr)

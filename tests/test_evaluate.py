@@ -2,7 +2,10 @@
 
 import itertools
 import json
+import os
 import pathlib
+import pty
+import subprocess
 import sys
 
 import pytest
@@ -183,3 +186,20 @@ def test_a_processor_of_topics_needs_data(tmp_path):
     with pytest.raises(ConfigError, match="name what to evaluate on with `--data`"):
         report.run(config.load_any(example))
     assert report.run(config.load_any(example), "phishing").examples == 1250
+
+
+def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
+    write(tmp_path / "in.jsonl", phishing(3000))
+    report.run(settings())
+    assert capfd.readouterr().err == ""
+    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            line, stdout=subprocess.PIPE, stderr=theirs, timeout=60, env=os.environ | {"TERM": "xterm"}
+        )
+        shown = os.read(ours, 1 << 20).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 0 and "━" in shown and "in.jsonl" in shown

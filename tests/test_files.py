@@ -5,6 +5,7 @@ import csv
 import fcntl
 import gzip
 import hashlib
+import io
 import json
 import logging
 import math
@@ -53,7 +54,7 @@ class Folder:
             "checkpoint": {"every": "10ms"},
             "snapshots": str(folder / "snapshots"),
         } | changes
-        self.suffix = pathlib.Path(kind).suffix
+        self.suffix = {".gz": ".gz", ".zst": ".zst"}.get(pathlib.Path(kind).suffix, "")
 
     def file(self, **changes):
         path = self.path / "processor.yaml"
@@ -71,9 +72,11 @@ class Folder:
         content = lines if isinstance(lines, bytes) else b"".join(line + b"\n" for line in lines)
         (self.path / f"in.{self.kind}").write_bytes(PACK[self.suffix](content))
 
+    def content(self):
+        return UNPACK[self.suffix]((self.path / f"out.{self.kind}").read_bytes())
+
     def output(self):
-        content = UNPACK[self.suffix]((self.path / f"out.{self.kind}").read_bytes())
-        return [json.loads(line) for line in content.splitlines()]
+        return [json.loads(line) for line in self.content().splitlines()]
 
     def rejects(self):
         return [json.loads(line) for line in (self.path / "rejects.jsonl").read_bytes().splitlines()]
@@ -87,6 +90,16 @@ class Folder:
 
 def lines_of(records):
     return [json.dumps(record).encode() for record in records]
+
+
+def table_of(records):
+    labels = {True: "true", False: "false", None: ""}
+    rows = [record | {"y": labels[record.get("y")]} for record in records]
+    file = io.StringIO(newline="")
+    table = csv.DictWriter(file, [*rows[0]])
+    table.writeheader()
+    table.writerows(rows)
+    return file.getvalue().encode()
 
 
 @pytest.fixture
@@ -110,10 +123,7 @@ def test_equals_the_bare_pipeline_bit_for_bit(tmp_path, suffix):
 def test_csv_in_and_out(tmp_path):
     folder = Folder(tmp_path, "csv")
     records = [{**record, "id": f'r,"{n}"\n'} for n, record in enumerate(phishing(400))]
-    with (tmp_path / "in.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, [*records[1]])
-        table.writeheader()
-        table.writerows(record | {"y": {True: "true", False: "false", None: ""}[record.get("y")]} for record in records)
+    folder.put(table_of(records))
     folder.run()
     with (tmp_path / "out.csv").open(newline="") as file:
         found = list(csv.DictReader(file))
@@ -229,25 +239,42 @@ def test_without_a_file_rejects_are_logged_and_counted(folder, caplog):
     assert [output["id"] for output in folder.output()] == [f"in.jsonl:{n}" for n in range(2, 7)]
 
 
-@pytest.mark.parametrize("suffix", PACK)
-def test_killed_at_any_moment_and_started_again(tmp_path, suffix):
-    """Dozens of kills, at each call that makes something durable and at random: nothing of them is left to be seen."""
+def disturbed(kind):
+    """4000 good records with bad ones between them; rows of CSV take up two lines each."""
     good = phishing(4000)
     lines = lines_of(good)
+    bad = BAD
+    if "csv" in kind:
+        header, *lines = (
+            row + b"\n" for row in table_of({**r, "id": f"{r['id']}\n"} for r in good).split(b"\r\n")[:-1]
+        )
+        bad = [b"", b"1,2,3", b'"x"y,1', b"\xff" * 9]
     for n in range(50, 4000, 97):
-        lines.insert(n, BAD[n % len(BAD)])
-    folder = Folder(tmp_path, f"jsonl{suffix}")
-    folder.put(lines)
-    line = [sys.executable, str(KILLS), str(folder.file()), "45", "7"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("killed 45 times"), done.stdout
-    bare = folder.config().build_learner()
-    assert folder.output() == twin(bare, good)
-    assert folder.model() == snapshot.dumps(bare)
-    assert [reject["source"] for reject in folder.rejects()] == [
-        f"in.jsonl{suffix}:{n + 1}" for n, line in enumerate(lines) if line in BAD
-    ]
+        lines.insert(n, bad[n % len(bad)])
+    if "csv" in kind:
+        return b"".join([header, *(line if line.endswith(b"\n") else line + b"\n" for line in lines)])
+    return b"".join(line + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.zst", "csv.gz"])
+def test_killed_at_any_moment_and_started_again(tmp_path, kind):
+    """Dozens of kills, at each call that makes something durable and at random: nothing of them is left to be seen."""
+    found = []
+    for name in ("undisturbed", "killed"):
+        (tmp_path / name).mkdir()
+        folder = Folder(tmp_path / name, kind)
+        folder.put(disturbed(kind))
+        if name == "killed":
+            line = [sys.executable, str(KILLS), str(folder.file()), "36", "7"]
+            done = subprocess.run(line, capture_output=True, text=True, timeout=DEADLINE)
+            assert done.returncode == 0 and done.stdout.startswith("killed 36 times"), done.stdout + done.stderr
+        else:
+            folder.run()
+        found.append((folder.content(), folder.rejects(), folder.model(), folder.state()["input"]["mark"]))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == len(range(50, 4000, 97)) and found[0][0].count(b"r3999") == 1
+    if kind == "jsonl":
+        assert folder.output() == twin(folder.config().build_learner(), phishing(4000))
 
 
 def test_goes_on_when_the_input_has_grown(tmp_path):

@@ -6,7 +6,7 @@ with the exit code of that error.
 
 import pathlib
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,16 +51,45 @@ def run(
 
 
 @app.command()
-def lint(file: File) -> None:
+def lint(
+    file: File,
+    check_broker: Annotated[
+        bool, typer.Option("--check-broker", help="Also asks the broker: topics, permissions, transactions, retention.")
+    ] = False,
+) -> None:
     """Checks a file and prints all that is wrong with it, with line and column."""
     from connectors import config
 
     try:
-        config.load_any(file)
+        found = config.load_any(file)
     except ConfigError as error:
         typer.echo(str(error))
         raise typer.Exit(error.exit_code) from error
+    code = 0
+    if check_broker:
+        code = _check_broker(found)
+    if code:
+        raise typer.Exit(code)
     typer.echo(f"{file}: ok")
+
+
+def _check_broker(found: Any) -> int:
+    from connectors import check_broker, config
+
+    if not isinstance(found, config.Config):
+        raise ConfigError("this processor reads a file, there is no broker to ask: leave `--check-broker` out")
+    findings = check_broker.check(found)
+    for finding in findings:
+        typer.echo(str(finding))
+    return check_broker.exit_code(findings)
+
+
+@app.command()
+def explain(file: File) -> None:
+    """Says in plain words what a processor will do, and what is guaranteed."""
+    from connectors import config, explain
+
+    typer.echo(explain.explain(config.load_any(file)))
 
 
 @app.command()

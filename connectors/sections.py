@@ -101,7 +101,7 @@ Topic = Annotated[str, AfterValidator(_topic)]
 Name = Annotated[str, AfterValidator(_name)]
 Every = Annotated[float, BeforeValidator(_seconds)]
 Count = Annotated[int, BeforeValidator(_count)]
-ClientSettings = Annotated[dict[str, Any], AfterValidator(Settings)]
+ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
 
 class Section(BaseModel):

@@ -51,14 +51,29 @@ def describe(value: Any) -> str:
     return "a mapping"
 
 
-class Settings(dict[str, Any]):
-    """A mapping of client settings whose secrets print as stars.
+class Secret(str):
+    """A text that shows stars wherever a mapping or a traceback shows its values.
 
-    >>> Settings(client_id="a", sasl_plain_password="b")
-    {'client_id': 'a', 'sasl_plain_password': '********'}
+    >>> {"password": Secret("b")}, Secret("b") == "b"
+    ({'password': ********}, True)
     """
 
     def __repr__(self) -> str:
-        return repr({key: STARS if is_secret(key) else value for key, value in self.items()})
+        return STARS
+
+
+class Settings(dict[str, Any]):
+    """A mapping of client settings whose secrets print as stars, also once they are in another mapping.
+
+    >>> Settings(client_id="a", sasl_plain_password="b")
+    {'client_id': 'a', 'sasl_plain_password': ********}
+    """
+
+    def __init__(self, *settings: Any, **more: Any) -> None:
+        super().__init__(*settings, **more)
+        self.update({key: Secret(value) for key, value in self.items() if is_secret(key) and isinstance(value, str)})
+
+    def __repr__(self) -> str:
+        return repr({key: Secret() if is_secret(key) else value for key, value in self.items()})
 
     __str__ = __repr__

@@ -551,3 +551,14 @@ def test_a_snapshot_to_start_from_must_be_of_this_learner(load, problems, tmp_pa
     (tmp_path / "trained.snapshot").write_bytes(b"junk")
     (line,) = problems(text)
     assert line.startswith("p.yaml:10:13: `start_from`: `") and "trained.snapshot`: " in line
+
+
+def test_files_fill_values_in(load, problems, tmp_path):
+    (tmp_path / "secret").write_text("pass word\n")
+    (tmp_path / "empty").write_text("")
+    servers = "  bootstrap_servers: localhost:9092\n"
+    more = f"  sasl_plain_password: ${{file:{tmp_path / 'secret'}}}\n  ssl_password: ${{file:{tmp_path / 'empty'}}}\n"
+    found = load(GOOD.replace(servers, servers + more))
+    assert (found.kafka.common["sasl_plain_password"], found.kafka.common["ssl_password"]) == ("pass word", "")
+    (line,) = problems(GOOD.replace(servers, f"{servers}  sasl_plain_password: ${{file:{tmp_path / 'none'}}}\n"))
+    assert line.startswith(f"p.yaml:4:24: the file `{tmp_path / 'none'}` cannot be read: No such file")

@@ -113,7 +113,8 @@ class Watch:
         if error.code() in _SILENT and self._reason is not None:
             if self._reason.code() == KafkaError._AUTHENTICATION:
                 error = self._reason
-            where = where or self._reason.str()
+            else:
+                where = f"{where}: {self._reason.str()}".removeprefix(": ")
         said = f"{where}: {error.str()}" if where else error.str()
         needed = (dict(self._rights) | dict(rights or {})).get(_RIGHTS.get(error.code(), ""))
         kind = next((kind for kind, codes in _KINDS if error.code() in codes), ClientError)

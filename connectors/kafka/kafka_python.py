@@ -347,11 +347,29 @@ def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float)
             time.sleep(0.2)
 
 
+@contextlib.contextmanager
+def _reasons() -> Iterator[list[str]]:
+    """Collects why connections failed, which the library only logs."""
+    reasons: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: "connection" in record.getMessage().lower())
+    handler.emit = lambda record: reasons.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("kafka.net.manager")
+    logger.addHandler(handler)
+    try:
+        yield reasons
+    finally:
+        logger.removeHandler(handler)
+
+
 def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
     known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
     left = max(1, int((deadline - time.monotonic()) * 1000))
-    with _translated():
-        admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
+    with _translated(), _reasons() as reasons:
+        try:
+            admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
+        except kafka_errors.KafkaTimeoutError as error:
+            raise _translate(kafka_errors.KafkaError("; ".join([str(error), *reasons[-1:]]))) from error
         try:
             found = {}
             for topic in admin.describe_topics(list(topics)):

@@ -41,8 +41,8 @@ Unknown keys, keys that stand twice, and values of the wrong kind are errors.
 ## Which client
 
 - `kafka-python`, the default, is pure Python and comes with the package.
-- `confluent` is confluent-kafka, on librdkafka in C, for more than some thousand records a second. It needs
-  `pip install 'river-margins[confluent]'`.
+- `confluent` is confluent-kafka, on librdkafka in C, for more than some thousand records a second: a record with 20
+  features takes about a third of the CPU time. It needs `pip install 'river-margins[confluent]'`.
 
 Both give the same guarantees and pass the same tests and the same torture. A group may go from one to the other between
 two starts, or process by process: they take over each other's offsets and snapshots. Keys that are spread over the

@@ -150,6 +150,8 @@ def test_scram_over_tls(stream, secure, monkeypatch, caplog, capfd, source):
     with caplog.at_level(logging.DEBUG):
         assert_works(stream, file)
     assert len(caplog.records) > 100
+    logger = "connectors.kafka.librdkafka" if streams.CLIENT == "confluent" else "kafka."
+    assert any(record.name.startswith(logger) for record in caplog.records)
     assert_silent(caplog.text, *capfd.readouterr(), repr(file), file, repr(file.kafka.common), file.kafka)
 
 

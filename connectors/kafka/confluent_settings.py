@@ -107,7 +107,7 @@ _TEXTS = {
 }  # for hints, and to tell the two sides apart
 _NAMES = {side: set(text.split()) for side, text in _TEXTS.items()}
 _NUMBERS = {"transaction.timeout.ms", "session.timeout.ms", "max.poll.interval.ms", "heartbeat.interval.ms",
-            "delivery.timeout.ms", "request.timeout.ms", "linger.ms"}  # fmt: skip
+            "delivery.timeout.ms", "request.timeout.ms"}  # fmt: skip
 
 
 def merged(defaults: Settings, settings: Settings) -> Settings:

@@ -29,8 +29,10 @@ bench: .venv/dev  ## the benchmarks, peers in the same run
 figures: .venv/dev  ## the figures of the documentation
 	$(BIN)/python docs/figures/make.py
 
-torture: .venv/dev  ## the long form of the crash tests
+torture: .venv/dev  ## the long form of the crash tests, a million broken records, and forged snapshots
 	$(BIN)/python tests/torture/campaign.py
+	$(BIN)/python tests/torture/hostile.py
+	$(BIN)/python tests/snapshot_fuzz.py
 
 # The preloaded libraries must be there before Python starts; leaks are not looked for because an interpreter that ends
 # leaves its own, and tests/test_memory.py looks for ours.

@@ -14,12 +14,19 @@ from connectors.kafka import Headers, Record
 
 FIRST_BYTES = 200
 LONGEST_KEY = 1000
+LONGEST_REASON = 500
+EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
 
 
 class Reject(Exception):
-    """A record that cannot be processed; the text is the reason, `kind` one of a few words for statistics."""
+    """A record that cannot be processed; the text is the reason, cut short where it quotes a long value.
+
+    `kind` is one of a few words for statistics.
+    """
 
     def __init__(self, reason: str, kind: str = "format") -> None:
+        if len(reason) > LONGEST_REASON:
+            reason = f"{reason[: LONGEST_REASON // 2]} ... {reason[-LONGEST_REASON // 2 :]}"
         super().__init__(reason)
         self.kind = kind
 
@@ -72,6 +79,8 @@ class Decoder:
         id = fields.pop(self._id, None) if self._id is not None else None
         if id is None:
             id = source
+        elif type(id) is float and abs(id) >= EXACT:
+            raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
         if self._features is not None:
             fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:

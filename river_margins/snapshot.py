@@ -31,6 +31,8 @@ from river_margins._snapshot.difference import Part, compare
 
 __all__ = ["SnapshotError", "check", "difference", "dumps", "load", "loads", "save", "write_file"]
 
+LONGEST_REASON = 1_000  # characters
+
 
 def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
     """Writes a model to a file; at a path, a reader finds the old file or the new one, never a part.
@@ -227,4 +229,6 @@ def _failure(reason: str, document: Any) -> SnapshotError:
     if isinstance(writer, dict) and writer != _versions():
         there, here = (", ".join(f"{name} {number}" for name, number in who.items()) for who in (writer, _versions()))
         reason += f" (written by {there}; here are {here})"
+    if len(reason) > LONGEST_REASON:  # it quotes what the file holds
+        reason = f"{reason[: LONGEST_REASON // 2]} ... {reason[-LONGEST_REASON // 2 :]}"
     return SnapshotError(reason)

@@ -54,6 +54,8 @@ def test_listed_features_only():
         (b"3", "not a JSON object but a number"),
         (b'{"id": "x", "y": true}', "no features"),
         (b'{"a": 1, "y": {"b": 1}}', "the label is an object"),
+        (b'{"a": 1, "id": 9223372036854775808123}', "the id is a number beyond 64 bits"),
+        (b'{"a": 1, "id": -1e19}', "the id is a number beyond 64 bits"),
     ],
 )
 def test_what_cannot_be_processed(value, reason):
@@ -67,6 +69,17 @@ def test_scores_that_json_cannot_say(score):
         check_score(score)
     check_score({"a": 1.0, "b": -1e308})
     check_score(None)
+
+
+@pytest.mark.parametrize("id", [2**63, 2**64 - 1, -(2**63), 0.5])
+def test_ids_that_are_numbers_keep_their_digits(id):
+    assert decode(json.dumps({"id": id, "a": 1}).encode()).id == id
+
+
+def test_a_reason_is_cut_short_in_the_middle():
+    reason = str(Reject("a" * 300 + "b" * 1_000_000 + "c" * 300))
+    assert len(reason) <= 505 and reason.startswith("a" * 250) and reason.endswith("c" * 250)
+    assert str(Reject("x" * 500)) == "x" * 500
 
 
 def test_output_has_a_label_only_if_it_is_known():

@@ -14,19 +14,13 @@ from connectors.kafka import Headers, Record
 
 FIRST_BYTES = 200
 LONGEST_KEY = 1000
-LONGEST_REASON = 500
 EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
 
 
 class Reject(Exception):
-    """A record that cannot be processed; the text is the reason, cut short where it quotes a long value.
-
-    `kind` is one of a few words for statistics.
-    """
+    """A record that cannot be processed; the text is the reason, `kind` one of a few words for statistics."""
 
     def __init__(self, reason: str, kind: str = "format") -> None:
-        if len(reason) > LONGEST_REASON:
-            reason = f"{reason[: LONGEST_REASON // 2]} ... {reason[-LONGEST_REASON // 2 :]}"
         super().__init__(reason)
         self.kind = kind
 

@@ -85,12 +85,11 @@ def test_offsets_read_while_a_transaction_may_still_move_them(group: Group, is_w
         assert judgement.exact, judgement.reasons()
 
 
-@BOTH
 @pytest.mark.parametrize("is_wrong", [False, True])
 def test_commit_under_the_metadata_of_the_moment(group: Group, is_wrong: bool) -> None:
     """A frozen processor is expelled and replaced, and wakes in the middle of a commit, which must be refused.
 
-    Once it knows of its expulsion, the library reports generation -1, and the broker takes commits of that unfenced.
+    Once it knows of its expulsion, kafka-python reports generation -1, and the broker takes commits of that unfenced.
     """
     zombie = group.spawn("--act", "freeze", "before:send_offsets:1", *wrong("moment", is_wrong))
     zombie.wait_frozen()

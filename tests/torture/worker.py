@@ -16,7 +16,7 @@ import confluent_kafka
 
 from connectors import cli, config
 from connectors.checkpoint import Checkpoint
-from connectors.kafka import Ownership, client, confluent, kafka_python
+from connectors.kafka import Ownership, client, kafka_python
 from connectors.partition import Partition
 from connectors.restore import Restorer
 
@@ -146,12 +146,6 @@ def moment(module: Any) -> None:
 
     def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership) -> None:
         (consumer,) = consumers
-        if module is confluent:
-            if Plan.fired:
-                wait_until(lambda: confluent.membership(consumer.consumer_group_metadata())[0] == -1)
-            places = confluent.as_places(topic, offsets)
-            producer._producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata())
-            return
         if Plan.fired:
             wait_until(lambda: consumer.group_metadata().generation_id == -1)
         producer._producer.send_offsets_to_transaction(

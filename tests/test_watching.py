@@ -254,14 +254,20 @@ def test_names_are_as_prometheus_has_them(tmp_path):
         assert family.type != "histogram" or family.name.endswith("_seconds")
 
 
-def test_the_log_as_json_names_places_and_no_secret(kafka, tmp_path):
+def test_the_log_as_json_names_places_and_no_secret(kafka, tmp_path, client):
     stream = Stream(kafka, tmp_path, rejects=None)
-    stream.settings["kafka"] |= {"sasl_plain_username": "me", "sasl_plain_password": "hunter2"}
+    stream.settings["kafka"] |= {
+        "kafka-python": {"sasl_plain_username": "me", "sasl_plain_password": "hunter2"},
+        "confluent": {"sasl.username": "me", "sasl.password": "hunter2"},
+    }[client]
     stream.produce([*map(orjson.dumps, phishing(20)), b"no JSON"])
     process = start(stream.file(), arguments=["--log-format", "json"])
-    stream.read(stream.output, 20)
-    process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=DEADLINE)[1]
+    try:
+        stream.read(stream.output, 20)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=DEADLINE)[1]
+    finally:
+        process.kill()
     assert process.returncode == 0 and "hunter2" not in said
     lines = [json.loads(line) for line in said.splitlines()]
     assert all({"time", "level", "logger", "message"} <= set(line) for line in lines)

@@ -10,102 +10,34 @@
 
 import contextlib
 import logging
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import (
     ClientError,
-    Cluster,
     Committed,
-    Fenced,
     Headers,
     LostOwnership,
-    NotAccepted,
-    NotPermitted,
-    OutOfRange,
     Ownership,
     Record,
     TooLarge,
-    Topic,
 )
-from connectors.kafka.kafka_python_settings import APART, COMMON, CONSUMER, PRODUCER, check_settings, timeouts
+from connectors.kafka.kafka_python_cluster import describe
+from connectors.kafka.kafka_python_errors import translate, translated
+from connectors.kafka.kafka_python_settings import APART, CONSUMER, PRODUCER, check_settings, timeouts
 
 __all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "timeouts"]
 
 log = logging.getLogger(__name__)
 
 JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
-
-_NONE: dict[str, str] = {}
-_KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
-    (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
-    (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
-    (
-        LostOwnership,
-        (
-            kafka_errors.CommitFailedError,
-            kafka_errors.IllegalGenerationError,
-            kafka_errors.UnknownMemberIdError,
-            kafka_errors.RebalanceInProgressError,
-        ),
-    ),
-    (
-        NotAccepted,
-        (
-            kafka_errors.InvalidSessionTimeoutError,
-            kafka_errors.InvalidTransactionTimeoutError,
-            kafka_errors.InconsistentGroupProtocolError,
-            kafka_errors.GroupMaxSizeReachedError,
-            kafka_errors.UnsupportedVersionError,
-            kafka_errors.KafkaConfigurationError,
-        ),
-    ),
-]
-
-
-def _translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:
-    """Our error for one of the library's; `rights` are the permissions that its client needs, by kind of resource."""
-    for found in (error, cause):
-        for named in _classes(found):
-            for kind, classes in _KINDS:
-                if issubclass(named, classes):
-                    needed = next((right for name, right in rights.items() if named.__name__.startswith(name)), "")
-                    return kind(f"{found}; grant {needed}" if needed else str(found))
-    return ClientError(f"{type(error).__name__}: {error}")
-
-
-def _classes(error: Exception | None) -> Iterator[type]:
-    """The class of an error, and those that its text names: some arrive only as the text of a general one."""
-    yield type(error)
-    for name in re.findall(r"\w+Error", str(error)):
-        named = getattr(kafka_errors, name, None)
-        if isinstance(named, type):
-            yield named
-
-
-@contextlib.contextmanager
-def _translated(rights: Mapping[str, str] = _NONE) -> Iterator[None]:
-    try:
-        yield
-    except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
-        ((partition, offset),) = list(_out_of_range(error).items())[:1]
-        raise OutOfRange(partition.partition, offset) from error
-    except (kafka_errors.KafkaError, OSError) as error:
-        raise _translate(error, rights=rights) from error
-
-
-def _out_of_range(error: Exception) -> dict[TopicPartition, int]:
-    if isinstance(error, kafka_errors.LogTruncationError):
-        return {partition: getattr(found, "offset", -1) for partition, found in error.divergent_offsets.items()}
-    return error.args[0]
 
 
 class _CapturingRange(RangePartitionAssignor):
@@ -125,7 +57,7 @@ class Consumer:
         self.ownership: Ownership | None = None
         self._topic = topic
         self._rights = {"TopicAuth": f"`Read` on topic `{topic}`", "GroupAuth": f"`Read` on group `{group}`"}
-        with _translated(self._rights):
+        with translated(self._rights):
             self._consumer = KafkaConsumer(
                 topic,
                 **CONSUMER | dict(settings),
@@ -139,7 +71,7 @@ class Consumer:
 
     def join(self) -> None:
         # The first `poll` joins. A leader that does not know the topic's partitions yet would assign none of them.
-        with _translated(self._rights):
+        with translated(self._rights):
             if not self._consumer.partitions_for_topic(self._topic):
                 raise ClientError(f"the broker does not tell the partitions of `{self._topic}`")
 
@@ -157,7 +89,7 @@ class Consumer:
 
     def poll(self, seconds: float) -> list[Record]:
         coordinator = self._consumer._coordinator
-        with _translated(self._rights):
+        with translated(self._rights):
             records = {} if coordinator.need_rejoin() else self._consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and coordinator.need_rejoin():
                 # The library throws an assignment away that arrives between two polls, and makes the whole group join
@@ -169,7 +101,7 @@ class Consumer:
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         deadline = time.monotonic() + seconds
         found: dict[int, Committed | None] = {}
-        with _translated(self._rights):
+        with translated(self._rights):
             for partition in sorted(partitions):
                 left = max(1, int((deadline - time.monotonic()) * 1000))
                 place = TopicPartition(self._topic, partition)
@@ -179,7 +111,7 @@ class Consumer:
 
     def edges(self, partition: int) -> tuple[int, int]:
         place = TopicPartition(self._topic, partition)
-        with _translated(self._rights):
+        with translated(self._rights):
             first = self._consumer.beginning_offsets([place])[place]
             return first, self._consumer.end_offsets([place])[place]
 
@@ -194,7 +126,7 @@ class Consumer:
         place = TopicPartition(self._topic, partition)
         if place not in self._consumer.assignment():
             return 0
-        with _translated(self._rights):
+        with translated(self._rights):
             return self._consumer.position(place, timeout_ms=1000) or 0
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
@@ -207,7 +139,7 @@ class Consumer:
             ownership.member,
         ):
             raise LostOwnership("the generation of the assignment has ended")
-        with _translated(self._rights):
+        with translated(self._rights):
             self._consumer.commit(_as_offsets(self._topic, offsets), timeout_ms=int(seconds * 1000))
 
     def close(self, seconds: float) -> None:
@@ -225,7 +157,7 @@ class Producer:
             "TransactionalIdAuth": f"`Write` on transactional id `{transactional_id}`",
             "GroupAuth": "`Read` on the group",
         }
-        with _translated(self._rights):
+        with translated(self._rights):
             self._producer = KafkaProducer(
                 **PRODUCER | dict(settings),
                 transactional_id=transactional_id,
@@ -253,7 +185,7 @@ class Producer:
     def _explain(self, error: Exception) -> ClientError:
         # an earlier failure is often reported as `an error state` only
         transactions = self._producer._transaction_manager
-        return _translate(error, transactions.last_error if transactions else None, self._rights)
+        return translate(error, transactions.last_error if transactions else None, self._rights)
 
     def begin(self) -> None:
         with self._checked():
@@ -330,55 +262,3 @@ def _false_on_error(await_ready: Callable[..., bool]) -> Callable[..., bool]:
 def _as_offsets(topic: str, offsets: Mapping[int, Committed]) -> dict[TopicPartition, OffsetAndMetadata]:
     # confluent-kafka, with which the group may go on, finds the end of the text by a null character, and writes one too
     return {TopicPartition(topic, p): OffsetAndMetadata(to.offset, f"{to.metadata}\0") for p, to in offsets.items()}
-
-
-def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
-    """Looks at the cluster: its id and these topics. ClientError when no broker answers within `seconds`."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return _describe(topics, settings, deadline)
-        except (NotPermitted, NotAccepted):
-            raise
-        except ClientError:
-            # one broker of several may be down: the library does not ask another one by itself
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-
-
-@contextlib.contextmanager
-def _reasons() -> Iterator[list[str]]:
-    """Collects why connections failed, which the library only logs."""
-    reasons: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.addFilter(lambda record: "connection" in record.getMessage().lower())
-    handler.emit = lambda record: reasons.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("kafka.net.manager")
-    logger.addHandler(handler)
-    try:
-        yield reasons
-    finally:
-        logger.removeHandler(handler)
-
-
-def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
-    known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
-    left = max(1, int((deadline - time.monotonic()) * 1000))
-    with _translated(), _reasons() as reasons:
-        try:
-            admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
-        except kafka_errors.KafkaTimeoutError as error:
-            raise _translate(kafka_errors.KafkaError("; ".join([str(error), *reasons[-1:]]))) from error
-        try:
-            found = {}
-            for topic in admin.describe_topics(list(topics)):
-                if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
-                    name = topic["name"]
-                    raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
-                if topic["error_code"] == 0:
-                    found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
-            names = admin.list_topics() if set(topics) - set(found) else found
-            return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))
-        finally:
-            admin.close()

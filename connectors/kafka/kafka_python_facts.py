@@ -12,13 +12,13 @@ from kafka.protocol.admin import DescribeGroupsRequest
 
 from connectors.kafka import ClientError
 from connectors.kafka.facts import Facts, TopicFacts
-from connectors.kafka.kafka_python import _translated
+from connectors.kafka.kafka_python_errors import translated
 from connectors.kafka.kafka_python_settings import COMMON
 
 
 def find(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
     """Asks a broker. ClientError when none answers within `seconds`."""
-    with _translated(), _admin(settings, seconds) as admin:
+    with translated(), _admin(settings, seconds) as admin:
         found = {}
         for topic in admin.describe_topics(topics):
             if topic["error_code"] == 0:

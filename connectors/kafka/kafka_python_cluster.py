@@ -1,0 +1,66 @@
+"""A look at the cluster with kafka-python."""
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka import errors as kafka_errors
+
+from connectors.kafka import ClientError, Cluster, NotAccepted, NotPermitted, Topic
+from connectors.kafka.kafka_python_errors import translate, translated
+from connectors.kafka.kafka_python_settings import COMMON
+
+
+def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
+    """Looks at the cluster: its id and these topics. ClientError when no broker answers within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return _describe(topics, settings, deadline)
+        except (NotPermitted, NotAccepted):
+            raise
+        except ClientError:
+            # one broker of several may be down: the library does not ask another one by itself
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def _reasons() -> Iterator[list[str]]:
+    """Collects why connections failed, which the library only logs."""
+    reasons: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: "connection" in record.getMessage().lower())
+    handler.emit = lambda record: reasons.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("kafka.net.manager")
+    logger.addHandler(handler)
+    try:
+        yield reasons
+    finally:
+        logger.removeHandler(handler)
+
+
+def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
+    known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
+    left = max(1, int((deadline - time.monotonic()) * 1000))
+    with translated(), _reasons() as reasons:
+        try:
+            admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
+        except kafka_errors.KafkaTimeoutError as error:
+            raise translate(kafka_errors.KafkaError("; ".join([str(error), *reasons[-1:]]))) from error
+        try:
+            found = {}
+            for topic in admin.describe_topics(list(topics)):
+                if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
+                    name = topic["name"]
+                    raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
+                if topic["error_code"] == 0:
+                    found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
+            names = admin.list_topics() if set(topics) - set(found) else found
+            return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))
+        finally:
+            admin.close()

@@ -1,0 +1,73 @@
+"""The errors of kafka-python, in our words."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+
+from kafka import TopicPartition
+from kafka import errors as kafka_errors
+
+from connectors.kafka import ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted, OutOfRange
+
+_NONE: dict[str, str] = {}
+_KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
+    (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
+    (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
+    (
+        LostOwnership,
+        (
+            kafka_errors.CommitFailedError,
+            kafka_errors.IllegalGenerationError,
+            kafka_errors.UnknownMemberIdError,
+            kafka_errors.RebalanceInProgressError,
+        ),
+    ),
+    (
+        NotAccepted,
+        (
+            kafka_errors.InvalidSessionTimeoutError,
+            kafka_errors.InvalidTransactionTimeoutError,
+            kafka_errors.InconsistentGroupProtocolError,
+            kafka_errors.GroupMaxSizeReachedError,
+            kafka_errors.UnsupportedVersionError,
+            kafka_errors.KafkaConfigurationError,
+        ),
+    ),
+]
+
+
+def translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:
+    """Our error for one of the library's; `rights` are the permissions that its client needs, by kind of resource."""
+    for found in (error, cause):
+        for named in _classes(found):
+            for kind, classes in _KINDS:
+                if issubclass(named, classes):
+                    needed = next((right for name, right in rights.items() if named.__name__.startswith(name)), "")
+                    return kind(f"{found}; grant {needed}" if needed else str(found))
+    return ClientError(f"{type(error).__name__}: {error}")
+
+
+def _classes(error: Exception | None) -> Iterator[type]:
+    """The class of an error, and those that its text names: some arrive only as the text of a general one."""
+    yield type(error)
+    for name in re.findall(r"\w+Error", str(error)):
+        named = getattr(kafka_errors, name, None)
+        if isinstance(named, type):
+            yield named
+
+
+@contextlib.contextmanager
+def translated(rights: Mapping[str, str] = _NONE) -> Iterator[None]:
+    try:
+        yield
+    except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
+        ((partition, offset),) = list(_out_of_range(error).items())[:1]
+        raise OutOfRange(partition.partition, offset) from error
+    except (kafka_errors.KafkaError, OSError) as error:
+        raise translate(error, rights=rights) from error
+
+
+def _out_of_range(error: Exception) -> dict[TopicPartition, int]:
+    if isinstance(error, kafka_errors.LogTruncationError):
+        return {partition: getattr(found, "offset", -1) for partition, found in error.divergent_offsets.items()}
+    return error.args[0]

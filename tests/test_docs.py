@@ -2,6 +2,8 @@
 
 import dataclasses
 import doctest
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -34,7 +36,10 @@ def test_docstring_examples(name):
     assert run(thing, name) == 0
 
 
-@pytest.mark.parametrize("module", [checks, labels], ids=lambda module: module.__name__)
+CONNECTORS = [importlib.import_module(found.name) for found in pkgutil.walk_packages(connectors.__path__, "connectors.")]
+
+
+@pytest.mark.parametrize("module", [checks, labels, *CONNECTORS], ids=lambda module: module.__name__)
 def test_examples_of_helpers(module):
     assert doctest.testmod(module).failed == 0
 

@@ -29,5 +29,29 @@ def not_negative(name: str, value: float) -> float:
     return value
 
 
+def share(name: str, value: float) -> float:
+    """Return `value` if it is a number above 0 and at most 1.
+
+    >>> share("alpha", 1.0)
+    1.0
+    """
+    if not (_is_finite(value) and 0 < value <= 1):
+        raise ValueError(f"`{name}` must be a number above 0 and at most 1, not {value!r}")
+    return value
+
+
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of the words to choose from.
+
+    >>> one_of("loss", "hing", ("hinge", "squared"))
+    Traceback (most recent call last):
+    ValueError: `loss` must be 'hinge' or 'squared', not 'hing'
+    """
+    if value not in choices:
+        *others, last = map(repr, choices)
+        raise ValueError(f"`{name}` must be {', '.join(others)} or {last}, not {value!r}")
+    return value
+
+
 def _is_finite(value: object) -> bool:
     return isinstance(value, Real) and math.isfinite(value)

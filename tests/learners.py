@@ -194,15 +194,21 @@ LEARNERS = [
     ),
     Learner(
         "Adaline",
-        written_in_python(rules.Adaline, rm.MarginRegressor, eps=0.0),
+        partial(rm.AdalineRegressor, normalised=False),
         sections={"regression": "4.7"},
         golden={"adaline": {"lr": 0.25}},
         bounds=("squares_of_adaline",),
         free={"lr": Free(-3, -0.01, -2)},
     ),
     Learner(
+        "Adaline in Python",
+        written_in_python(rules.Adaline, rm.MarginRegressor, eps=0.0),
+        sections={"regression": "4.7"},
+        golden={"adaline": {"lr": 0.25}},
+    ),
+    Learner(
         "online gradient descent",
-        written_in_python(rules.GradientDescent),
+        rm.OGDClassifier,
         sections={"binary": "4.8", "multiclass": "3.7"},
         golden={"ogd_hinge": {}},
         references=(Rows("OGD", "loss=hinge", {"C": "lr"}), Rows("M_OGD", names={"C": "lr"})),
@@ -211,7 +217,7 @@ LEARNERS = [
     ),
     Learner(
         "logistic gradient descent",
-        written_in_python(rules.LogisticDescent),
+        partial(rm.OGDClassifier, loss="logistic"),
         sections={"binary": "4.8", "multiclass": "3.7"},
         references=(Rows("OGD", "loss=logistic", {"C": "lr"}),),
         bounds=("logistic_regret_in_a_ball",),
@@ -219,15 +225,15 @@ LEARNERS = [
     ),
     Learner(
         "Pegasos",
-        written_in_python(rules.Pegasos),
+        rm.PegasosClassifier,
         sections={"binary": "8.2", "multiclass": "3.7"},
-        golden={"pegasos": {"regularisation": 0.5, "project": False}},
+        golden={"pegasos": {"lam": 0.5, "project": False}},
         bounds=("regularised_regret",),
-        free={"regularisation": Free(-3, 3, 2)},
+        free={"lam": Free(-3, 3, 2)},
     ),
     Learner(
         "ROMMA",
-        written_in_python(rules.ROMMA),
+        rm.ROMMAClassifier,
         sections={"binary": "6.1", "multiclass": "3.7"},
         golden={"romma": {}},
         references=(Rows("ROMMA", settings=WITHOUT_TIES),),
@@ -240,7 +246,7 @@ LEARNERS = [
     ),
     Learner(
         "aggressive ROMMA",
-        written_in_python(rules.AggressiveROMMA),
+        partial(rm.ROMMAClassifier, aggressive=True),
         sections={"binary": "6.2", "multiclass": "3.7"},
         golden={"aromma": {}},
         references=(Rows("aROMMA"),),
@@ -253,13 +259,31 @@ LEARNERS = [
     ),
     Learner(
         "ALMA",
-        written_in_python(rules.ALMA),
+        rm.ALMAClassifier,
         sections={"binary": "6.3", "multiclass": "3.7"},
         golden={"alma2": {}},
-        references=(Rows("ALMA", "p=2", settings={"width": 1.0}), Rows("alma2", settings={"width": 1.0})),
         bounds=("updates_towards_the_largest_margin",),
         free={"alpha": Free(-1, 0)},
     ),
+    Learner(
+        "ALMA with a margin of 1/alpha",
+        lambda alpha=0.9, **others: rm.ALMAClassifier(alpha, B=1 / alpha, **others),
+        sections={"binary": "6.3"},
+        references=(Rows("ALMA", "p=2"), Rows("alma2")),
+    ),
+    Learner(
+        "squared gradient descent",
+        partial(rm.OGDClassifier, loss="squared"),
+        sections={"binary": "4.8"},
+    ),
+    Learner("gradient descent on errors", rm.OGDRegressor, sections={"regression": "4.8"}),
+    Learner(
+        "Adaline as a classifier", partial(rm.AdalineClassifier, normalised=False, lr=0.01), sections={"binary": "4.7"}
+    ),
+    Learner(
+        "normalised Adaline as a classifier", rm.AdalineClassifier, sections={"binary": "4.7", "multiclass": "3.7"}
+    ),
+    Learner("normalised Adaline", rm.AdalineRegressor, sections={"regression": "4.7"}),
 ]
 
 FORMS = [Form(learner, task, space) for learner in LEARNERS for task in learner.sections for space in learner.spaces]

@@ -25,7 +25,7 @@ def test_a_bound_holds(form, name, data):
     tube = 10.0 ** data.draw(st.floats(-3, 0)) if "eps" in form.learner.free else 0.0
     stream = data.draw(streams(form.task, bound, tube))
     given = data.draw(parameters(form.learner, stream.length, but=["eps"]))
-    run = play(form, stream, **given, **({"eps": tube} if form.task == "regression" else {}))
+    run = play(form, stream, **given, **({"eps": tube} if "eps" in form.learner.free else {}))
     for u in comparators(run, stream, bound):
         for left, right in bound.check(run, u):
             assert np.all(left <= right + PRECISION * np.abs(right)), (left, right)
@@ -41,7 +41,7 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
     stream = Stream(np.tile(np.eye(count), (passes, 1)), np.tile(labels, passes), separator)
     given = {"C": 1.0, "lr": 0.25, "margin": 0.25, "alpha": 1.0}
     given = {parameter: given[parameter] for parameter in form.learner.free if parameter in given}
-    tube = {"eps": 0.5 if "eps" in form.learner.free else 0.0} if form.task == "regression" else {}
+    tube = {"eps": 0.5} if "eps" in form.learner.free else {}
     run = play(form, stream, **given, **tube)
     for left, right in BOUNDS[name].check(run, shortest(run, separator)):
         assert np.max(left / np.maximum(right, 1e-300)) > 0.3

@@ -36,7 +36,9 @@ def test_docstring_examples(name):
     assert run(thing, name) == 0
 
 
-CONNECTORS = [importlib.import_module(found.name) for found in pkgutil.walk_packages(connectors.__path__, "connectors.")]
+CONNECTORS = [
+    importlib.import_module(found.name) for found in pkgutil.walk_packages(connectors.__path__, "connectors.")
+]
 
 
 @pytest.mark.parametrize("module", [checks, labels, *CONNECTORS], ids=lambda module: module.__name__)

@@ -1,7 +1,22 @@
 """How far to move: one small class per update rule."""
 
 from river_margins.rules.base import Rule, Seen, Step
+from river_margins.rules.gradient import GradientDescent, LeastMeanSquares, PegasosRule
+from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
 from river_margins.rules.perceptron import PerceptronRule
 
-__all__ = ["PA", "PA1", "PA2", "PerceptronRule", "Rule", "Seen", "Step"]
+__all__ = [
+    "PA",
+    "PA1",
+    "PA2",
+    "ALMARule",
+    "GradientDescent",
+    "LeastMeanSquares",
+    "PegasosRule",
+    "PerceptronRule",
+    "ROMMARule",
+    "Rule",
+    "Seen",
+    "Step",
+]

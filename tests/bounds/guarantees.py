@@ -160,13 +160,13 @@ def zinkevich(run):
     return (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
 
 
-@bound(ball=lambda run: 1 / math.sqrt(run.parameters["regularisation"]))
+@bound(ball=lambda run: 1 / math.sqrt(run.parameters["lam"]))
 def regularised_regret(run, u):
     """Shalev-Shwartz et al. 2007: with F = λ|w|²/2 + l, G = sqrt(λ) + R and U <= 1/sqrt(λ),
     Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2λ)."""
     regularisation, G = (
-        run.parameters["regularisation"],
-        math.sqrt(run.parameters["regularisation"]) + math.sqrt(run.longest),
+        run.parameters["lam"],
+        math.sqrt(run.parameters["lam"]) + math.sqrt(run.longest),
     )
     ours = regularisation * run.sizes[:-1].sum() / 2 + run.losses.sum()
     others = regularisation * run.rounds * (u @ u) / 2 + run.losses_of(u).sum()

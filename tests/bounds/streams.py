@@ -116,7 +116,7 @@ def demands(run: Run):
     if run.task == "binary":
         return run.X * run.labels[:, None], np.ones(run.rounds)
     if run.task == "regression":
-        tube = run.parameters["eps"] * (1 - 1e-9)
+        tube = run.parameters.get("eps", 0.0) * (1 - 1e-9)
         return np.vstack([run.X, -run.X]), np.concatenate([run.labels, -run.labels]) - tube
     classes = range(len(LABELS["multiclass"]))
     rows = [np.eye(len(classes))[[y]] - np.eye(len(classes))[[k for k in classes if k != y]] for y in run.labels]

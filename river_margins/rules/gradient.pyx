@@ -1,0 +1,152 @@
+"""Steps along the negative gradient of a loss: they look at the loss alone, and not at the length of the example."""
+
+from libc.math cimport INFINITY, exp, sqrt
+
+from river_margins.rules.base cimport Rule, Seen, Step, hinge
+from river_margins.checks import one_of, positive
+
+LOSSES = ("hinge", "squared hinge", "logistic", "squared")
+SCHEDULES = ("constant", "1/sqrt(t)", "1/t")
+
+cdef enum:
+    HINGE, SQUARED_HINGE, LOGISTIC, SQUARED
+
+cdef enum:
+    CONSTANT, ROOT, INVERSE
+
+
+cdef class GradientDescent(Rule):
+    """Step rate·(-loss'), and then back into the ball of a radius.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 1 by default.
+    loss
+        "hinge" (default): how much the margin falls short of the target; "squared hinge": half the square of that.
+        "logistic": ln(1 + e^-margin). "squared": half the square of target - margin, also where the margin is larger.
+    schedule
+        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+    radius
+        The largest |w|, > 0; None (default) does not limit it.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.GradientDescent(lr=0.5).step(rm.Seen(margin=0.2, t=4))
+    Step(step=0.25, scale=1.0, radius=inf)
+
+    References
+    ----------
+    Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
+    """
+
+    _parameter_names = ("lr", "loss", "schedule", "radius")
+    weighted = True
+
+    cdef readonly double lr
+    cdef readonly str loss, schedule
+    cdef readonly object radius
+    cdef int kind, slowing
+    cdef double ball
+
+    def __init__(self, lr=1.0, *, loss="hinge", schedule="1/sqrt(t)", radius=None):
+        self.lr = positive("lr", lr)
+        self.loss = one_of("loss", loss, LOSSES)
+        self.schedule = one_of("schedule", schedule, SCHEDULES)
+        self.radius = radius
+        self.kind, self.slowing = LOSSES.index(loss), SCHEDULES.index(schedule)
+        self.ball = INFINITY if radius is None else positive("radius", radius)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double rate = self.lr * seen.weight
+        if self.slowing == ROOT:
+            rate /= sqrt(<double> seen.t)
+        elif self.slowing == INVERSE:
+            rate /= seen.t
+        if self.kind == HINGE:
+            out.step = rate if hinge(seen) > 0.0 else 0.0
+        elif self.kind == SQUARED_HINGE:
+            out.step = rate * hinge(seen)
+        elif self.kind == LOGISTIC:
+            out.step = rate / (1.0 + exp(min(seen.margin, 700.0)))  # beyond that exp ends
+        else:
+            out.step = rate * (seen.target - seen.margin)
+        out.radius = self.ball
+        return 0
+
+
+cdef class LeastMeanSquares(Rule):
+    """Step lr·(target - margin) in every round, divided by the squared length of the example if that is wanted.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.01 by default. Rounds are stable where lr·|x|² < 2, or lr < 2 if normalised.
+    normalised
+        Whether to divide the step by 1e-8 + |x|²; False by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.LeastMeanSquares(lr=0.5).step(rm.Seen(margin=1.0, target=3.0)).step
+    1.0
+
+    References
+    ----------
+    Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
+    """
+
+    _parameter_names = ("lr", "normalised")
+    weighted = True
+
+    cdef readonly double lr
+    cdef readonly bint normalised
+
+    def __init__(self, lr=0.01, *, normalised=False):
+        self.lr = positive("lr", lr)
+        self.normalised = normalised
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.step = self.lr * seen.weight * (seen.target - seen.margin) / (1e-8 + seen.gain if self.normalised else 1.0)
+        return 0
+
+
+cdef class PegasosRule(Rule):
+    """Shrink w by 1 - 1/t in every round, step 1/(lam·t) where there is a hinge loss, and back into the ball 1/sqrt(lam).
+
+    Parameters
+    ----------
+    lam
+        Weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
+    project
+        Whether to shorten w to 1/sqrt(lam) (default); the bound holds with it.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.PegasosRule(lam=0.5).step(rm.Seen(margin=0.0, t=4)).scale
+    0.75
+
+    References
+    ----------
+    Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A., 2011. Pegasos: primal estimated sub-gradient solver for SVM,
+    section 2. Mathematical Programming 127.
+    """
+
+    _parameter_names = ("lam", "project")
+
+    cdef readonly double lam
+    cdef readonly bint project
+
+    def __init__(self, lam=1e-4, *, project=True):
+        self.lam = positive("lam", lam)
+        self.project = project
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.scale = 1.0 - 1.0 / seen.t
+        # Shrinking leaves 1 - 1e-16 where the margin is 1 in real numbers: that is no loss.
+        out.step = 1.0 / (self.lam * seen.t) if hinge(seen) > 1e-12 else 0.0
+        if self.project:
+            out.radius = 1.0 / sqrt(self.lam)
+        return 0

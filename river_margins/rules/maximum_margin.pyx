@@ -1,0 +1,97 @@
+"""Rules that approach the separator with the largest margin without solving its quadratic program."""
+
+from libc.math cimport sqrt
+
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.checks import positive, share
+
+
+cdef class ROMMARule(Rule):
+    """The shortest w that keeps the last half-space and meets this one.
+
+    Parameters
+    ----------
+    aggressive
+        Whether to move on every margin below 1, and not only on mistakes; False by default.
+    tie_update
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.ROMMARule().step(rm.Seen(margin=0.0, gain=4.0, size=0.0)).step
+    0.25
+
+    References
+    ----------
+    Li, Y. and Long, P., 2002. The relaxed online maximum margin algorithm. Machine Learning 46.
+    """
+
+    _parameter_names = ("aggressive", "tie_update")
+
+    cdef readonly bint aggressive, tie_update
+
+    def __init__(self, aggressive=False, *, tie_update=True):
+        self.aggressive = aggressive
+        self.tie_update = tie_update
+
+    cdef bint acts(self, Seen seen) noexcept:
+        if self.aggressive:
+            return seen.margin < 1.0
+        return seen.margin <= 0.0 if self.tie_update else seen.wrong
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double product = seen.gain * seen.size, determinant = product - seen.margin * seen.margin
+        if seen.gain == 0.0 or not self.acts(seen):
+            return 0
+        if seen.size == 0.0:
+            out.step = 1.0 / seen.gain
+        elif product <= seen.margin:  # only where aggressive: the old half-space does not bind
+            out.step, out.scale = 1.0 / seen.gain, 0.0
+        elif determinant > 1e-12 * product:
+            out.step = seen.size * (1.0 - seen.margin) / determinant
+            out.scale = (product - seen.margin) / determinant
+        elif seen.margin > 0.0:
+            out.scale = 1.0 / seen.margin
+        return 0
+
+
+cdef class ALMARule(Rule):
+    """Steps that shorten with each update, on examples of length 1, with w kept in the ball of length 1.
+
+    Parameters
+    ----------
+    alpha
+        Which share of the best margin may be missed, in (0, 1]; 0.9 by default.
+    B
+        The margin asked for at first, in units of 1 - alpha, > 0; None (default) is sqrt(8)/alpha, with which the theorem
+        holds. Other libraries take 1/alpha.
+    C
+        The first step, > 0; sqrt(2) by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.ALMARule(C=1.0).step(rm.Seen(margin=0.0, gain=4.0))
+    Step(step=0.5, scale=1.0, radius=1.0)
+
+    References
+    ----------
+    Gentile, C., 2001. A new approximate maximal margin classification algorithm. Journal of Machine Learning Research 2.
+    """
+
+    _parameter_names = ("alpha", "B", "C")
+
+    cdef readonly double alpha, C
+    cdef readonly object B
+    cdef double first
+
+    def __init__(self, alpha=0.9, *, B=None, C=2**0.5):
+        self.alpha, self.B, self.C = share("alpha", alpha), B, positive("C", C)
+        self.first = sqrt(8.0) / alpha if B is None else positive("B", B)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double length = sqrt(seen.gain), root = sqrt(seen.k + 1.0)
+        if length > 0.0 and seen.margin / length <= (1.0 - self.alpha) * self.first / root:
+            out.step, out.radius = self.C / root / length, 1.0
+        return 0

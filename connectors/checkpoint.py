@@ -1,30 +1,27 @@
 """The checkpoint: offsets, models and output of a processor move together, or not at all."""
 
-import collections
 import contextlib
 import logging
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from connectors.config import Config
 from connectors.counts import Counts
-from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership, Producer, TooLarge
-from connectors.keep import kept
+from connectors.keep import Superseded
+from connectors.loading import Loading
 from connectors.logs import where
 from connectors.metrics import Metrics
-from connectors.partition import Partition, Pointer
+from connectors.partition import Elsewhere, Partition
+from connectors.pointer import Pointer
 from connectors.records import Message, shortened
 from connectors.restore import HOST, Restorer
+from connectors.watchdog import watchdog
 from river_margins import snapshot
 
 log = logging.getLogger(__name__)
-
-KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,8 @@ class Checkpoint:
 
     `commit` is these steps, in this order:
 
-    1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name;
+    1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name (with
+       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since);
     2. `flush`: all output is sent;
     3. `check_sends`: each message has been acknowledged by the broker;
     4. `send_offsets`: the offsets, with the names of the snapshots, join the transaction under the generation that the
@@ -78,8 +76,10 @@ class Checkpoint:
         self._new: dict[int, tuple[Pointer, Committed]] = {}
         self._shortening: dict[tuple[int, int], int] = {}
         self._sends_apart = False
-        self._superseded: dict[int, list[tuple[float, str]]] = collections.defaultdict(list)
+        self._superseded = Superseded(config.snapshots.keep, timeouts.transaction)
         self._due = time.monotonic()
+        self._is_settling = False
+        self._loading = Loading()
 
     # Ownership
 
@@ -102,7 +102,7 @@ class Checkpoint:
             self.reset()
             self._ready_producer()
             committed = self._consumer.committed(assigned, self._timeouts.committed)
-        self.partitions = {number: self._take(number, found) for number, found in committed.items()}
+        self._take(committed)
         self.ownership = ownership
         self._metrics.rebalances.inc()
         started = {number for number, found in committed.items() if found is None}
@@ -111,6 +111,8 @@ class Checkpoint:
             self.commit()
         for number, partition in self.partitions.items():
             self._consumer.seek(number, partition.position)
+        self._loading.wait()
+        self.take_loaded()
         log.info("generation %d: partitions %s", ownership.generation, _numbers(assigned))
 
     def _look_around(self) -> None:
@@ -118,18 +120,39 @@ class Checkpoint:
         if restorer.topic != before.topic:  # no model goes on without being asked whether it fits
             self.reset()
             self.partitions.clear()
+            self._loading.clear()
             self._ready_producer()
         self._restorer = restorer
 
-    def _take(self, number: int, committed: Committed | None) -> Partition:
-        if committed is None:
-            first, end = self._consumer.edges(number)
-            return self._restorer.start(number, first if self._config.input.start == "earliest" else end)
-        known = self.partitions.get(number)
-        if known is not None and known.written == committed:
-            return known
+    def _take(self, committed: Mapping[int, Committed | None]) -> None:
+        """Keeps what is known, starts what is new, and lets the rest be loaded while the others go on."""
+        known, self.partitions = self.partitions, {}
+        missing = {}
+        for number, found in committed.items():
+            if found is None:
+                first, end = self._consumer.edges(number)
+                offset = first if self._config.input.start == "earliest" else end
+                self.partitions[number] = self._restorer.start(number, offset)
+            elif number in known and known[number].written == found:
+                self.partitions[number] = known[number]
+            else:
+                missing[number] = found
+        self._loading.ask(missing, self._restore)
+
+    def _restore(self, number: int, committed: Committed) -> Partition:
         with self._metrics.restore_seconds.time():
             return self._restorer.restore(number, committed)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a model is not there yet; its partition is paused meanwhile."""
+        return bool(self._loading)
+
+    def take_loaded(self) -> None:
+        """Takes over the models that have been loaded."""
+        for number, partition in self._loading.done():
+            self.partitions = self.partitions | {number: partition}
+            self._consumer.seek(number, partition.position)
 
     # Output
 
@@ -142,7 +165,6 @@ class Checkpoint:
         is logged.
         """
         self._touched.add(number)
-        partition.position = offset + 1
         if topic is None:
             return
         level = self._shortening.get((number, offset), 0)
@@ -191,9 +213,33 @@ class Checkpoint:
         """
         for number, partition in self.partitions.items() if self.ownership else ():
             passed = self._consumer.position(number)
-            if passed > partition.position:
+            self.check_goal(number, passed)
+            if partition.goal is None and passed > partition.position:
                 partition.position = passed
                 self._touched.add(number)
+
+    def check_goal(self, number: int, position: int) -> None:
+        """Raises StateError when inputs that came again up to a position do not lead to the committed model."""
+        partition = self.partitions[number]
+        try:
+            partition.check_goal(position)
+        except Elsewhere as error:
+            raise self._restorer.elsewhere(number, partition.snapshot, error) from error
+
+    def take_note(self, number: int, offset: int, value: bytes | None) -> None:
+        """Moves a partition past an input that was answered."""
+        partition = self.partitions[number]
+        try:
+            partition.take_note(offset, value)
+        except Elsewhere as error:
+            raise self._restorer.elsewhere(number, partition.snapshot, error) from error
+        if partition.wants_snapshot and partition.goal is None:
+            self._due = time.monotonic()
+
+    def settle(self) -> None:
+        """Lets the next commit write all snapshots, so that the next start has nothing to read again."""
+        self._is_settling = True
+        self._touched |= {n for n, partition in self.partitions.items() if partition.inputs and not partition.goal}
 
     def commit(self) -> None:
         """Moves offsets, models and output together; does nothing when no partition has moved."""
@@ -204,7 +250,7 @@ class Checkpoint:
         self.write_snapshots()  # 1
         self.flush()  # 2
         self.check_sends()  # 3
-        with self._watchdog():
+        with watchdog(self._timeouts.commit):
             self.send_offsets()  # 4
             self.end_transaction()  # 5
         read, numbers = self.pending, _numbers(self._touched)
@@ -221,12 +267,27 @@ class Checkpoint:
         world = {"topic_id": self._restorer.topic.id, "partitions": self._restorer.topic.partitions, "host": HOST}
         for number in sorted(self._touched):
             partition, began = self.partitions[number], time.monotonic()
-            data = snapshot.dumps(partition.learner)
-            is_anchor = not partition.snapshot
-            pointer = Pointer.to(data, partition.position, partition.examples, is_anchor, **world)
-            self._restorer.store.write(number, pointer.snapshot, data)
-            self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
-            self._new[number] = pointer, Committed(partition.position, pointer.to_text())
+            mark = partition.mark
+            if self._needs_snapshot(partition):
+                data = snapshot.dumps(partition.learner)
+                pointer = Pointer.to(data, mark.position, mark.examples, not partition.snapshot, **world)
+                self._restorer.store.write(number, pointer.snapshot, data)
+                self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
+            else:
+                last = Pointer.from_text(partition.written.metadata)
+                assert last is not None
+                offset, inputs, crc, examples = mark
+                pointer = last._replace(offset=offset, examples=examples, inputs=inputs, crc=crc)
+            self._new[number] = pointer, Committed(pointer.offset, pointer.to_text())
+
+    def _needs_snapshot(self, partition: Partition) -> bool:
+        if not partition.snapshot:
+            return True
+        if not partition.inputs or partition.goal is not None:
+            return False
+        every = self._config.snapshots.every
+        is_due = every is None or time.monotonic() - partition.saved >= every
+        return is_due or self._is_settling or partition.wants_snapshot
 
     def flush(self) -> None:
         self._ready_producer().flush(self._timeouts.transaction)
@@ -256,13 +317,13 @@ class Checkpoint:
             self._consumer.commit(self._offsets(), self.ownership, self._timeouts.transaction)
 
     def remember(self) -> None:
-        now = time.monotonic()
         for number, (pointer, committed) in self._new.items():
             partition = self.partitions[number]
-            if partition.snapshot:
-                self._superseded[number].append((now, partition.snapshot))
+            is_new = pointer.snapshot != partition.snapshot
+            self.pending.snapshots += is_new
+            if partition.snapshot and is_new:
+                self._superseded.add(number, partition.snapshot)
             partition.remember(committed, pointer.snapshot)
-        self.pending.snapshots = len(self._new)
         self.pending.checkpoints = 1
         self.counts += self.pending
         self._shortening = {
@@ -276,16 +337,8 @@ class Checkpoint:
         self._begin_anew()
 
     def delete_superseded(self) -> None:
-        oldest = time.monotonic() - self._timeouts.transaction - KEEP
-        for number, superseded in self._superseded.items():
-            if number not in self.partitions:
-                continue
-            names = [self.partitions[number].snapshot, *(name for _, name in superseded)]
-            wanted = kept(names, self._config.snapshots.keep)
-            for since, name in [entry for entry in superseded if entry[0] < oldest and entry[1] not in wanted]:
-                superseded.remove((since, name))
-                with contextlib.suppress(OSError):
-                    self._restorer.store.delete(number, name)
+        named = {number: partition.snapshot for number, partition in self.partitions.items()}
+        self._superseded.delete(named, self._restorer.store)
 
     def _offsets(self) -> dict[int, Committed]:
         return {number: committed for number, (_, committed) in self._new.items()}
@@ -293,25 +346,6 @@ class Checkpoint:
     def _begin_anew(self) -> None:
         self._due = time.monotonic() + self._config.checkpoint.every
         self._touched, self._new, self._opened, self.pending = set(), {}, None, Counts()
-
-    @contextlib.contextmanager
-    def _watchdog(self) -> Iterator[None]:
-        timer = threading.Timer(self._timeouts.commit, self._give_up)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _give_up(self) -> None:
-        log.critical(
-            "a commit did not end within %g s, the broker is silent: this process ends, and the next start reads what "
-            "came of the commit",
-            self._timeouts.commit,
-        )
-        logging.shutdown()
-        os._exit(CommitTimeoutError.exit_code)
 
     # Failure
 
@@ -335,6 +369,7 @@ class Checkpoint:
     def close(self) -> None:
         """Gives up what is not committed; an open transaction is aborted, so that nobody waits for its time-out."""
         is_open = self._opened is not None
+        self._loading.close()
         self.reset()
         if is_open:
             with contextlib.suppress(ClientError):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from connectors import logs
+from connectors import logs, snapshot_commands
 from connectors.errors import ConfigError, ConnectorError, exit_codes
 
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(snapshot_commands.app, name="snapshots")
 File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor.", show_default=False)]
 
 

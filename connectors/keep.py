@@ -1,9 +1,15 @@
 """Which snapshots of a partition outlive their successors."""
 
-from collections.abc import Iterable
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from connectors.pointer import Name
 from connectors.sections import Keep
+from connectors.stores import Store
+
+KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back
 
 
 def kept(names: Iterable[str], keep: Keep) -> set[str]:
@@ -21,3 +27,25 @@ def kept(names: Iterable[str], keep: Keep) -> set[str]:
             newest_of_each.setdefault(moment // length, text)
         found.update(list(newest_of_each.values())[:count])
     return found
+
+
+class Superseded:
+    """The snapshots that this process superseded itself: it deletes no others, and finds none by listing."""
+
+    def __init__(self, keep: Keep, transaction: float) -> None:
+        self._keep, self._transaction = keep, transaction
+        self._names: dict[int, list[tuple[float, str]]] = defaultdict(list)
+
+    def add(self, partition: int, name: str) -> None:
+        self._names[partition].append((time.monotonic(), name))
+
+    def delete(self, named: Mapping[int, str], store: Store) -> None:
+        """Deletes what no open transaction can name any more, but for what is to be kept beside the `named` ones."""
+        oldest = time.monotonic() - self._transaction - KEEP
+        for partition, current in named.items():
+            names = self._names[partition]
+            wanted = kept([current, *(name for _, name in names)], self._keep)
+            for since, name in [entry for entry in names if entry[0] < oldest and entry[1] not in wanted]:
+                names.remove((since, name))
+                with contextlib.suppress(OSError):
+                    store.delete(partition, name)

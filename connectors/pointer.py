@@ -14,7 +14,7 @@ TIME = "%Y%m%dT%H%M%SZ"
 
 
 class Name(NamedTuple):
-    """The name of a snapshot says to people, and to whoever tidies up, what it is; no processor trusts it.
+    """The name of a snapshot says what it is; a processor believes it when a committed offset names it.
 
     >>> Name.parse("00000000000000000017-12-20261121T102500Z-0badcafe")
     Name(offset=17, examples=12, time=1795256700, mark='0badcafe', is_anchor=False)
@@ -53,23 +53,29 @@ def seconds(moment: str) -> int:
 
 
 class Pointer(NamedTuple):
-    """Names a snapshot, and what must still be true to go on from it."""
+    """Names a snapshot, and what must still be true to go on from it.
+
+    `offset` is the committed one; `inputs` and `crc` are number and CRC-32C of the inputs between the snapshot and it.
+    """
 
     snapshot: str
     sha256: str
     topic_id: str
     partitions: int
-    examples: int
     host: str
+    offset: int
+    examples: int
+    inputs: int = 0
+    crc: int = 0
 
     @classmethod
     def to(cls, data: bytes, offset: int, examples: int, is_anchor: bool, **world: Any) -> "Pointer":
         """Points to a new snapshot."""
         name = Name.new(offset, examples, is_anchor)
-        return cls(name, hashlib.sha256(data).hexdigest(), examples=examples, **world)
+        return cls(name, hashlib.sha256(data).hexdigest(), offset=offset, examples=examples, **world)
 
     @property
-    def offset(self) -> int:
+    def snapshot_offset(self) -> int:
         """The offset that the snapshot belongs to."""
         return int(self.snapshot.partition("-")[0])
 
@@ -80,7 +86,7 @@ class Pointer(NamedTuple):
     def from_text(cls, text: str) -> "Pointer | None":
         """Reads the metadata of an offset; None when something else wrote it.
 
-        >>> pointer = Pointer("17-abc", "0f", "id", 4, 17, "host")
+        >>> pointer = Pointer("17-abc", "0f", "id", 4, "host", 17, 12)
         >>> Pointer.from_text(pointer.to_text()) == pointer, Pointer.from_text(""), Pointer.from_text("{}")
         (True, None, None)
         """

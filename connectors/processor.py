@@ -34,6 +34,7 @@ from connectors.kafka import (
     client,
 )
 from connectors.logs import where
+from connectors.partition import WentBack
 from connectors.records import Decoder, place
 from connectors.restore import Restorer
 from connectors.watching import Watch, serving
@@ -117,10 +118,11 @@ def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
 
     startup.check_store(config)
     restorer = startup.look(config, for_consumer)
-    with _refusals_as_errors(config):
+    with refusals_as_errors(config):
         consumer = module.Consumer(config.input.topic, config.name, for_consumer)
     try:
-        with _refusals_as_errors(config):
+        with refusals_as_errors(config):
+            startup.check_input(config, for_consumer)
             startup.check(config, consumer, restorer, timeouts.committed)
         checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts, watch.metrics)
         watch.metrics.work = checkpoint
@@ -148,7 +150,7 @@ class Processor:
 
     def run(self, stop: Stop) -> Counts:
         """Joins the group and works until the end is requested."""
-        with _refusals_as_errors(self._config):
+        with refusals_as_errors(self._config):
             self._consumer.join()
         try:
             while not stop.requested:
@@ -164,12 +166,21 @@ class Processor:
 
     def _step(self) -> None:
         self._watch.beat()
-        records = self._consumer.poll(min(self._checkpoint.seconds_left(), LONGEST_POLL))
+        longest = SHORTEST_PAUSE if self._checkpoint.is_loading else LONGEST_POLL
+        records = self._consumer.poll(min(self._checkpoint.seconds_left(), longest))
         if self._checkpoint.ownership is not self._consumer.ownership:
             self._checkpoint.own()  # and goes on from where its models are, so these records come again
             return
+        self._checkpoint.take_loaded()
+        went_back: set[int] = set()
         for record in records:
-            self._process(record)
+            if record.partition in went_back:
+                continue
+            try:
+                self._process(record)
+            except WentBack:
+                went_back.add(record.partition)
+                self._consumer.seek(record.partition, self._checkpoint.partitions[record.partition].position)
             if not self._checkpoint.seconds_left():
                 self._checkpoint.commit()
         if not self._checkpoint.seconds_left():
@@ -177,19 +188,30 @@ class Processor:
             self._checkpoint.commit()
 
     def _process(self, record: Record) -> None:
-        partition = self._checkpoint.partitions[record.partition]
-        source = place(self._topic, record)
-        id, message, reason = answer(self._decoder, partition, record, source, self._checkpoint.pending)
+        number, source = record.partition, place(self._topic, record)
+        partition = self._checkpoint.partitions[number]
+        self._checkpoint.check_goal(number, record.offset)
+        was_answered = partition.goal is not None  # before the committed offset: only the model must learn it again
+        counts = Counts() if was_answered else self._checkpoint.pending
+        try:
+            id, message, reason = answer(self._decoder, partition, record, source, counts)
+        except WentBack:
+            counts.read -= 1
+            raise
+        self._checkpoint.take_note(number, record.offset, record.value)
+        if was_answered:
+            return
         topic = self._output if reason is None else self._rejects
         if topic is None:
-            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, record.partition, record.offset))
-        self._checkpoint.send(partition, record.partition, record.offset, topic, id, message)
+            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, number, record.offset))
+        self._checkpoint.send(partition, number, record.offset, topic, id, message)
 
     def _finish(self) -> None:
         """Commits what is done; if that fails, the next start does it again."""
         try:
             if self._checkpoint.ownership is self._consumer.ownership is not None:
                 self._checkpoint.pass_markers()
+                self._checkpoint.settle()
                 self._checkpoint.commit()
         except (ClientError, OSError) as error:
             log.warning("the last commit failed, the next start repeats its records: %s", error)
@@ -200,7 +222,7 @@ class Processor:
         self._checkpoint.reset()
         self._watch.metrics.resets.inc()
         log.warning("reset: %s", error)
-        with _refusals_as_errors(self._config):
+        with refusals_as_errors(self._config):
             if isinstance(error, NotPermitted | NotAccepted | OutOfRange):
                 raise error
         if isinstance(error, TooLarge):
@@ -230,7 +252,7 @@ class Processor:
 
 
 @contextlib.contextmanager
-def _refusals_as_errors(config: Config) -> Iterator[None]:
+def refusals_as_errors(config: Config) -> Iterator[None]:
     """Turns what no further attempt can repair into errors for a user."""
     try:
         yield

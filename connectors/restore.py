@@ -6,6 +6,7 @@ Whatever does not fit together is a StateError that says what happened and what 
 import hashlib
 import logging
 import socket
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
 from connectors.logs import where
-from connectors.partition import Partition
+from connectors.partition import Elsewhere, Mark, Partition
 from connectors.pointer import Name, Pointer
 from connectors.stores import Store
 from river_margins import snapshot
@@ -37,6 +38,9 @@ class Restorer:
 
     def check(self, partition: int, committed: Committed) -> Pointer:
         """Checks all that can be without building the model."""
+        return self._checked(partition, committed)[0]
+
+    def _checked(self, partition: int, committed: Committed) -> tuple[Pointer, bytes]:
         pointer = self._pointer(partition, committed)
         data = self._data(partition, pointer)
         try:
@@ -48,41 +52,66 @@ class Restorer:
                 f"the learner is not the one of snapshot `{pointer.snapshot}` of {self._of(partition)}: "
                 f"{'; '.join(changes)}; put `learner` back as it was, or {self._start_over()}"
             )
-        return pointer
+        return pointer, data
 
     def restore(self, partition: int, committed: Committed) -> Partition:
-        """Returns the partition as the committed metadata says."""
-        pointer = self.check(partition, committed)
-        load = self._loader(partition)
+        """Returns the partition as the committed metadata says; it may have inputs to read again."""
+        pointer, data = self._checked(partition, committed)
+        found = self._partition(partition, self._loads(partition, pointer.snapshot, data), committed, pointer)
+        found.go_back(Mark(pointer.offset, pointer.inputs, pointer.crc, pointer.examples))
         log.info(
-            "restored %s from snapshot %s, %d examples, at offset %d",
-            self._of(partition), pointer.snapshot, pointer.examples, committed.offset,
-            extra=where(self.config.input.topic, partition, committed.offset),
+            "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
+            self._of(partition), pointer.snapshot, found.examples, pointer.offset, pointer.inputs,
+            extra=where(self.config.input.topic, partition, pointer.offset),
         )  # fmt: skip
-        return Partition(load(pointer.snapshot), committed, pointer.snapshot, pointer.examples, load)
+        return found
 
     def start(self, partition: int, offset: int) -> Partition:
         """Returns a partition whose model is as it begins, and that nothing is committed for yet."""
         self.check_start(partition)
-        return Partition(self.config.first_learner(), Committed(offset, ""), "", 0, self._loader(partition))
+        return self._partition(partition, self.config.first_learner(), Committed(offset, ""), None)
 
-    def _loader(self, partition: int) -> Any:
+    def _partition(self, partition: int, learner: Any, committed: Committed, pointer: Pointer | None) -> Partition:
         def load(name: str) -> Any:
-            try:
-                return snapshot.loads(self.store.read(partition, name))
-            except snapshot.SnapshotError as error:
-                raise StateError(f"snapshot `{name}` of {self._of(partition)}: {error}") from error
+            return self._loads(partition, name, self.store.read(partition, name))
 
-        return load
+        name, examples = (pointer.snapshot, pointer.examples) if pointer else ("", 0)
+        # inputs that are read otherwise are other inputs
+        seed = zlib.crc32(self.config.record.model_dump_json().encode())
+        rereads = self.config.snapshots.every is not None
+        return Partition(learner, committed, name, examples, load, rereads, seed)
 
-    def check_offset(self, partition: int, offset: int, edges: tuple[int, int]) -> None:
+    def _loads(self, partition: int, name: str, data: bytes) -> Any:
+        try:
+            return snapshot.loads(data)
+        except snapshot.SnapshotError as error:
+            raise StateError(f"snapshot `{name}` of {self._of(partition)}: {error}") from error
+
+    def check_offset(self, partition: int, pointer: Pointer, edges: tuple[int, int]) -> None:
+        """Checks that the records are there which come next, or again."""
         first, end = edges
-        if not first <= offset <= end:
-            lost = "retention deleted records before they were read" if offset < first else "the topic lost records"
+        of = self._of(partition)
+        if not first <= pointer.offset <= end:
+            is_late = pointer.offset < first
+            lost = "retention deleted records before they were read" if is_late else "the topic lost records"
             raise StateError(
-                f"offset {offset} of {self._of(partition)} is out of range, there are {first} to {end}: {lost}; "
+                f"offset {pointer.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
                 f"{self._start_over()}"
             )
+        if pointer.inputs and pointer.snapshot_offset < first:
+            raise StateError(
+                f"{of} must be read again from offset {pointer.snapshot_offset} of snapshot `{pointer.snapshot}`, but "
+                f"begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
+                f"{self._go_on(pointer.snapshot)}, or {self._start_over()}"
+            )
+
+    def elsewhere(self, partition: int, snapshot: str, error: Elsewhere) -> StateError:
+        """Says that inputs which came again did not lead to the committed model."""
+        return StateError(
+            f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
+            f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
+            f"it was, or {self._go_on(snapshot)}, or {self._start_over()}"
+        )
 
     def has_learned(self, partition: int) -> bool:
         """Tells whether there is a snapshot of a model that has read a record."""
@@ -94,19 +123,12 @@ class Restorer:
 
     def check_start(self, partition: int) -> None:
         """Checks a partition for which nothing is committed."""
-        names = self._learned(partition)
-        if not names:
-            return
-        data = self.store.read(partition, names[-1])
-        offset, examples = (int(part) for part in names[-1].split("-")[:2])
-        sha256 = hashlib.sha256(data).hexdigest()
-        pointer = Pointer(names[-1], sha256, self.topic.id, self.topic.partitions, examples, HOST)
-        raise StateError(
-            f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} snapshots "
-            f"in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-            f"`input.start`, move that folder away; to go on from the newest snapshot (the output of its last records "
-            f"may be missing or doubled), commit offset {offset} with the metadata `{pointer.to_text()}`"
-        )
+        if names := self._learned(partition):
+            raise StateError(
+                f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
+                f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
+                f"`input.start`, move that folder away; {self._go_on(names[-1])}"
+            )
 
     def _pointer(self, partition: int, committed: Committed) -> Pointer:
         pointer = Pointer.from_text(committed.metadata)
@@ -115,12 +137,14 @@ class Restorer:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
             raise StateError(
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
-                f"model belongs to it: an offset cannot be reset alone; {self._start_over()}"
+                f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
+                f"together with a model; {self._start_over()}"
             )
         if pointer.offset != committed.offset:
             raise StateError(
-                f"offset {committed.offset} of {of} was committed with the snapshot of offset {pointer.offset}: an "
-                f"offset cannot be moved alone; commit {pointer.offset} with this metadata, or {self._start_over()}"
+                f"offset {committed.offset} of {of} was committed with the metadata of offset {pointer.offset}: an "
+                f"offset cannot be moved alone; `river-margins snapshots rewind` moves it together with a model; "
+                f"{self._start_over()}"
             )
         if pointer.topic_id != self.topic.id:
             raise StateError(
@@ -144,7 +168,10 @@ class Restorer:
             if pointer.host != HOST and "://" not in path:
                 where = f"does not exist on host `{HOST}`; it was written on host `{pointer.host}`: all hosts of a "
                 raise StateError(f"{named} {where}group must share the folder `snapshots`") from None
-            raise StateError(f"{named} does not exist; restore it from a backup, or {self._start_over()}") from None
+            raise StateError(
+                f"{named} does not exist; restore it from a backup, or go on from another one with `river-margins "
+                f"snapshots rewind` (the output since then comes again), or {self._start_over()}"
+            ) from None
         if hashlib.sha256(data).hexdigest() != pointer.sha256:
             raise StateError(
                 f"{named} is corrupt: its SHA-256 is not the committed one ({len(data)} bytes); "
@@ -154,6 +181,12 @@ class Restorer:
 
     def _of(self, partition: int) -> str:
         return f"partition {partition} of `{self.config.input.topic}`"
+
+    def _go_on(self, name: str) -> str:
+        return (
+            f"to go on from the model of that moment (the output since then comes again): `river-margins snapshots "
+            f"rewind FILE --to {name}`"
+        )
 
     def _start_over(self) -> str:
         return (

@@ -216,6 +216,12 @@ class Snapshots(Section):
         description="A folder, from the working directory, or a URL for fsspec, such as `s3://bucket/folder` (with the"
         " extra `stores` and the package of the protocol). All hosts of a group must share it.",
     )
+    every: Annotated[float | None, BeforeValidator(_seconds)] = Field(
+        default=None,
+        description="For large models: time between two snapshots of a model, a duration from `10ms` to `1h`. Inputs"
+        " since the last one are read again when a model is loaded, so the topic must retain them and not be compacted."
+        " Without it, each checkpoint has a snapshot.",
+    )
     keep: Keep = Field(
         default=Keep(), description="Which snapshots outlive their successors; one that an offset names always does."
     )

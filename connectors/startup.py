@@ -45,8 +45,8 @@ def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     learned = {number for number in numbers if restorer.has_learned(number)}
     for number, committed in consumer.committed(numbers, seconds).items():
         if committed is not None:
-            restorer.check(number, committed)
-            restorer.check_offset(number, committed.offset, consumer.edges(number))
+            pointer = restorer.check(number, committed)
+            restorer.check_offset(number, pointer, consumer.edges(number))
         elif number in learned:
             restorer.check_start(number)
 
@@ -57,6 +57,16 @@ def check_store(config: Config) -> None:
         open_store(config.snapshots.folder).check()
     except StoreError as error:
         raise StartError(f"the folder of the snapshots {error}") from error
+
+
+def check_input(config: Config, settings: dict[str, Any]) -> None:
+    """Raises StartError when inputs would have to be read again that may be gone."""
+    topic = config.input.topic
+    if config.snapshots.every is not None and client(config.kafka.client).is_compacted(topic, settings, PATIENCE):
+        raise StartError(
+            f"`{topic}` is compacted: with `snapshots.every`, inputs since the last snapshot are read again, and some "
+            f"may be gone; leave `snapshots.every` out, or set `cleanup.policy=delete` for the topic"
+        )
 
 
 def look(config: Config, settings: dict[str, Any]) -> Restorer:

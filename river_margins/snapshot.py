@@ -29,7 +29,7 @@ from river_margins._snapshot import codec, nodes, river_steps
 from river_margins._snapshot.codec import SnapshotError
 from river_margins._snapshot.difference import Part, compare
 
-__all__ = ["SnapshotError", "check", "difference", "dumps", "load", "loads", "save", "write_file"]
+__all__ = ["SnapshotError", "check", "describe", "difference", "dumps", "load", "loads", "save", "write_file"]
 
 LONGEST_REASON = 1_000  # characters
 
@@ -147,6 +147,37 @@ def difference(data: bytes, model: base.Base) -> list[str]:
     try:
         before = codec.decode(document["model"], arrays, Part.of)
         return list(compare(before, codec.decode(*_encode(model), Part.of)))
+    except SnapshotError:
+        raise
+    except Exception as error:
+        raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
+
+
+def describe(data: bytes) -> tuple[str, dict[str, str]]:
+    """Says which learner is in a snapshot, and which versions wrote it; nothing is built.
+
+    Parameters
+    ----------
+    data
+        The bytes of a snapshot.
+
+    Returns
+    -------
+    The call that makes the learner, without parameters at their default; versions by package.
+
+    Raises
+    ------
+    SnapshotError
+        The bytes are no snapshot.
+
+    >>> import river_margins as rm
+    >>> from river_margins import snapshot
+    >>> snapshot.describe(snapshot.dumps(rm.StandardScaler() | rm.PAClassifier(C=0.5)))[0]
+    'StandardScaler() | PAClassifier(C=0.5)'
+    """
+    document, arrays = codec.read(data)
+    try:
+        return codec.decode(document["model"], arrays, Part.of).show(), dict(document["written_by"])
     except SnapshotError:
         raise
     except Exception as error:

@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from connectors import checkpoint as module
+from connectors import keep as module
 from connectors import processor
 from connectors.checkpoint import Checkpoint
 from connectors.counts import Counts

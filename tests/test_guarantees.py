@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from connectors.checkpoint import KEEP, Checkpoint
+from connectors.checkpoint import Checkpoint
 from connectors.errors import exit_codes
 from connectors.files import FileProcessor
 from connectors.kafka.kafka_python_settings import CONSUMER, PRODUCER
+from connectors.keep import KEEP
 
 DOCS = pathlib.Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "guarantees.md").read_text()

@@ -24,6 +24,7 @@ NEEDED = {
     "input": (ResourceType.TOPIC, ACLOperation.READ),
     "output": (ResourceType.TOPIC, ACLOperation.WRITE),
     "rejects": (ResourceType.TOPIC, ACLOperation.WRITE),
+    "configs of the input": (ResourceType.TOPIC, ACLOperation.DESCRIBE_CONFIGS),
     "group": (ResourceType.GROUP, ACLOperation.READ),
     "transactional id": (ResourceType.TRANSACTIONAL_ID, ACLOperation.WRITE),
 }
@@ -32,6 +33,7 @@ GRANT = {  # a topic that cannot be written may as well be found out by describi
     "input": "topic `input-.*grant `Describe` on it",
     "output": "output-.*grant `Write` on|grant `Write` on topic `output-|topic `output-.*grant `Describe` on it",
     "rejects": "rejects-.*grant `Write` on|grant `Write` on .*`rejects-|topic `rejects-.*grant `Describe` on it",
+    "configs of the input": "topic `input-.*grant `DescribeConfigs` on",
     "group": "grant `Read` on group `guarded-",
     "transactional id": "grant `Write` on transactional id `guarded-",
 }
@@ -58,7 +60,7 @@ def start(guarded, tmp_path):
         group = f"guarded-{uuid.uuid4().hex}"
         topics = {role: f"{role}-{group}" for role in ("input", "output", "rejects")}
         guarded.create_topics(dict.fromkeys(topics.values(), 1))
-        names = {**topics, "group": group, "transactional id": f"{group}-"}
+        names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}-"}
         producer = KafkaProducer(bootstrap_servers=guarded.bootstrap_servers)
         for value in (json.dumps({"a": 1.0, "y": True}), "no JSON"):
             producer.send(topics["input"], value.encode())
@@ -87,7 +89,7 @@ learner: [PAClassifier]
 output: {{topic: {topics["output"]}}}
 rejects: {{topic: {topics["rejects"]}}}
 checkpoint: {{guarantee: {guarantee}, every: 100ms}}
-snapshots: {tmp_path}/snapshots
+snapshots: {{folder: {tmp_path}/snapshots, every: 1s}}
 """)
         stop, done = processor.Stop(), threading.Event()
 

@@ -121,7 +121,7 @@ def test_snapshots_without_an_offset(learned):
     with learned.admin() as admin:
         admin.delete_group_offsets(learned.name, [learned.place(0)])
     folder = named_folder(learned)
-    refused(learned, StateError, "has no committed offset", f"`{folder}`", "to start over", "to go on", "offset 30")
+    refused(learned, StateError, "has no committed offset", f"`{folder}`", "to start over", "rewind FILE --to 000")
 
 
 def named_folder(stream):

@@ -1,9 +1,9 @@
 """What the processor asks of a Kafka client, whatever library speaks to the broker.
 
 A client is a module with six names, found by `client`: the classes `Consumer` and `Producer`; `describe`, which looks
-at the cluster; `check_settings`, which finds what is wrong with a user's settings; `timeouts`, the seconds that a
-transaction, the wait for pending offsets and a commit may take; and `APART`, settings of a producer that sends each
-message for itself. It turns the errors of its library into these:
+at the cluster; `is_compacted`, which looks at a topic; `check_settings`, which finds what is wrong with a user's
+settings; `timeouts`, the seconds that a transaction, the wait for pending offsets and a commit may take; and `APART`,
+settings of a producer that sends each message for itself. It turns the errors of its library into these:
 
     ClientError            something failed that may be gone at the next attempt
     ├── Fenced             another producer holds this transactional id now
@@ -119,8 +119,11 @@ class Consumer(Protocol):
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
         """Commits without a transaction, under this generation and no other: else LostOwnership."""
 
+    def move(self, offsets: Mapping[int, Committed], seconds: float) -> None:
+        """Commits for a group without members, all or none; LostOwnership when it has any."""
+
     def join(self) -> None:
-        """Joins the group: before, only `committed` and `edges` may be called."""
+        """Joins the group: before, only `committed`, `edges` and `move` may be called."""
 
     def close(self, seconds: float) -> None:
         """Leaves the group."""

@@ -26,11 +26,11 @@ from connectors.kafka import (
     Ownership,
     TooLarge,
 )
-from connectors.kafka.confluent_cluster import describe
+from connectors.kafka.confluent_cluster import describe, is_compacted
 from connectors.kafka.confluent_errors import Watch
 from connectors.kafka.confluent_settings import APART, CONSUMER, PRODUCER, check_settings, merged, timeouts
 
-__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "timeouts"]
+__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "is_compacted", "timeouts"]
 
 MOST = 2_000  # records of one poll
 SLICE = 0.1  # seconds of one wait: an assignment is seen, and a signal, after it
@@ -174,6 +174,10 @@ class Consumer:
         with self._watch.translated():
             if not self._is_assigned or self._consumer.consumer_group_metadata() != ownership.token:
                 raise LostOwnership("the generation of the assignment has ended")
+            self._check(self._consumer.commit(offsets=as_places(self._topic, offsets), asynchronous=False))
+
+    def move(self, offsets: Mapping[int, Committed], seconds: float) -> None:
+        with self._watch.translated():
             self._check(self._consumer.commit(offsets=as_places(self._topic, offsets), asynchronous=False))
 
     def close(self, seconds: float) -> None:

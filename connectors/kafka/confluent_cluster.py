@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from connectors.kafka import Cluster, Topic
 from connectors.kafka.confluent_errors import Watch
@@ -16,10 +16,7 @@ from connectors.kafka.confluent_settings import COMMON, consumer_only, merged
 def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
     """Looks at the cluster: its id and these topics. ClientError when no broker answers within `seconds`."""
     topics = list(topics)
-    watch = Watch({})
-    known = {key: value for key, value in settings.items() if key not in consumer_only()}
-    with watch.translated():
-        admin = AdminClient(merged(COMMON, known) | watch.callbacks)
+    watch, admin = _admin(settings)
     found = {}
     for name, future in admin.describe_topics(TopicCollection(topics), request_timeout=seconds).items():
         try:
@@ -35,3 +32,23 @@ def describe(topics: Iterable[str], settings: Mapping[str, Any], seconds: float)
     with watch.translated():
         names = admin.list_topics(timeout=seconds).topics if set(topics) - set(found) else found
         return Cluster(admin.describe_cluster(request_timeout=seconds).result().cluster_id, found, sorted(names))
+
+
+def is_compacted(topic: str, settings: Mapping[str, Any], seconds: float) -> bool:
+    """Tells whether the broker may remove single records of a topic."""
+    watch, admin = _admin(settings)
+    (future,) = admin.describe_configs(
+        [ConfigResource(ConfigResource.Type.TOPIC, topic)], request_timeout=seconds
+    ).values()
+    try:
+        return "compact" in future.result()["cleanup.policy"].value
+    except KafkaException as error:
+        needed = {"topic": f"`DescribeConfigs` on topic `{topic}`"}
+        raise watch.translate(error.args[0], f"topic `{topic}`", needed) from error
+
+
+def _admin(settings: Mapping[str, Any]) -> tuple[Watch, AdminClient]:
+    watch = Watch({})
+    known = {key: value for key, value in settings.items() if key not in consumer_only()}
+    with watch.translated():
+        return watch, AdminClient(merged(COMMON, known) | watch.callbacks)

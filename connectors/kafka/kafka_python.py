@@ -29,11 +29,11 @@ from connectors.kafka import (
     Record,
     TooLarge,
 )
-from connectors.kafka.kafka_python_cluster import describe
+from connectors.kafka.kafka_python_cluster import describe, is_compacted
 from connectors.kafka.kafka_python_errors import translate, translated
 from connectors.kafka.kafka_python_settings import APART, CONSUMER, PRODUCER, check_settings, timeouts
 
-__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "timeouts"]
+__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "is_compacted", "timeouts"]
 
 log = logging.getLogger(__name__)
 
@@ -140,6 +140,11 @@ class Consumer:
         ):
             raise LostOwnership("the generation of the assignment has ended")
         with translated(self._rights):
+            self._consumer.commit(_as_offsets(self._topic, offsets), timeout_ms=int(seconds * 1000))
+
+    def move(self, offsets: Mapping[int, Committed], seconds: float) -> None:
+        with translated(self._rights):
+            self._consumer.unsubscribe()  # else the library wants a membership; without one the broker refuses members
             self._consumer.commit(_as_offsets(self._topic, offsets), timeout_ms=int(seconds * 1000))
 
     def close(self, seconds: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.kafka import ClientError, Cluster, NotAccepted, NotPermitted, Topic
 from connectors.kafka.kafka_python_errors import translate, translated
@@ -44,23 +45,38 @@ def _reasons() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
+def is_compacted(topic: str, settings: Mapping[str, Any], seconds: float) -> bool:
+    """Tells whether the broker may remove single records of a topic."""
+    with _admin(settings, seconds) as admin:
+        asked = ConfigResource(ConfigResourceType.TOPIC, topic)
+        found = admin.describe_configs([asked], config_filter="all")["topic"][topic]
+        if "cleanup.policy" not in found:  # the library passes over the error
+            raise NotPermitted(f"topic `{topic}`: its configuration is not shown; grant `DescribeConfigs` on it")
+        return "compact" in found["cleanup.policy"]["value"]
+
+
+@contextlib.contextmanager
+def _admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaAdminClient]:
     known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
-    left = max(1, int((deadline - time.monotonic()) * 1000))
     with translated(), _reasons() as reasons:
         try:
-            admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": left})
+            admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": max(1, int(seconds * 1000))})
         except kafka_errors.KafkaTimeoutError as error:
             raise translate(kafka_errors.KafkaError("; ".join([str(error), *reasons[-1:]]))) from error
         try:
-            found = {}
-            for topic in admin.describe_topics(list(topics)):
-                if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
-                    name = topic["name"]
-                    raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
-                if topic["error_code"] == 0:
-                    found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
-            names = admin.list_topics() if set(topics) - set(found) else found
-            return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))
+            yield admin
         finally:
             admin.close()
+
+
+def _describe(topics: Iterable[str], settings: Mapping[str, Any], deadline: float) -> Cluster:
+    with _admin(settings, deadline - time.monotonic()) as admin:
+        found = {}
+        for topic in admin.describe_topics(list(topics)):
+            if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
+                name = topic["name"]
+                raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
+            if topic["error_code"] == 0:
+                found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
+        names = admin.list_topics() if set(topics) - set(found) else found
+        return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))

@@ -36,6 +36,7 @@ class Variant:
     settings: Mapping[str, int] = field(default_factory=dict)
     guarantee: str = "exactly_once"
     clients: tuple[str, ...] = ("kafka-python",)
+    every: str | None = None  # snapshots, apart from checkpoints
 
 
 ALL = {"kill": 10, "kill at snapshot": 16, "zombie": 10, "rebalance": 8, "broker": 5, "orphan": 12}
@@ -49,6 +50,7 @@ VARIANTS = {
     "three brokers": Variant(150, faults=ALL | {"broker": 10}, brokers=3),
     "default sweep": Variant(150, faults=ALL, settings={SWEEP: 10_000}),
     "at least once": Variant(150, faults=ALL, settings=CALM, guarantee="at_least_once"),
+    "snapshots apart": Variant(150, faults=ALL, settings=CALM, every="2s"),
 }
 VARIANTS |= {f"confluent, {name}": replace(variant, clients=("confluent",)) for name, variant in VARIANTS.items()}
 VARIANTS["both clients"] = Variant(150, faults=ALL, settings=CALM, clients=("kafka-python", "confluent"))
@@ -103,7 +105,7 @@ def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
     with (
         LocalKafka(variant.brokers, version, variant.settings) as kafka,
-        Group(kafka, folder, variant.guarantee, clients=variant.clients) as g,
+        Group(kafka, folder, variant.guarantee, clients=variant.clients, every=variant.every) as g,
     ):
         faults = Faults(g, seed)
         try:

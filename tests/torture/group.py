@@ -116,6 +116,7 @@ class Group:
         guarantee: str = "exactly_once",
         settings: Any = QUICK,
         clients: Sequence[str] = ("kafka-python",),
+        every: str | None = None,
     ) -> None:
         self.kafka, self.folder = kafka, folder
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
@@ -137,7 +138,7 @@ class Group:
                 "output": {"topic": topics["predictions"]},
                 "rejects": {"topic": topics["rejects"]},
                 "checkpoint": {"guarantee": guarantee, "every": "200ms"},
-                "snapshots": str(folder / "snapshots"),
+                "snapshots": {"folder": str(folder / "snapshots")} | ({"every": every} if every else {}),
             }  # fmt: skip
             self.files[-1].write_text(json.dumps(file))
         self.config = config.load(self.files[0])

@@ -117,9 +117,11 @@ def newest(module: Any) -> None:
     restore = Restorer.restore
 
     def restore_newest(restorer: Restorer, number: int, committed: Any) -> Partition:
+        partition = restore(restorer, number, committed)
         name = list(restorer.store.sizes(number))[-1]
-        load = restorer._loader(number)
-        return Partition(load(name), committed, name, restore(restorer, number, committed).examples, load)
+        partition._take(partition._load(name))
+        partition._begin(name)
+        return partition
 
     Restorer.restore = restore_newest  # type: ignore[assignment, method-assign]
 

@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -282,6 +283,7 @@ def work(seed: int, first: int, last: int, note: str) -> None:
             watching[0] = False
             raise BaseException(f"{event} {str(arguments)[:200]}")
 
+    warnings.simplefilter("ignore")  # to show one, Python opens the source it comes from
     sys.addaudithook(hook)
     file = os.open(note, os.O_WRONLY | os.O_CREAT)
     for number in range(first, last):

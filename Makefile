@@ -25,6 +25,7 @@ lint: .venv/dev  ## ruff and mypy
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/processor.py
 
 figures: .venv/dev  ## the figures of the documentation
 	$(BIN)/python docs/figures/make.py

@@ -55,7 +55,11 @@ def check(config: Config) -> list[Finding]:
     findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())
-        if topic.partitions and not topic.configs:
+        if role == "input" and config.snapshots.every is not None and name in facts.topics and not topic.configs:
+            # a processor looks whether its input is compacted before it relies on reading it again
+            said = f"grant `DescribeConfigs` on topic `{name}` (input) to this user: `snapshots.every` needs it"
+            findings.append(Finding(said, AccessError))
+        elif topic.partitions and not topic.configs:
             said = f"the settings of `{name}` cannot be checked: that needs `DescribeConfigs` on topic `{name}`"
             findings.append(Finding(said, None))
         findings += [*_cleanup(role, name, topic), *_replicas(name, topic)]

@@ -1,4 +1,6 @@
+import logging
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 
@@ -8,6 +10,17 @@ from connectors.kafka import CLIENTS
 from tests import streams
 
 pytest_plugins = ["connectors.kafka.pytest_plugin"]
+
+
+@pytest.fixture(autouse=True)
+def log() -> Iterator[None]:
+    """What a command sets up for its own process ends with its test, and with the file that it writes to."""
+    root, kafka, hook = logging.getLogger(), logging.getLogger("kafka"), sys.excepthook
+    handlers, levels = root.handlers[:], (root.level, kafka.level)
+    yield
+    root.handlers[:], sys.excepthook = handlers, hook
+    root.setLevel(levels[0])
+    kafka.setLevel(levels[1])
 
 
 @pytest.fixture(autouse=True)

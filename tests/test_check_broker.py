@@ -107,9 +107,9 @@ def guarded():
 @pytest.mark.kafka
 @BOTH
 def test_each_permission_that_lacks_is_named(guarded, tmp_path):
-    stream = Stream(guarded, tmp_path)
+    stream = Stream(guarded, tmp_path, snapshots={"folder": str(tmp_path / "snapshots"), "every": "30s"})
     names = {"input": stream.input, "output": stream.output, "rejects": stream.rejects}
-    names |= {"group": stream.name, "transactional id": f"{stream.name}-"}
+    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}-"}
     (forgets,) = problems(stream)
     assert "forget the offsets" in forgets and "60 minutes" in forgets and "1440" in forgets
     with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
@@ -118,6 +118,7 @@ def test_each_permission_that_lacks_is_named(guarded, tmp_path):
         said = sorted(finding.sentence for finding in found)
         assert check_broker.exit_code(found) == 6
         wanted = [
+            f"grant `DescribeConfigs` on topic `{stream.input}` (input) to this user",
             f"grant `Read` on group `{stream.name}` to this user",
             f"grant `Read` on topic `{stream.input}` (input) to this user",
             f"grant `Write` on topic `{stream.output}` (output) to this user",

@@ -259,9 +259,12 @@ class Producer:
             raise TooLarge(None, f"a batch is too large for the broker, so its messages are sent one by one; {limit}")
 
     def flush(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
         with self._watch.translated():
-            left = self._producer.flush(seconds)
-        if left:
+            while (left := self._producer.flush(SLICE)) and not self._failed and time.monotonic() < end:
+                pass
+        # What failed is for `check` to say; the others then wait for a transaction that cannot go on.
+        if left and not self._failed:
             raise ClientError(f"{left} messages have no outcome after {seconds:g} s")
 
     def check(self) -> None:

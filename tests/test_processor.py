@@ -362,7 +362,7 @@ def silenced(stream, before=""):
     pause = """
         from connectors import processor
         from connectors.kafka import confluent
-        confluent.PATIENCE = 0.5
+        confluent.PATIENCE = 1.5
         from connectors.checkpoint import Checkpoint
         def flush(self, step=Checkpoint.flush):
             if self.counts.read == 20:

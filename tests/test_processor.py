@@ -385,8 +385,8 @@ def read_until(process, part):
     return next(line for line in process.stderr if part in line)
 
 
-# The time-outs are shorter than what librdkafka can be relied on to recover within; tests/torture stops the broker under
-# processors with either client and their own time-outs.
+# The time-outs are shorter than what librdkafka can be relied on to recover within; tests/torture stops the broker
+# under processors with either client and their own time-outs.
 @pytest.mark.parametrize("client", ["kafka-python"], indirect=True)
 def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)

@@ -177,6 +177,11 @@ class Stream:
             consumer.close()
 
 
+def ended(committed: Any) -> Any:
+    """An offset as the processor commits it: confluent-kafka reads on behind metadata that no null character ends."""
+    return committed._replace(metadata=f"{committed.metadata}\0")
+
+
 def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> subprocess.Popen[str]:
     """A processor as a process of its own; `before` is code that runs before it."""
     code = f"import logging, sys, time\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"

@@ -14,7 +14,7 @@ from connectors import cli, processor
 from connectors.errors import ConnectorError, StateError
 from connectors.pointer import Name, Pointer
 from river_margins import snapshot
-from tests.streams import Stream, phishing, running, twin, wait_for
+from tests.streams import Stream, ended, phishing, running, twin, wait_for
 
 
 class Operator:
@@ -226,7 +226,7 @@ def test_rewind_after_the_topic_was_created_again(stream, operator):
     produce(stream, RECORDS[:60])
     wait_for(lambda: stream.committed(0) is None, "the end of its offsets")
     with stream.group() as consumer:  # an operator brings them back, and means well
-        consumer.commit({stream.place(0): kept})
+        consumer.commit({stream.place(0): ended(kept)})
     with pytest.raises(StateError, match="was deleted and created again"):
         processor.run(stream.config())
     operator.run("rewind", "--empty", "--offset", 0)

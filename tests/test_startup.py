@@ -6,7 +6,7 @@ import pytest
 from connectors import processor
 from connectors.errors import StartError, StateError
 from connectors.pointer import Pointer
-from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
 
 @pytest.fixture
@@ -158,5 +158,5 @@ def test_a_topic_created_again(learned):
     learned.produce(orjson.dumps(record) for record in phishing(40))
     wait_for(lambda: learned.committed(0) is None, "the end of its offsets")
     with learned.group() as consumer:
-        consumer.commit({learned.place(0): kept})
+        consumer.commit({learned.place(0): ended(kept)})
     refused(learned, StateError, "was deleted and created again")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import CoordinatorNotAvailableError
+from kafka.errors import CoordinatorNotAvailableError, MetadataEmptyBrokerList
 from river.datasets import Phishing
 
 from connectors import config, processor
@@ -101,8 +101,14 @@ class Stream:
         consumer = KafkaConsumer(
             bootstrap_servers=self.kafka.bootstrap_servers, isolation_level=isolation, auto_offset_reset="earliest"
         )
+
+        def partitions() -> Any:
+            # a broker that was paused knows of none until it is let in again
+            with contextlib.suppress(MetadataEmptyBrokerList):
+                return consumer.partitions_for_topic(topic)
+
         try:
-            places = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic))]
+            places = [TopicPartition(topic, p) for p in sorted(wait_for(partitions, f"the partitions of `{topic}`"))]
             consumer.assign(places)
             consumer.seek_to_beginning()
             yield consumer, places

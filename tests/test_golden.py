@@ -8,7 +8,8 @@ import pytest
 import river_margins as rm
 from tests.learners import LEARNERS
 
-ROUNDS = {case["id"]: case["rounds"] for case in json.loads((Path(__file__).parent / "golden.json").read_text())}
+FILES = sorted((Path(__file__).parent / "golden").glob("*.json"))
+ROUNDS = {case["id"]: case["rounds"] for file in FILES for case in json.loads(file.read_text())}
 PAIRS = [pytest.param(learner, golden, id=f"{learner}-{golden}") for learner in LEARNERS for golden in learner.golden]
 
 

@@ -16,7 +16,7 @@ from tests.learners import LEARNERS
 
 FOLDER = Path(__file__).parent / "reference"
 STREAMS = {stream["name"]: stream for stream in json.loads((FOLDER / "streams.json").read_text())}
-RUNS = list(csv.DictReader((FOLDER / "runs.csv").read_text().splitlines()))
+RUNS = [run for file in sorted(FOLDER.glob("*.csv")) for run in csv.DictReader(file.read_text().splitlines())]
 PAIRS = [
     pytest.param(learner, rows, run, id="-".join(filter(None, (run["algorithm"], run["params"], run["dataset"]))))
     for learner in LEARNERS

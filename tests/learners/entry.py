@@ -1,0 +1,89 @@
+"""What an entry of the list of learners says."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import river_margins as rm
+
+CLASSES = ["k0", "k1", "k2"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The runs of another library that a learner must repeat (`tests/reference`), and how it is set up for them."""
+
+    algorithm: str
+    fixed: str = ""  # the part of the run's parameters that says which rule it is
+    names: Mapping[str, str] = field(default_factory=dict)  # {the library's parameter: ours}
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Free:
+    """A parameter that the properties draw: 10**[low, high] · R**power, with R the length of the longest example."""
+
+    low: float
+    high: float
+    power: int = 0
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A rule under a name.
+
+    `make` takes parameters by keyword and has defaults for all. `sections` maps each task, "binary", "multiclass" or
+    "regression", to its section of `docs/algorithms.md`; `golden` the worked rounds to the parameters they are for.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    sections: Mapping[str, str]
+    golden: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    references: tuple[Rows, ...] = ()
+    problem: str = ""
+    bounds: tuple[str, ...] = ()
+    free: Mapping[str, Free] = field(default_factory=dict)
+    spaces: tuple[str, ...] = ("linear",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Form:
+    """A learner in one task and one space; `make` makes it afresh."""
+
+    learner: Learner
+    task: str
+    space: str
+
+    @property
+    def name(self) -> str:
+        return "-".join((self.learner.name, self.task, self.space))
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        return self.learner.bounds
+
+    def make(self, **parameters: Any) -> Any:
+        return self.learner.make(**({"classes": CLASSES} if self.task == "multiclass" else {}) | parameters)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def written_in_python(
+    rule: type[rm.Rule], estimator: type = rm.MarginClassifier, **defaults: Any
+) -> Callable[..., Any]:
+    """A constructor that gives the rule its parameters and the estimator the others."""
+
+    def make(**parameters: Any) -> Any:
+        parameters = defaults | parameters
+        recipe = rule(**{name: parameters.pop(name) for name in rule._parameter_names if name in parameters})
+        return estimator(recipe, **parameters)
+
+    return make
+
+
+WITHOUT_TIES = {"tie_update": False}

@@ -1,0 +1,34 @@
+"""Perceptrons."""
+
+import river_margins as rm
+from tests import python_rules as rules
+from tests.learners.entry import CLASSES, WITHOUT_TIES, Free, Learner, Rows, written_in_python
+
+LEARNERS = [
+    Learner(
+        "perceptron",
+        rm.Perceptron,
+        sections={"binary": "4.1", "multiclass": "4.9"},
+        golden={
+            "perceptron": {},
+            "perceptron_slides_2d": {},
+            "perceptron_tie_plus": WITHOUT_TIES,
+            "multiclass_perceptron_max": {"classes": CLASSES},
+        },
+        references=(Rows("Perceptron", settings=WITHOUT_TIES), Rows("M_PerceptronM", settings=WITHOUT_TIES)),
+        bounds=(
+            "mistakes_of_a_perceptron",
+            "weights_of_a_perceptron",
+            "mistakes_on_separable_streams",
+        ),
+        free={"lr": Free(-3, 3)},
+    ),
+    Learner(
+        "margin perceptron",
+        written_in_python(rules.MarginPerceptron),
+        sections={"binary": "4.2", "multiclass": "3.7"},
+        golden={"margin_perceptron": {"lr": 0.5, "margin": 0.5}},
+        bounds=("updates_with_a_margin",),
+        free={"lr": Free(-3, 3), "margin": Free(-3, 3, 2)},
+    ),
+]

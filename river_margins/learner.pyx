@@ -17,7 +17,7 @@ from river_margins.tasks.binary cimport Binary
 from river_margins.tasks.multiclass cimport Multiclass
 
 from river_margins.batch import csr_batch, frame_batch
-from river_margins.checks import not_negative
+from river_margins.checks import check_pair, not_negative
 from river_margins.spaces.linear import Linear
 from river_margins.tasks.classes import task_with
 from river_margins.tasks.labels import plain
@@ -106,6 +106,7 @@ cdef class Learner(Estimator):
             rest(step)
             if self.in_python:
                 Rule.respond(self.live_rule, seen, step)
+                space.heed(self.live_rule, step)
             else:
                 self.live_rule.respond(seen, step)
             moving = moves(step)
@@ -322,10 +323,12 @@ cdef class Learner(Estimator):
             raise TypeError(f"`space` must be a space, such as Linear(), not {space!r}")
         if max_features is not None and (type(max_features) is not int or max_features < 1):
             raise ValueError(f"`max_features` must be None or a whole number of at least 1, not {max_features!r}")
+        space = Linear() if space is None else space
+        check_pair(rule, space, "classification" if task is None else task.kind, type(self).__name__)
         self.live_rule = copy.deepcopy(rule)
         self.in_python = type(rule).step is not Rule.step
         self.reader = Reader(intercept, max_features)
-        self.live_space = (<Space> (Linear() if space is None else space)).open(self.reader)
+        self.live_space = (<Space> space).open(self.reader)
         self.task = task
         if task is not None:
             self.open_blocks(task)

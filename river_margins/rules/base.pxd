@@ -10,7 +10,8 @@ cdef class Seen:
 
 
 cdef class Step:
-    cdef public double step, scale, radius
+    cdef public double step, scale, radius, shrink, inflate
+    cdef bint of_covariance(self) noexcept
     cdef double size  # what |w|² becomes before it is cut to the radius, as the space that bears the step found it
 
 
@@ -19,7 +20,7 @@ cdef class Rule(Recipe):
 
 
 cdef inline void rest(Step step) noexcept:
-    step.step, step.scale, step.radius = 0.0, 1.0, INFINITY
+    step.step, step.scale, step.radius, step.shrink, step.inflate = 0.0, 1.0, INFINITY, 0.0, 1.0
 
 
 cdef inline bint moves(Step step) noexcept:

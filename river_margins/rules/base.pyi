@@ -34,9 +34,21 @@ class Step:
     step: float
     scale: float
     radius: float
-    def __init__(self, step: float = 0.0, scale: float = 1.0, radius: float = ...) -> None: ...
+    shrink: float
+    inflate: float
+    def __init__(
+        self,
+        step: float = 0.0,
+        scale: float = 1.0,
+        radius: float = ...,
+        *,
+        shrink: float = 0.0,
+        inflate: float = 1.0,
+    ) -> None: ...
 
 @disjoint_base
 class Rule(Recipe):
     weighted: ClassVar[bool]
+    spaces: ClassVar[tuple[str, ...]]
+    tasks: ClassVar[tuple[str, ...]]
     def step(self, seen: Seen) -> Any: ...

@@ -46,6 +46,9 @@ cdef class Seen:
 cdef class Step:
     """A rule's answer: w' = scale·w + step·d, then shortened to `radius` where it is longer.
 
+    Where the space keeps a covariance Σ, d is Σd, and Σ⁻¹ grows by shrink·dd': along d, the variance v becomes
+    v/(1 + shrink·v). Then Σ is multiplied by `inflate`.
+
     Parameters
     ----------
     step
@@ -54,15 +57,25 @@ cdef class Step:
         What the old weights are multiplied by first; 1 by default.
     radius
         The largest |w| allowed after the move; infinite by default.
+    shrink
+        How much surer the example makes of its direction, >= 0; 0 by default. For spaces with a covariance.
+    inflate
+        What the whole covariance is multiplied by afterwards, > 0; 1 by default.
     """
 
-    def __init__(self, double step=0.0, double scale=1.0, double radius=INFINITY):
+    def __init__(self, double step=0.0, double scale=1.0, double radius=INFINITY, *, double shrink=0.0, double inflate=1.0):
         self.step = step
         self.scale = scale
         self.radius = radius
+        self.shrink = shrink
+        self.inflate = inflate
 
     def __repr__(self):
-        return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r})"
+        covariance = f", shrink={self.shrink!r}, inflate={self.inflate!r}" if self.of_covariance() else ""
+        return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r}{covariance})"
+
+    cdef bint of_covariance(self) noexcept:
+        return self.shrink != 0.0 or self.inflate != 1.0
 
 
 cdef class Rule(Recipe):
@@ -70,7 +83,8 @@ cdef class Rule(Recipe):
 
     Write your own in Python by giving a subclass a method `step(seen)` that returns a `Step` or just the number of its
     `step`. It may look at everything in `seen`, must not keep it, and must not depend on anything else. Set `weighted`
-    if it multiplies something by `seen.weight`; otherwise sample weights are refused.
+    if it multiplies something by `seen.weight`; otherwise sample weights are refused. Set `spaces` if it suits others than
+    plain weights, and `tasks` if it does not suit all: a learner refuses a rule that it would only seem to obey.
 
     Examples
     --------
@@ -87,6 +101,8 @@ cdef class Rule(Recipe):
     """
 
     weighted = False
+    spaces = ("Linear",)
+    tasks = ("classification", "regression", "multilabel", "one-class", "structured")
 
     cdef int respond(self, Seen seen, Step out) except -1:
         # `out` comes at rest: a rule writes only what it wants otherwise. Compiled rules override this method.
@@ -95,6 +111,7 @@ cdef class Rule(Recipe):
         answer = self.step(seen)
         if isinstance(answer, Step):
             out.step, out.scale, out.radius = answer.step, answer.scale, answer.radius
+            out.shrink, out.inflate = answer.shrink, answer.inflate
         else:
             out.step = answer
         return 0

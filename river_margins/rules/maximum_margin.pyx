@@ -28,6 +28,7 @@ cdef class ROMMARule(Rule):
     """
 
     _parameter_names = ("aggressive", "tie_update")
+    tasks = ("classification",)
 
     cdef readonly bint aggressive, tie_update
 
@@ -81,6 +82,7 @@ cdef class ALMARule(Rule):
     """
 
     _parameter_names = ("alpha", "B", "C")
+    tasks = ("classification",)
 
     cdef readonly double alpha, C
     cdef readonly object B

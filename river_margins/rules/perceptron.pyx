@@ -27,6 +27,7 @@ cdef class PerceptronRule(Rule):
 
     _parameter_names = ("lr", "tie_update")
     weighted = True
+    tasks = ("classification", "structured")
 
     cdef readonly double lr
     cdef readonly bint tie_update

@@ -1,6 +1,6 @@
 from river_margins.reader cimport Reader, Row
 from river_margins.recipe cimport Recipe
-from river_margins.rules.base cimport Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step
 
 
 cdef struct Term:
@@ -33,6 +33,7 @@ cdef class Space(Recipe):
     cdef Reader reader
     cdef Py_ssize_t blocks
     cdef Space open(self, Reader reader)
+    cdef int heed(self, Rule rule, Step step) except -1
     cdef int add_block(self) except -1
     cdef int score(self, Row row, Py_ssize_t blocks) except -1
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1

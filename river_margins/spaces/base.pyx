@@ -3,7 +3,7 @@
 from libc.stdlib cimport free, realloc
 
 from river_margins.reader cimport Reader, Row
-from river_margins.rules.base cimport Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step
 
 
 cdef class Direction:
@@ -40,6 +40,15 @@ cdef class Space(Recipe):
         cdef Space space = type(self)(**self.parameters)
         space.reader = reader
         return space
+
+    cdef int heed(self, Rule rule, Step step) except -1:
+        """Refuse what a rule written in Python asks for and this space cannot do."""
+        if step.of_covariance():
+            raise ValueError(
+                f"`{rule!r}` answers {step!r}, and `{self!r}` has no covariance to shrink or inflate: say "
+                'spaces = ("Diagonal", "Full") in its class, and give the learner one of these'
+            )
+        return 0
 
     cdef int add_block(self) except -1:
         """Make room for one more weight vector, at zero."""

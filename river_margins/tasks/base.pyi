@@ -1,9 +1,10 @@
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import disjoint_base
 
 @disjoint_base
-class Task: ...
+class Task:
+    kind: ClassVar[str]
 
 @disjoint_base
 class Labels(Task):

@@ -10,8 +10,10 @@ from river_margins.spaces.base cimport Direction
 cdef class Task:
     """Turns a label into a direction and a target, and scores into a prediction.
 
-    `blocks` is the number of weight vectors it needs.
+    `blocks` is the number of weight vectors it needs, `kind` what a rule calls it that says which tasks it suits.
     """
+
+    kind = "classification"
 
     cdef double code(self, object y) except? -1.0:
         """The label as a number, NaN for a class that is new; refuses a label the task cannot take."""

@@ -13,6 +13,8 @@ from river_margins.tasks.base cimport Task
 cdef class Regression(Task):
     """Be within eps of y: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - f. A mistake is a prediction outside the tube."""
 
+    kind = "regression"
+
     def __init__(self, double eps):
         self.eps = eps
         self.blocks = 1

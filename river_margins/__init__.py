@@ -18,6 +18,7 @@ from river_margins.rules import (
     PA1,
     PA2,
     ALMARule,
+    FOBOSRule,
     GradientDescent,
     LeastMeanSquares,
     PegasosRule,
@@ -26,8 +27,10 @@ from river_margins.rules import (
     Rule,
     Seen,
     Step,
+    Subgradient,
 )
-from river_margins.spaces import Linear
+from river_margins.spaces import AdaptiveThreshold, DualAveraging, Linear, ProximalLeader, SoftThreshold
+from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 
 __all__ = [
     "INTERCEPT",
@@ -36,8 +39,14 @@ __all__ = [
     "PA2",
     "ALMAClassifier",
     "ALMARule",
+    "AdaGradRDAClassifier",
     "AdalineClassifier",
     "AdalineRegressor",
+    "AdaptiveThreshold",
+    "DualAveraging",
+    "FOBOSClassifier",
+    "FOBOSRule",
+    "FTRLProximalClassifier",
     "GradientDescent",
     "LeastMeanSquares",
     "Linear",
@@ -51,10 +60,13 @@ __all__ = [
     "PegasosRule",
     "Perceptron",
     "PerceptronRule",
+    "ProximalLeader",
     "ROMMAClassifier",
     "ROMMARule",
     "Rule",
     "Seen",
+    "SoftThreshold",
     "StandardScaler",
     "Step",
+    "Subgradient",
 ]

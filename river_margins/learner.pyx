@@ -110,7 +110,7 @@ cdef class Learner(Estimator):
             else:
                 self.live_rule.respond(seen, step)
             moving = moves(step)
-            if not (isfinite(seen.gain) and (not moving or space.bears(direction, seen, step))):
+            if not (isfinite(seen.gain) and (not moving or space.bears(row, direction, seen, step))):
                 self.refuse(seen, step)
         if isnan(code) or self.task is None:
             self.adopt(task, y)

@@ -225,6 +225,12 @@ CONSTRUCTORS = {
     rm.OGDRegressor: "(lr=0.1, *, loss='absolute', eps=0.0, schedule='1/sqrt(t)', radius=None, intercept=False, "
     "max_features=None)",
     rm.PegasosClassifier: "(lam=0.0001, *, project=True, classes=None, intercept=False, max_features=None)",
+    rm.FTRLProximalClassifier: "(alpha=0.1, *, beta=1.0, l1=0.0, l2=0.0, loss='hinge', classes=None, intercept=False, "
+    "max_features=None)",
+    rm.AdaGradRDAClassifier: "(lr=0.1, *, delta=1.0, lam=0.0, loss='hinge', classes=None, intercept=False, "
+    "max_features=None)",
+    rm.FOBOSClassifier: "(lr=1.0, *, lam=0.001, loss='hinge', schedule='1/sqrt(t)', delta=None, classes=None, "
+    "intercept=False, max_features=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=False, max_features=None)",
     rm.StandardScaler: "(with_std=True)",

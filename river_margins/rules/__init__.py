@@ -1,7 +1,7 @@
 """How far to move: one small class per update rule."""
 
 from river_margins.rules.base import Rule, Seen, Step
-from river_margins.rules.gradient import GradientDescent, LeastMeanSquares, PegasosRule
+from river_margins.rules.gradient import FOBOSRule, GradientDescent, LeastMeanSquares, PegasosRule, Subgradient
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
 from river_margins.rules.perceptron import PerceptronRule
@@ -11,6 +11,7 @@ __all__ = [
     "PA1",
     "PA2",
     "ALMARule",
+    "FOBOSRule",
     "GradientDescent",
     "LeastMeanSquares",
     "PegasosRule",
@@ -19,4 +20,5 @@ __all__ = [
     "Rule",
     "Seen",
     "Step",
+    "Subgradient",
 ]

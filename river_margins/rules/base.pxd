@@ -13,6 +13,7 @@ cdef class Step:
     cdef public double step, scale, radius, shrink, inflate
     cdef bint of_covariance(self) noexcept
     cdef double size  # what |w|² becomes before it is cut to the radius, as the space that bears the step found it
+    cdef double threshold  # by how much every weight comes nearer to 0 after the step, down to 0 itself, in sparse spaces
 
 
 cdef class Rule(Recipe):
@@ -21,10 +22,11 @@ cdef class Rule(Recipe):
 
 cdef inline void rest(Step step) noexcept:
     step.step, step.scale, step.radius, step.shrink, step.inflate = 0.0, 1.0, INFINITY, 0.0, 1.0
+    step.threshold = 0.0
 
 
 cdef inline bint moves(Step step) noexcept:
-    return step.step != 0.0 or step.scale != 1.0 or step.radius != INFINITY
+    return step.step != 0.0 or step.scale != 1.0 or step.radius != INFINITY or step.threshold != 0.0
 
 
 cdef inline double hinge(Seen seen) noexcept:

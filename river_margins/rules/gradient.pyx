@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, exp, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge
-from river_margins.checks import one_of, positive
+from river_margins.checks import not_negative, one_of, positive
 
 LOSSES = ("hinge", "squared hinge", "logistic", "squared")
 SCHEDULES = ("constant", "1/sqrt(t)", "1/t")
@@ -13,6 +13,22 @@ cdef enum:
 
 cdef enum:
     CONSTANT, ROOT, INVERSE
+
+
+cdef inline double slope(int loss, Seen seen) noexcept:
+    """How fast the loss falls where the margin rises: -loss'."""
+    if loss == HINGE:
+        return 1.0 if hinge(seen) > 0.0 else 0.0
+    if loss == SQUARED_HINGE:
+        return hinge(seen)
+    if loss == LOGISTIC:
+        return 1.0 / (1.0 + exp(min(seen.margin, 700.0)))  # beyond that exp ends
+    return seen.target - seen.margin
+
+
+cdef inline double slowed(int schedule, double lr, long long t) noexcept:
+    """The rate of round t."""
+    return lr / sqrt(<double> t) if schedule == ROOT else lr / t if schedule == INVERSE else lr
 
 
 cdef class GradientDescent(Rule):
@@ -59,20 +75,98 @@ cdef class GradientDescent(Rule):
         self.ball = INFINITY if radius is None else positive("radius", radius)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double rate = self.lr * seen.weight
-        if self.slowing == ROOT:
-            rate /= sqrt(<double> seen.t)
-        elif self.slowing == INVERSE:
-            rate /= seen.t
-        if self.kind == HINGE:
-            out.step = rate if hinge(seen) > 0.0 else 0.0
-        elif self.kind == SQUARED_HINGE:
-            out.step = rate * hinge(seen)
-        elif self.kind == LOGISTIC:
-            out.step = rate / (1.0 + exp(min(seen.margin, 700.0)))  # beyond that exp ends
-        else:
-            out.step = rate * (seen.target - seen.margin)
+        out.step = slowed(self.slowing, self.lr * seen.weight, seen.t) * slope(self.kind, seen)
         out.radius = self.ball
+        return 0
+
+
+cdef class FOBOSRule(Rule):
+    """Step rate·(-loss'), and then take rate·lam away from every weight, but nothing beyond 0.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 1 by default.
+    lam
+        Weight of the regularisation lam·|w|_1, >= 0; 0.001 by default.
+    loss, schedule
+        As of `GradientDescent`.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.FOBOSRule(lr=0.5, lam=0.5, schedule="constant"), rm.SoftThreshold())
+    >>> model.learn_one({"a": 1.0, "b": 0.25}, True)
+    >>> dict(model.weights)
+    {'a': 0.25, 'b': 0.0}
+
+    References
+    ----------
+    Duchi, J. and Singer, Y., 2009. Efficient online and batch learning using forward backward splitting, section 2.
+    JMLR 10.
+    """
+
+    _parameter_names = ("lr", "lam", "loss", "schedule")
+    weighted = True
+    spaces = ("SoftThreshold",)
+
+    cdef readonly double lr, lam
+    cdef readonly str loss, schedule
+    cdef int kind, slowing
+
+    def __init__(self, lr=1.0, lam=0.001, *, loss="hinge", schedule="1/sqrt(t)"):
+        self.lr, self.lam = positive("lr", lr), not_negative("lam", lam)
+        self.loss = one_of("loss", loss, LOSSES)
+        self.schedule = one_of("schedule", schedule, SCHEDULES)
+        self.kind, self.slowing = LOSSES.index(loss), SCHEDULES.index(schedule)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double rate = slowed(self.slowing, self.lr * seen.weight, seen.t)
+        out.step = rate * slope(self.kind, seen)
+        out.threshold = rate * self.lam
+        return 0
+
+
+cdef class Subgradient(Rule):
+    """Step -loss', for spaces that have rates of their own: they take lam, times the rate of each, away from every weight.
+
+    Parameters
+    ----------
+    lam
+        Weight of the regularisation lam·|w|_1, >= 0; 0 by default.
+    loss
+        As of `GradientDescent`.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0))
+    >>> model.learn_one({"a": 1.0, "b": 0.5}, True)
+    >>> dict(model.weights)
+    {'a': 0.25, 'b': 0.0}
+
+    References
+    ----------
+    Duchi, J., Hazan, E. and Singer, Y., 2011. Adaptive subgradient methods for online learning and stochastic
+    optimization, section 5. JMLR 12.
+    """
+
+    _parameter_names = ("lam", "loss")
+    spaces = ("AdaptiveThreshold", "DualAveraging", "ProximalLeader")
+
+    cdef readonly double lam
+    cdef readonly str loss
+    cdef int kind
+
+    def __init__(self, lam=0.0, *, loss="hinge"):
+        self.lam = not_negative("lam", lam)
+        self.loss = one_of("loss", loss, LOSSES)
+        self.kind = LOSSES.index(loss)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        # The gradient of an example without features is 0, which is no step.
+        out.step = slope(self.kind, seen) if seen.gain > 0.0 else 0.0
+        out.threshold = self.lam
         return 0
 
 

@@ -37,5 +37,5 @@ cdef class Space(Recipe):
     cdef int add_block(self) except -1
     cdef int score(self, Row row, Py_ssize_t blocks) except -1
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1
-    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1
+    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1

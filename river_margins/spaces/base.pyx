@@ -62,7 +62,7 @@ cdef class Space(Recipe):
         """Fill margin, gain and size of what the rule sees."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say how it measures")
 
-    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
+    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
         """Whether every number stays finite if the step is taken."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say what it bears")
 

@@ -81,7 +81,7 @@ cdef class Linear(Space):
         seen.size = self.size
         return 0
 
-    cdef bint bears(self, Direction direction, Seen seen, Step step) except -1:
+    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
         # No weight is larger than |w|, so one number answers for all of them.
         step.size = (
             step.scale * step.scale * self.size

@@ -1,0 +1,341 @@
+"""Weights that are exactly 0 until their gradients agree: each has a rate of its own, and thresholds are taken lazily."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, isfinite, sqrt
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memset
+
+from river_margins.reader cimport Reader, Row
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.spaces.base cimport Direction, Space
+
+from river_margins.checks import not_negative, positive
+
+cdef struct Coordinate:
+    double pull     # the steps so far, less the thresholds taken until `settled`
+    double settled  # how much the space's threshold was then
+    double squares  # the sum of the squares of the steps
+    double rate     # a weight is what the threshold leaves of `pull`, times this
+
+
+cdef inline double left(Coordinate* at, double threshold) noexcept:
+    """What a threshold leaves of the pull: exactly 0 where it is not larger."""
+    cdef double due = threshold - at.settled
+    return at.pull - due if at.pull > due else at.pull + due if at.pull < -due else 0.0
+
+
+cdef class Sparse(Space):
+    """Soft-thresholded weights, w = left(pull)·rate: what the four spaces below share.
+
+    The thresholds of all rounds are one running sum, and a weight looks up what it owes when it is read: a round costs
+    the features of its example, whatever else was learned. A step is worked out whole, into `ready`, before it is taken.
+    """
+
+    cdef Coordinate* coordinates
+    cdef Coordinate* ready
+    cdef Py_ssize_t capacity, stride, ready_capacity
+    cdef double threshold
+
+    def __dealloc__(self):
+        free(self.coordinates)
+        free(self.ready)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + (self.capacity * self.stride + self.ready_capacity) * sizeof(Coordinate)
+
+    cdef double rate_of(self, double squares) noexcept:
+        """The rate of a weight whose steps have this sum of squares."""
+        return 1.0
+
+    cdef void step_of(self, Coordinate* at, double step) noexcept:
+        """Take a step along one coordinate, that of its own threshold not included."""
+        pass
+
+    cdef int heed(self, Rule rule, Step step) except -1:
+        if step.of_covariance() or step.scale != 1.0 or step.radius != INFINITY:
+            raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can only take steps: answer a number, or Step(step)")
+        return 0
+
+    cdef int add_block(self) except -1:
+        if self.blocks == self.stride:
+            self.reserve(max(self.capacity, self.reader.size()), max(2 * self.stride, 1))
+        self.blocks += 1
+        return 0
+
+    cdef int score(self, Row row, Py_ssize_t blocks) except -1:
+        cdef Py_ssize_t i, block, present = self.blocks
+        cdef Coordinate* at
+        row.reserve_scores(blocks)
+        cdef double* scores = row.scores
+        memset(scores, 0, blocks * sizeof(double))
+        for i in range(row.known if present else 0):
+            at = self.coordinates + row.index[i] * self.stride
+            for block in range(present):
+                scores[block] += left(at + block, self.threshold) * at[block].rate * row.value[i]
+        return 0
+
+    cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
+        cdef Py_ssize_t i
+        cdef double margin = 0.0, square = 0.0
+        for i in range(direction.length):
+            margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
+            square += direction.terms[i].coefficient * direction.terms[i].coefficient
+        seen.margin, seen.gain, seen.size = margin, square * row.norm2, 0.0  # no rule for these spaces asks for a size
+        return 0
+
+    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t i, term, length = row.known + row.fresh, place = 0
+        cdef double along, here
+        cdef Coordinate* at
+        if not isfinite(self.threshold + step.threshold):
+            return False
+        if step.step == 0.0:
+            return True
+        self.reserve_ready(direction.length * length)
+        for term in range(direction.length):
+            along = step.step * direction.terms[term].coefficient
+            for i in range(length):
+                at = self.ready + place
+                place += 1
+                at[0] = self.at(row, i, direction.terms[term].block)
+                here = along * (row.value[i] if i < row.known else row.own_value[row.capacity + i - row.known])
+                if here == 0.0:
+                    continue  # nothing to add: not even the sums are counted anew, which would round them
+                self.step_of(at, here)
+                at.rate = self.rate_of(at.squares)
+                if not (isfinite(at.pull * at.rate) and isfinite(at.squares)):
+                    return False
+        return True
+
+    cdef Coordinate at(self, Row row, Py_ssize_t i, Py_ssize_t block) noexcept:
+        """Where feature i of the row stands in a block; a feature or a block that is new stands at 0."""
+        if i < row.known and block < self.blocks:
+            return self.coordinates[row.index[i] * self.stride + block]
+        return Coordinate(0.0, 0.0, 0.0, 0.0)
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t i, term, place = 0
+        if step.step != 0.0:
+            if row.fresh:
+                self.reserve(self.reader.size() + row.fresh, self.stride)
+                self.reader.admit(row)
+            for term in range(direction.length):
+                for i in range(row.known):
+                    self.coordinates[row.index[i] * self.stride + direction.terms[term].block] = self.ready[place]
+                    place += 1
+        self.threshold += step.threshold
+        return 0
+
+    cdef int reserve_ready(self, Py_ssize_t count) except -1:
+        if count <= self.ready_capacity:
+            return 0
+        cdef Coordinate* ready = <Coordinate*> realloc(self.ready, count * sizeof(Coordinate))
+        if ready == NULL:
+            raise MemoryError()
+        self.ready = ready
+        self.ready_capacity = count
+        return 0
+
+    cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
+        """Make room for so many features and blocks; new ones stand at 0."""
+        if features <= self.capacity and stride <= self.stride:
+            return 0
+        cdef Py_ssize_t capacity = self.capacity, feature
+        if features > capacity:
+            capacity = max(2 * capacity, features, 4)
+        cdef Coordinate* coordinates = <Coordinate*> calloc(capacity * stride, sizeof(Coordinate))
+        if coordinates == NULL:
+            raise MemoryError()
+        for feature in range(min(self.capacity, self.reader.size()) if self.stride else 0):
+            memcpy(
+                coordinates + feature * stride,
+                self.coordinates + feature * self.stride,
+                self.stride * sizeof(Coordinate),
+            )
+        free(self.coordinates)
+        self.coordinates = coordinates
+        self.capacity = capacity
+        self.stride = stride
+        return 0
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def weight(self, key, Py_ssize_t block):
+        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        cdef Py_ssize_t index = self.reader.vocabulary.find(key)
+        if index < 0:
+            raise KeyError(key)
+        cdef Coordinate* at = self.coordinates + index * self.stride + block
+        return left(at, self.threshold) * at.rate
+
+    @property
+    def features(self):
+        """The learned features, in order."""
+        return self.reader.vocabulary.keys
+
+    def __getstate__(self):
+        cdef Py_ssize_t feature, block, count = self.reader.size()
+        cdef Coordinate* at
+        coordinates = np.zeros((count, self.blocks, 3))
+        cdef double[:, :, ::1] view = coordinates
+        for feature in range(count):
+            for block in range(self.blocks):
+                at = self.coordinates + feature * self.stride + block
+                view[feature, block, 0], view[feature, block, 1], view[feature, block, 2] = at.pull, at.settled, at.squares
+        return {"features": self.reader.features(), "coordinates": coordinates, "threshold": self.threshold}
+
+    def __setstate__(self, state):
+        cdef Py_ssize_t feature, block
+        cdef Coordinate* at
+        coordinates = np.ascontiguousarray(state["coordinates"], dtype=np.float64)
+        if not (np.isfinite(coordinates).all() and isfinite(state["threshold"]) and (coordinates[:, :, 2] >= 0).all()):
+            raise ValueError("coordinates and threshold must be finite, and squares not negative")
+        cdef const double[:, :, ::1] view = coordinates
+        self.reader.learn_features(state["features"])
+        if coordinates.shape != (self.reader.size(), coordinates.shape[1], 3):
+            raise ValueError(f"{self.reader.size()} features, but coordinates of shape {coordinates.shape}")
+        for block in range(coordinates.shape[1]):
+            self.add_block()
+        self.reserve(coordinates.shape[0], self.stride)
+        for feature in range(coordinates.shape[0]):
+            for block in range(coordinates.shape[1]):
+                at = self.coordinates + feature * self.stride + block
+                at.pull, at.settled, at.squares = view[feature, block, 0], view[feature, block, 1], view[feature, block, 2]
+                at.rate = self.rate_of(at.squares)
+        self.threshold = state["threshold"]
+
+
+cdef class SoftThreshold(Sparse):
+    """Plain weights that every round brings nearer to 0, by the threshold of the rule: the space of FOBOS.
+
+    A round is w' = soft(w + step·d, threshold), where soft(w, c) takes c away from the size of each weight, down to 0.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.MarginClassifier(rm.FOBOSRule(lam=0.1), rm.SoftThreshold()).space
+    SoftThreshold()
+    """
+
+    cdef void step_of(self, Coordinate* at, double step) noexcept:
+        at.pull = left(at, self.threshold) + step
+        at.settled = self.threshold
+
+
+cdef class AdaptiveThreshold(Sparse):
+    """Weights with a rate each, lr/(delta + root of the sum of its squared steps): the space of FOBOS with AdaGrad.
+
+    A round is w' = soft(w + rate·step·d, rate·threshold), with the rates after this step.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.1 by default.
+    delta
+        What is added to the root, > 0; 1 by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.AdaptiveThreshold(lr=1.0, delta=1.0))
+    >>> model.learn_one({"a": 1.0, "b": 3.0}, True)
+    >>> dict(model.weights)
+    {'a': 0.5, 'b': 0.75}
+    """
+
+    _parameter_names = ("lr", "delta")
+
+    cdef readonly double lr, delta
+
+    def __init__(self, lr=0.1, delta=1.0):
+        self.lr, self.delta = positive("lr", lr), positive("delta", delta)
+
+    cdef double rate_of(self, double squares) noexcept:
+        return self.lr / (self.delta + sqrt(squares))
+
+    cdef void step_of(self, Coordinate* at, double step) noexcept:
+        cdef double kept = left(at, self.threshold) * at.rate  # the weight, in the unit of the new rate below
+        at.squares += step * step
+        at.pull = kept / self.rate_of(at.squares) + step
+        at.settled = self.threshold
+
+
+cdef class DualAveraging(Sparse):
+    """Weights that are worked out afresh from the sum of all steps: the space of regularised dual averaging with AdaGrad.
+
+    With s the sum of the steps along a feature, and c that of the thresholds of all rounds, w = rate·soft(s, c), where
+    rate = lr/(delta + root of the sum of its squared steps).
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.1 by default.
+    delta
+        What is added to the root, > 0; 1 by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0))
+    >>> model.learn_one({"a": 1.0, "b": 3.0}, True)
+    >>> dict(model.weights)
+    {'a': 0.25, 'b': 0.625}
+    """
+
+    _parameter_names = ("lr", "delta")
+
+    cdef readonly double lr, delta
+
+    def __init__(self, lr=0.1, delta=1.0):
+        self.lr, self.delta = positive("lr", lr), positive("delta", delta)
+
+    cdef double rate_of(self, double squares) noexcept:
+        return self.lr / (self.delta + sqrt(squares))
+
+    cdef void step_of(self, Coordinate* at, double step) noexcept:
+        at.pull += step
+        at.squares += step * step
+
+
+cdef class ProximalLeader(Sparse):
+    """The weights that would have been best so far, were every round to cost a little for going away from its own weights.
+
+    With s the sum of the steps along a feature, each plus the weight it was taken at times what it added to 1/rate:
+    w = rate·soft(s, l1), where 1/rate = (beta + root of the sum of the squared steps)/alpha + l2.
+
+    Parameters
+    ----------
+    alpha
+        The learning rate, > 0; 0.1 by default.
+    beta
+        What is added to the root, >= 0; 1 by default.
+    l1, l2
+        Weights of the regularisation l1·|w|_1 + l2·|w|²/2, >= 0; 0 by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.ProximalLeader(alpha=1.0, l1=0.5))
+    >>> model.learn_one({"a": 1.0, "b": 0.5}, True)
+    >>> dict(model.weights)
+    {'a': 0.25, 'b': 0.0}
+    """
+
+    _parameter_names = ("alpha", "beta", "l1", "l2")
+
+    cdef readonly double alpha, beta, l1, l2
+
+    def __init__(self, alpha=0.1, beta=1.0, l1=0.0, l2=0.0):
+        self.alpha, self.beta = positive("alpha", alpha), not_negative("beta", beta)
+        self.l1, self.l2 = not_negative("l1", l1), not_negative("l2", l2)
+        self.threshold = self.l1
+
+    cdef double rate_of(self, double squares) noexcept:
+        cdef double inverse = (self.beta + sqrt(squares)) / self.alpha + self.l2
+        return 1.0 / inverse if inverse > 0.0 else 0.0
+
+    cdef void step_of(self, Coordinate* at, double step) noexcept:
+        cdef double weight = left(at, self.threshold) * at.rate, before = sqrt(at.squares)
+        at.squares += step * step
+        at.pull += step + (sqrt(at.squares) - before) / self.alpha * weight

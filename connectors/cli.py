@@ -126,6 +126,16 @@ def evaluate(
 
 
 @app.command()
+def learners(
+    name: Annotated[str | None, typer.Argument(help="Show all about this one.", show_default=False)] = None,
+) -> None:
+    """Lists the learners that a file can name: parameters, cost of a round, guarantee."""
+    from connectors import catalogue
+
+    catalogue.show(name) if name else catalogue.show_all()
+
+
+@app.command()
 def kafka(
     brokers: Annotated[int, typer.Option(help="How many brokers to run.", min=1, max=3)] = 1,
     version: Annotated[str, typer.Option(help="Which Apache Kafka.")] = "4.3.0",

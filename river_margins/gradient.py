@@ -29,6 +29,9 @@ class AdalineClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: squared errors bounded by those of any u. Take it with a
+    normalised step where the scale of features varies, or to follow a drift.
+
     Not normalised, and if lr·R² < 1 with R the longest example, for any u:
     Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
 
@@ -79,6 +82,9 @@ class AdalineRegressor(MarginRegressor):
 
     Notes
     -----
+    Cost: the features of x. Guarantee: squared errors bounded by those of any u. Take it for numbers with Gaussian
+    noise, or to follow a drift.
+
     Not normalised, and if lr·R² < 1 with R the longest example, for any u:
     Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). Normalised with lr = 1, it is PA with a tube of width 0.
     `n_mistakes` counts predictions that are not exact.
@@ -137,6 +143,9 @@ class OGDClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: regret O(√T) in a ball. Take it for a loss of your choice;
+    the logistic one gives scores closest to log-odds.
+
     With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
     Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
@@ -205,6 +214,9 @@ class OGDRegressor(MarginRegressor):
 
     Notes
     -----
+    Cost: the features of x. Guarantee: regret O(√T) in a ball. Take it for numbers with outliers: with the absolute
+    loss no step depends on how large the error was.
+
     With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
     Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
@@ -267,6 +279,9 @@ class PegasosClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: regret O(ln T/lam). Take it for the online form of the
+    linear support vector machine.
+
     With `project`, F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the longest example, for
     |u| <= 1/sqrt(lam) and after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is no update:
     `n_updates` counts rounds with a loss.

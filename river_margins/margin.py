@@ -37,6 +37,11 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
     ValueError, TypeError
         If a parameter is outside its range; the message names it.
 
+    Notes
+    -----
+    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
+    of your own.
+
     Examples
     --------
     >>> import river_margins as rm
@@ -95,6 +100,11 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
     max_features
         Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
+    of your own.
 
     Examples
     --------

@@ -27,6 +27,9 @@ class ROMMAClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: mistakes <= R²|u|² where u separates with margin 1. Take it
+    where the stream can be separated and a wide margin is wanted without a parameter.
+
     Where u separates with margin 1 and R is the longest example: Σ l² over the updates <= R²|u|², n_mistakes <= R²|u|²,
     and |w| never exceeds |u|. On noisy streams |w| can grow without end, until a step is refused by an OverflowError:
     there is no C.
@@ -83,6 +86,9 @@ class ALMAClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: updates <= (2/g²)(2/alpha - 1)² + 8/alpha - 4 where some u
+    has margin g. Take it where the stream can be separated and the margin shall come near the best.
+
     If a u of length 1 has y⟨u, x⟩/|x| >= g in all rounds: n_updates <= (2/g²)(2/alpha - 1)² + 8/alpha - 4, over any
     number of passes; and after a pass without one, w has at least the margin (1 - alpha)·g.
 

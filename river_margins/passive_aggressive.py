@@ -28,6 +28,9 @@ class PAClassifier(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: mistakes (mode 1) or squared losses (0 and 2) bounded by
+    the losses of any u. Take it first: it has one parameter, and a small C stands much noise.
+
     With R the longest example and u any vector: `mode=0` on a stream that u separates with margin 1, Σ l² <= R²|u|².
     `mode=1` on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)). `mode=2` on any stream,
     Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes R² becomes 2R².
@@ -81,6 +84,9 @@ class PARegressor(MarginRegressor):
 
     Notes
     -----
+    Cost: the features of x. Guarantee: squared losses bounded by those of any u (modes 0 and 2). Take it first for
+    numbers: steps are bounded by C.
+
     With R the longest example: if some u is within eps of every target, `mode=0` keeps Σ l² <= R²|u|². `mode=2` on any
     stream and for any u, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). `n_mistakes` counts predictions outside the tube.
     River's learner of this name maps targets through 2y - 1 and so learns another function; this one follows the paper.

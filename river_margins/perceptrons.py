@@ -28,6 +28,9 @@ class Perceptron(MarginClassifier):
 
     Notes
     -----
+    Cost: the features of x, times the classes. Guarantee: mistakes <= R²|u|² where u separates with margin 1, and a
+    bound on any stream. Take it as a baseline that has nothing to tune.
+
     For every stream and every u, with R the longest example, L the sum of u's hinge losses over the mistakes and
     M = `n_mistakes`: M <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). Where u separates with margin 1, M <= R²|u|². With
     many classes R² becomes 2R².

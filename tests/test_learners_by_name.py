@@ -1,0 +1,73 @@
+"""Every learner of the library in a processor, by its name in the YAML file: exactly the bare one, also after a stop."""
+
+import json
+import random
+
+import pytest
+from river import base
+
+from connectors import catalogue, files
+from connectors.learners import assemble
+from river_margins.recipe import Recipe
+from tests.streams import Stream, running, twin
+from tests.test_files import Folder, lines_of
+
+ROUNDS = 40
+LABELS = {"numbers": [0.5, -2.0, 3.0], "two": [False, True], "three": ["ham", "spam", "eggs"]}
+
+
+def spelled(part):
+    """A parameter as a file says it: rules and spaces are names with parameters of their own."""
+    if not isinstance(part, Recipe):
+        return part
+    return {type(part).__name__: {name: spelled(value) for name, value in part.parameters.items() if value is not None}}
+
+
+def step(kind):
+    """The learner as a step, with the first parameters it is tested with where it cannot do without."""
+    if assemble([kind.__name__])[0] is not None:
+        return kind.__name__
+    return {kind.__name__: {name: spelled(value) for name, value in next(iter(kind._unit_test_params())).items()}}
+
+
+def labels_of(kind):
+    if issubclass(kind, base.Regressor):
+        return ["numbers"]
+    return ["two", "three"] if assemble([step(kind)])[0]._multiclass else ["two"]
+
+
+LEARNERS = [entry.kind for entry in catalogue.entries() if issubclass(entry.kind, base.Classifier | base.Regressor)]
+CASES = [pytest.param(kind, labels, id=f"{kind.__name__}-{labels}") for kind in LEARNERS for labels in labels_of(kind)]
+
+
+def records(labels):
+    """Small rows in which features come and go, each fifth without a label."""
+    draw = random.Random(labels)
+    for number in range(ROUNDS):
+        x = {name: draw.gauss(0, 1) for name in "abcd" if draw.random() < 0.8}
+        yield {"id": f"r{number}", **x, "y": None if number % 5 == 4 else draw.choice(LABELS[labels])}
+
+
+@pytest.mark.parametrize(("kind", "labels"), CASES)
+def test_between_files(kind, labels, tmp_path):
+    folder = Folder(tmp_path, learner=["StandardScaler", step(kind)])
+    rows = list(records(labels))
+    for end in (ROUNDS // 2, ROUNDS):  # the second run goes on from the snapshot of the first
+        folder.put(lines_of(rows[:end]))
+        assert files.run(folder.config()).rejected == 0
+    assert folder.output() == twin(folder.config().build_learner(), rows)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_on_kafka(kafka, tmp_path, labels):
+    """The same model is written and read, whatever is at both ends: a learner for each kind of label will do."""
+    kind = {"numbers": "PARegressor", "two": "FTRLProximalClassifier", "three": "FOBOSClassifier"}[labels]
+    stream = Stream(kafka, tmp_path, partitions=1, learner=["StandardScaler", kind])
+    rows = list(records(labels))
+    found = []
+    for begin, end in ((0, ROUNDS // 2), (ROUNDS // 2, ROUNDS)):
+        stream.produce(lines_of(rows[begin:end]))
+        with running(stream.config()) as process:
+            found = [json.loads(message.value) for message in stream.read(stream.output, end)]
+            process.end()
+    assert found == twin(stream.config().build_learner(), rows)

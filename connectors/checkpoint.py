@@ -247,6 +247,7 @@ class Checkpoint:
         if not self._touched:
             self._due = began + self._config.checkpoint.every
             return
+        self._check_committed()
         self.write_snapshots()  # 1
         self.flush()  # 2
         self.check_sends()  # 3
@@ -262,6 +263,21 @@ class Checkpoint:
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
             numbers, read.read, read.learned, read.rejected, read.snapshots, time.monotonic() - began, extra=place,
         )  # fmt: skip
+
+    def _check_committed(self) -> None:
+        """Raises ClientError unless the group still has what this process committed last.
+
+        A topic takes its offsets with it. One that is there again at once has the same name, so that the client reads
+        on in it, at an offset that means nothing there.
+        """
+        found = self._consumer.committed(self._touched, self._timeouts.committed)
+        for number in sorted(self._touched):
+            partition = self.partitions[number]
+            if found[number] != (partition.written if partition.snapshot else None):
+                raise ClientError(
+                    f"the committed offset of partition {number} of `{self._config.input.topic}` is no longer the one "
+                    f"of this process: the topic was created again, or the offset was moved or deleted"
+                )
 
     def write_snapshots(self) -> None:
         world = {"topic_id": self._restorer.topic.id, "partitions": self._restorer.topic.partitions, "host": HOST}

@@ -5,6 +5,7 @@ Whatever does not fit together is a StateError that says what happened and what 
 
 import hashlib
 import logging
+import re
 import socket
 import zlib
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ class Restorer:
     def start(self, partition: int, offset: int) -> Partition:
         """Returns a partition whose model is as it begins, and that nothing is committed for yet."""
         self.check_start(partition)
+        self.check_former(partition)
         return self._partition(partition, self.config.first_learner(), Committed(offset, ""), None)
 
     def _partition(self, partition: int, learner: Any, committed: Committed, pointer: Pointer | None) -> Partition:
@@ -115,20 +117,28 @@ class Restorer:
 
     def has_learned(self, partition: int) -> bool:
         """Tells whether there is a snapshot of a model that has read a record."""
-        return bool(self._learned(partition))
-
-    def _learned(self, partition: int) -> list[str]:
-        # an empty model may be left of a first start that died, and what else lies there is not ours
-        return [name for name in self.store.sizes(partition) if (found := Name.parse(name)) and not found.is_anchor]
+        return bool(_learned(self.store, partition))
 
     def check_start(self, partition: int) -> None:
         """Checks a partition for which nothing is committed."""
-        if names := self._learned(partition):
+        if names := _learned(self.store, partition):
             raise StateError(
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
                 f"`input.start`, move that folder away; {self._go_on(names[-1])}"
             )
+
+    def check_former(self, partition: int) -> None:
+        """Checks that a partition for which nothing is committed is none of a topic that was created again."""
+        topic = self.config.input.topic
+        for store in self.store.beside():
+            of_topic = re.fullmatch(rf"{re.escape(topic)}-[0-9a-f-]{{36}}", store.folder.rpartition("/")[2])
+            if of_topic and _learned(store, partition):
+                raise StateError(
+                    f"`{topic}` was deleted and created again: nothing is committed for {self._of(partition)}, and the "
+                    f"models of the topic that had this name before lie in `{store.folder}`; to begin with new models: "
+                    f"`river-margins snapshots rewind FILE --empty`, or move that folder away"
+                )
 
     def _pointer(self, partition: int, committed: Committed) -> Pointer:
         pointer = Pointer.from_text(committed.metadata)
@@ -193,3 +203,8 @@ class Restorer:
             f"to start over with empty models, give the processor another `name`, or delete the offsets of group "
             f"`{self.config.name}` and move `{self.store.folder}` away"
         )
+
+
+def _learned(store: Store, partition: int) -> list[str]:
+    # an empty model may be left of a first start that died, and what else lies there is not ours
+    return [name for name in store.sizes(partition) if (found := Name.parse(name)) and not found.is_anchor]

@@ -47,8 +47,10 @@ def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
         if committed is not None:
             pointer = restorer.check(number, committed)
             restorer.check_offset(number, pointer, consumer.edges(number))
-        elif number in learned:
+            continue
+        if number in learned:
             restorer.check_start(number)
+        restorer.check_former(number)
 
 
 def check_store(config: Config) -> None:

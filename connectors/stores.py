@@ -11,7 +11,7 @@ import pathlib
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from connectors.errors import StartError
@@ -45,6 +45,9 @@ class Store(Protocol):
 
     def check(self) -> None:
         """Raises StoreError unless something can be written."""
+
+    def beside(self) -> "Sequence[Store]":
+        """Returns the stores in the other folders beside this one."""
 
     def path(self, partition: int, name: str) -> str:
         """Says where a snapshot lies."""
@@ -98,6 +101,11 @@ class FolderStore:
             with tempfile.TemporaryFile(dir=self._folder):
                 pass
 
+    def beside(self) -> "list[FolderStore]":
+        above = self._folder.parent
+        with _refusals("listed", str(above)):
+            return [FolderStore(path) for path in sorted(above.glob("*/")) if path != self._folder]
+
     def path(self, partition: int, name: str) -> str:
         return str(self._folder / str(partition) / f"{name}{SUFFIX}")
 
@@ -150,6 +158,14 @@ class UrlStore:
                 self._files.rm_file(probe)
             except FileNotFoundError as error:
                 raise OSError("it does not exist: create the bucket or folder") from error
+
+    def beside(self) -> "list[UrlStore]":
+        above, _, own = self.folder.rpartition("/")
+        found: list[str] = []
+        with _refusals("listed", above), contextlib.suppress(FileNotFoundError):
+            entries = self._files.ls(self._root.rpartition("/")[0], detail=True)
+            found = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries if entry["type"] == "directory"]
+        return [UrlStore(f"{above}/{name}") for name in sorted(found) if name != own]
 
     def path(self, partition: int, name: str) -> str:
         return f"{self.folder}/{partition}/{name}{SUFFIX}"

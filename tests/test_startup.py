@@ -149,7 +149,7 @@ def test_records_deleted_before_they_were_read(learned):
 
 
 def test_a_topic_created_again(learned):
-    """Kafka forgets the offsets of a deleted topic; one that came back by hand is not taken for ours."""
+    """Kafka forgets the offsets of a deleted topic, we do not; nor is one that came back by hand taken for ours."""
     kept = learned.committed(0)
     with learned.admin() as admin:
         admin.delete_topics([learned.input])
@@ -157,6 +157,8 @@ def test_a_topic_created_again(learned):
     learned.kafka.create_topics({learned.input: 1})
     learned.produce(orjson.dumps(record) for record in phishing(40))
     wait_for(lambda: learned.committed(0) is None, "the end of its offsets")
+    folder = str(named_folder(learned).parent)
+    refused(learned, StateError, "was deleted and created again: nothing is committed", folder, "rewind FILE --empty")
     with learned.group() as consumer:
         consumer.commit({learned.place(0): ended(kept)})
     refused(learned, StateError, "was deleted and created again")

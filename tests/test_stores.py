@@ -62,6 +62,15 @@ def test_one_process_sees_what_another_writes(store):
     assert store.sizes(7) == {"a": 3} and store.read(7, "a") == b"one"
 
 
+def test_the_folders_beside_are_found(store):
+    place = f"{store.folder}-other"
+    assert place not in {found.folder for found in store.beside()}
+    for written in (store, type(store)(Path(place) if isinstance(store, FolderStore) else place)):
+        written.write(0, "a", b"one")
+    beside = {found.folder: found.sizes(0) for found in store.beside()}
+    assert beside[place] == {"a": 3} and store.folder not in beside
+
+
 def test_half_written_files_are_not_seen(tmp_path):
     for store in (FolderStore(tmp_path), UrlStore(f"local://{tmp_path}")):
         store.write(0, "a", b"one")

@@ -99,15 +99,16 @@ class Consumer:
             return list(chain.from_iterable(records.values()))
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
-        deadline = time.monotonic() + seconds
-        found: dict[int, Committed | None] = {}
+        places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}
         with translated(self._rights):
-            for partition in sorted(partitions):
-                left = max(1, int((deadline - time.monotonic()) * 1000))
-                place = TopicPartition(self._topic, partition)
-                offset = self._consumer.committed(place, metadata=True, timeout_ms=left)
-                found[partition] = Committed(offset.offset, (offset.metadata or "").rstrip("\0")) if offset else None
-        return found
+            # the library's own `committed` asks for one partition at a time
+            coordinator = self._consumer._coordinator
+            found = coordinator.fetch_committed_offsets(list(places.values()), timeout_ms=int(seconds * 1000))
+        return {
+            partition: Committed(offset.offset, (offset.metadata or "").rstrip("\0")) if offset else None
+            for partition, place in places.items()
+            for offset in [found.get(place)]
+        }
 
     def edges(self, partition: int) -> tuple[int, int]:
         place = TopicPartition(self._topic, partition)

@@ -1,12 +1,22 @@
 """What happens to the world around a running processor, as the tables of docs/guarantees.md have it."""
 
+import contextlib
 import json
 import signal
+import threading
+import time
 
 import orjson
+import pytest
+from kafka import KafkaProducer
+from kafka.errors import CommitFailedError, GroupSubscribedToTopicError
+from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
+from connectors import processor
 from connectors.errors import StateError
-from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, start, twin, wait_for
+from connectors.kafka import confluent_settings, kafka_python_settings
+from connectors.pointer import Name
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 
 def produce(stream, records, **options):
@@ -49,3 +59,136 @@ def test_the_input_is_created_again_under_a_processor(kafka, tmp_path):
     assert process.returncode == StateError.exit_code
     assert f"`{stream.input}` was deleted and created again" in said
     assert len(stream.read(stream.output, 30)) == 30
+
+
+@BOTH_CLIENTS
+def test_records_are_deleted_before_a_processor_reads_them(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    process = start(stream.file())
+    try:
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        process.send_signal(signal.SIGSTOP)
+        produce(stream, phishing(1))  # which an answer that is on its way may still bring
+        produce(stream, phishing(60))
+        with stream.admin() as admin:
+            admin.delete_records({stream.place(0): 90})
+        process.send_signal(signal.SIGCONT)
+        _, said = process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == StateError.exit_code
+    assert "of partition 0 of " in said and "is out of range: records were deleted before they were read" in said
+
+
+@BOTH_CLIENTS
+def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch):
+    """Past `max_poll_interval_ms` another one has the partition, and what the slow one has done is dropped."""
+    for settings in (kafka_python_settings, confluent_settings):
+        monkeypatch.setattr(settings, "COMMITTED_MARGIN_MS", 500)  # which allows the times below
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"] |= {
+        "consumer": {"session_timeout_ms": 1500, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 2000},
+        "producer": {"transaction_timeout_ms": 1200},
+    }
+    records, original = phishing(90), processor.answer
+    is_slow, is_over = threading.Event(), threading.Event()
+
+    def answer(decoder, partition, record, *rest):
+        if b'"r25"' in record.value and not is_slow.is_set():
+            is_slow.set()
+            assert is_over.wait(DEADLINE)
+        return original(decoder, partition, record, *rest)
+
+    monkeypatch.setattr(processor, "answer", answer)
+    with running(stream.config()) as slow:
+        produce(stream, records[:60])
+        wait_for(is_slow.is_set, "the record that takes long")
+        wait_for(lambda: not stream.member_ids(), "its expulsion")
+        with running(stream.config()) as other:
+            stream.read(stream.output, 60)
+            is_over.set()
+            wait_for(lambda: len(stream.member_ids()) == 2, "the slow one in the group again")
+            produce(stream, records[60:])
+            assert_exact(stream, records)
+            other.end()
+        slow.end()
+
+
+@BOTH_CLIENTS
+def test_something_else_commits_under_a_processor(kafka, tmp_path):
+    """Brokers take offsets from whatever names the group and no generation; the processor does not go on from there."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    with running(stream.config()) as process:
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        wait_for(lambda: stream.committed(0).offset == 30, "its commit")
+        with contextlib.closing(
+            KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=f"{stream.name}-foreign")
+        ) as foreign:
+            foreign.init_transactions()
+            foreign.begin_transaction()
+            offsets = {stream.place(0): OffsetAndMetadata(10, "", -1)}
+            foreign.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(stream.name, -1, "", None))
+            foreign.commit_transaction()
+        produce(stream, phishing(10))
+        with pytest.raises(StateError, match=r"offset 10 of partition 0 .* was committed by something else"):
+            process.wait()
+    assert len(stream.read(stream.output, 30)) == 30
+
+
+def test_an_operator_cannot_change_a_group_that_works(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    with running(stream.config()):
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        with stream.admin() as admin, stream.group() as consumer:
+            assert admin.delete_groups([stream.name]) == {stream.name: "NonEmptyGroupError"}
+            refused = admin.delete_group_offsets(stream.name, [stream.place(0)])
+            assert refused == {stream.place(0): GroupSubscribedToTopicError}
+            with pytest.raises(CommitFailedError, match="UnknownMemberIdError"):
+                consumer.commit({stream.place(0): OffsetAndMetadata(10, "", -1)})
+        produce(stream, phishing(60)[30:])
+        assert_exact(stream, phishing(60))
+
+
+@BOTH_CLIENTS
+def test_another_file_has_the_same_name(kafka, tmp_path):
+    """With another learner it does not begin; with another input both work, in one group."""
+    stream, other = Stream(kafka, tmp_path), Stream(kafka, tmp_path)
+    records = phishing(200)
+    with running(stream.config()):
+        produce(stream, records[:100])
+        stream.read(stream.output, 100)
+        wait_for(lambda: stream.members() == [2], "a member with both partitions")
+        with pytest.raises(StateError, match=r"the learner is not the one of .*another `name`"):
+            processor.run(stream.config(learner=["Perceptron"]))
+        assert stream.members() == [2]
+        with running(other.config(name=stream.name)):
+            produce(other, records)
+            produce(stream, records[100:])
+            assert_exact(other, records)
+            assert_exact(stream, records)
+
+
+def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):
+    """Names and ages of snapshots are by the clock, and so are the records' times; what is loaded is not."""
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "every": "100ms", "keep": {"last": 1}}
+    records, real = phishing(120), (time.time, time.gmtime)
+
+    def set_back():
+        monkeypatch.setattr(time, "time", lambda: real[0]() - 7200)
+        monkeypatch.setattr(time, "gmtime", lambda *seconds: real[1](*(seconds or [time.time()])))
+
+    for begin in (0, 60):
+        with running(stream.config()):
+            produce(stream, records[begin : begin + 30])
+            stream.read(stream.output, begin + 30)
+            set_back()
+            produce(stream, records[begin + 30 : begin + 60])
+            stream.read(stream.output, begin + 60)
+    assert_exact(stream, records)
+    names = [Name.parse(path.stem) for path in (tmp_path / "snapshots").rglob("*.snapshot")]
+    assert max(names).time < min(names).time, "the clock was not set back"

@@ -132,7 +132,7 @@ class Consumer:
             return None
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION):
             raise OutOfRange(partition, self._next.get(partition, offset))
-        raise self._watch.translate(error, f"partition {partition} of `{message.topic()}`" if partition >= 0 else "")
+        raise self._watch.translate(error, f"partition {partition} of `{message.topic()}`" if message.topic() else "")
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         places = self._places(dict.fromkeys(sorted(partitions), 0))

@@ -188,11 +188,33 @@ def ended(committed: Any) -> Any:
     return committed._replace(metadata=f"{committed.metadata}\0")
 
 
+HOLD = """
+import logging, sys, time
+
+def hold():
+    print("held", file=sys.stderr, flush=True)
+    sys.stdin.read()
+"""
+
+
 def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> subprocess.Popen[str]:
-    """A processor as a process of its own; `before` is code that runs before it."""
-    code = f"import logging, sys, time\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
+    """A processor as a process of its own; `before` is code that runs before it, and may `hold()` until `let_go`."""
+    code = f"{HOLD}\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
     command = [sys.executable, "-c", code, "run", str(file), *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def read_until(process: subprocess.Popen[str], part: str) -> str:
+    """Reads what a process says up to a line with this part, and returns that line."""
+    assert process.stderr is not None
+    return next(line for line in process.stderr if part in line)
+
+
+def let_go(process: subprocess.Popen[str]) -> None:
+    """Lets a process go on that holds, and never hold again."""
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None  # `communicate` takes a closed one for open
 
 
 class Running:

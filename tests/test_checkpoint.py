@@ -13,7 +13,7 @@ from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
 from connectors.pointer import Name, Pointer
 from river_margins import snapshot
-from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, let_go, phishing, read_until, running, start, twin, wait_for
 
 STEPS = [
     "write_snapshots",
@@ -185,8 +185,7 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
             original(self)
         def send_offsets(self, step=Checkpoint.send_offsets):
             if self.counts.read:
-                print("step 4", file=sys.stderr, flush=True)
-                time.sleep(0.5)
+                hold()
             step(self)
         Checkpoint.commit, Checkpoint.send_offsets = commit, send_offsets
     """
@@ -194,10 +193,9 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     try:
         stream.read(stream.output, 20)
         produce(stream, phishing(5))
-        for line in process.stderr:
-            if line.startswith("step 4"):
-                kafka.stop(1)
-                break
+        read_until(process, "held")
+        kafka.stop(1)
+        let_go(process)
         _, said = process.communicate(timeout=DEADLINE)
     finally:
         process.kill()

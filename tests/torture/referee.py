@@ -32,15 +32,25 @@ class Judgement:
 
 
 def judge(config: Config) -> Judgement:
-    """Compares the output, and the snapshots that the committed offsets name, with the bare learner."""
+    """Compares the output, and the models that the committed offsets stand for, with the bare learner."""
     verdict = replay.compare(config)
+    inputs = replay.read_topic(config, config.input.topic)
+    rejected = {replay.source(record) for record in replay.read_topic(config, config.rejects.topic)}
     models = []
     for partition, (end, committed) in _offsets(config).items():
         if committed is None or committed.offset != end:
             models.append(f"partition {partition}: committed is {committed}, the end is {end}")
-        elif difference := _difference(
-            config, partition, json.loads(committed.metadata.rstrip("\0")), verdict.learners[partition]
-        ):
+            continue
+        pointer = json.loads(committed.metadata.rstrip("\0"))
+        since = [
+            (f"{record.topic}-{partition}-{record.offset}", record.value)
+            for record in inputs
+            if record.partition == partition and _offset(pointer) <= record.offset < end
+        ]
+        if len(since) != pointer.get("inputs", 0):
+            models.append(f"partition {partition}: {len(since)} inputs since the snapshot, but {pointer}")
+        learned = [(name, value) for name, value in since if name not in rejected]
+        if difference := _difference(config, partition, pointer, learned, verdict.learners[partition]):
             models.append(f"partition {partition}: {difference}")
     return Judgement(verdict, models)
 
@@ -58,13 +68,22 @@ def _offsets(config: Config) -> dict[int, tuple[int, Any]]:
         consumer.close()
 
 
-def _difference(config: Config, partition: int, pointer: dict[str, Any], bare: Any) -> str:
+def _offset(pointer: dict[str, Any]) -> int:
+    return int(pointer["snapshot"].partition("-")[0])
+
+
+def _difference(
+    config: Config, partition: int, pointer: dict[str, Any], since: list[tuple[str, bytes]], bare: Any
+) -> str:
+    """What tells the model of a pointer, which is its snapshot and the inputs since, from the bare learner."""
     name = pointer["snapshot"]
     (file,) = Path(config.snapshots.folder).glob(f"**/{partition}/{name}.snapshot")
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != pointer["sha256"]:
         return f"snapshot `{name}` has not the committed SHA-256"
     model = snapshot.loads(data)
+    for input_name, value in since:
+        replay.expected(config, model, input_name, value)
     if _last(model).n_seen != _last(bare).n_seen:
         return f"the model of snapshot `{name}` has seen {_last(model).n_seen} examples, not {_last(bare).n_seen}"
     if pointer["examples"] != _last(bare).n_seen:

@@ -1,5 +1,6 @@
 """Online margin learners as River estimators: right to the paper, compiled, on dict features."""
 
+from river_margins.active import RandomizedSelectiveSampler, SelectiveSampler
 from river_margins.gradient import (
     AdalineClassifier,
     AdalineRegressor,
@@ -63,8 +64,10 @@ __all__ = [
     "ProximalLeader",
     "ROMMAClassifier",
     "ROMMARule",
+    "RandomizedSelectiveSampler",
     "Rule",
     "Seen",
+    "SelectiveSampler",
     "SoftThreshold",
     "StandardScaler",
     "Step",

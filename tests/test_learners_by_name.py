@@ -1,4 +1,4 @@
-"""Every learner of the library in a processor, by its name in the YAML file: exactly the bare one, also after a stop."""
+"""Every learner of the library in a processor, by its name in the YAML file: exactly the bare one, even if stopped."""
 
 import json
 import random
@@ -18,6 +18,8 @@ LABELS = {"numbers": [0.5, -2.0, 3.0], "two": [False, True], "three": ["ham", "s
 
 def spelled(part):
     """A parameter as a file says it: rules and spaces are names with parameters of their own."""
+    if isinstance(part, base.Base):
+        return {type(part).__name__: {name: spelled(value) for name, value in part._get_params().items()}}
     if not isinstance(part, Recipe):
         return part
     return {type(part).__name__: {name: spelled(value) for name, value in part.parameters.items() if value is not None}}

@@ -1,0 +1,195 @@
+"""Samplers ask for the labels their rules say, and for no others; asking is the only thing that counts or draws."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from river import checks, evaluate, metrics
+from river.datasets import Phishing
+
+import river_margins as rm
+from river_margins import snapshot
+
+SAMPLERS = {
+    "threshold": lambda learner, **more: rm.SelectiveSampler(learner, **more),
+    "random": lambda learner, **more: rm.RandomizedSelectiveSampler(learner, seed=3, **more),
+}
+samplers = pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
+
+
+def stream(seed, rounds=400, features=8, flipped=0.05, labels=(False, True)):
+    """Gaussian rows, labelled by a random vector (or the best of several), some wrongly."""
+    random = np.random.default_rng(seed)
+    U = random.normal(size=(1 if len(labels) == 2 else len(labels), features))
+    for row in random.normal(size=(rounds, features)):
+        right = int(row @ U[0] > 0) if len(labels) == 2 else int(np.argmax(U @ row))
+        chosen = random.integers(len(labels)) if random.random() < 2 * flipped else right
+        yield dict(enumerate(row.tolist())), labels[chosen]
+
+
+def played(model, rows):
+    """Whether it asked, round by round; what it asks for, it learns."""
+    asked = []
+    for x, y in rows:
+        asked.append(model.query_one(x))
+        if asked[-1]:
+            model.learn_one(x, y)
+    return asked
+
+
+@pytest.mark.parametrize("labels", [(False, True), ("a", "b", "c")], ids=["two", "three"])
+@pytest.mark.parametrize("c", [0.05, 0.5, 1e9])
+def test_it_asks_where_the_score_is_below_the_threshold(c, labels):
+    """A sampler written once more, around a learner of its own."""
+    model, learner, n, asked = rm.SelectiveSampler(rm.PAClassifier(), c=c), rm.PAClassifier(), 0, 0
+    for t, (x, y) in enumerate([({}, labels[0]), *stream(1, labels=labels)], 1):
+        scores = learner.score_one(x)
+        if isinstance(scores, dict):
+            *_, second, first = (0.0, 0.0, *sorted(scores.values())) if len(scores) < 2 else sorted(scores.values())
+            scores = first - second
+        length = math.sqrt(sum(value * value for value in x.values()))
+        asks = bool(x) and (n == 0 or abs(scores) <= length * math.sqrt(c * math.log(t) / n))
+        assert model.query_one(x) == asks
+        if asks:
+            n += 1
+            learner.learn_one(x, y)
+            model.learn_one(x, y)
+        assert (model.n_rounds, model.n_queries) == (t, n)
+        asked += asks
+    assert asked == 400 if c == 1e9 else 2 < asked < 400
+
+
+def test_asking_for_everything_is_the_bare_learner():
+    rows = list(stream(2))
+    model, learner = rm.SelectiveSampler(rm.PAClassifier(), c=1e9), rm.PAClassifier()
+    for x, y in rows:
+        assert model.predict_one(x) == learner.predict_one(x)
+        learner.learn_one(x, y)
+        assert model.query_one(x)
+        model.learn_one(x, y)
+    assert pickle.dumps(model.learner.__getstate__()) == pickle.dumps(learner.__getstate__())
+
+
+def test_it_asks_less_and_less():
+    asked = played(rm.SelectiveSampler(rm.PAClassifier(C=0.1), c=0.5), stream(3, rounds=2000))
+    first, *_, last = (sum(part) for part in np.array_split(asked, 4))
+    assert last < first / 2
+
+
+def test_the_share_of_questions_is_b_of_b_and_the_score():
+    learner = rm.PAClassifier(classes=[False, True], mode=0)
+    learner.learn_one({"a": 1.0}, True)  # from now on the score of a is its value
+    for value, b in ((0.0, 1.0), (1.0, 1.0), (-3.0, 1.0), (0.5, 0.1)):
+        model = rm.RandomizedSelectiveSampler(learner, b=b, seed=0)
+        asked = sum(model.query_one({"a": value}) for _ in range(4000))
+        assert asked / 4000 == pytest.approx(b / (b + abs(value)), abs=4 * math.sqrt(0.25 / 4000))  # four deviations
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("margin", [0.05, 0.3])
+def test_mistakes_stay_within_the_bound_on_average(share, margin):
+    """Cesa-Bianchi, Gentile & Zaniboni 2006: E[M] <= U²(2b + R²)²/(8b), unasked rounds included; b is a share of R²."""
+    random = np.random.default_rng(0)
+    u = random.normal(size=5)
+    u /= np.linalg.norm(u)
+    X = random.normal(size=(60, 5))
+    X += (margin - np.abs(X @ u))[:, None] * np.sign(X @ u)[:, None] * u  # all on the border
+    X = np.tile(X, (4, 1))
+    longest = (X**2).sum(axis=1).max()
+    b, mistakes = share * longest, []
+    for seed in range(60):
+        model = rm.RandomizedSelectiveSampler(rm.Perceptron(classes=[False, True]), b=b, seed=seed)
+        mistakes.append(0)
+        for row in X:
+            x, y = dict(enumerate(row.tolist())), bool(row @ u > 0)
+            mistakes[-1] += (1 if y else -1) * model.score_one(x) <= 0
+            if model.query_one(x):
+                model.learn_one(x, y)
+    assert np.mean(mistakes) <= (2 * b + longest) ** 2 / (8 * b) / margin**2
+    assert 0 < model.n_queries < len(X)
+
+
+def test_the_bound_is_nearly_reached_where_every_example_is_new():
+    """Each of d orthonormal examples is a mistake when it is first asked for: b = R²/2 allows d on average."""
+    d, mistakes = 20, []
+    for seed in range(60):
+        model = rm.RandomizedSelectiveSampler(rm.Perceptron(classes=[False, True]), b=0.5, seed=seed)
+        mistakes.append(0)
+        for i in list(range(d)) * 3:
+            mistakes[-1] += model.score_one({i: 1.0}) <= 0
+            if model.query_one({i: 1.0}):
+                model.learn_one({i: 1.0}, True)
+    assert d / 2 < np.mean(mistakes) <= d
+
+
+@samplers
+def test_predicting_counts_nothing_and_draws_nothing(make):
+    model, twin = make(rm.PAClassifier()), make(rm.PAClassifier())
+    rows = list(stream(4))
+    for x, y in rows:
+        before = pickle.dumps(model)
+        model.predict_one(x), model.score_one(x), model.predict_proba_one(x)
+        assert pickle.dumps(model) == before
+        assert model.query_one(x) == twin.query_one(x)
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    with pytest.raises(ValueError, match="feature 0 is nan"):
+        model.query_one({0: math.nan})
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@samplers
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.deepcopy,
+        lambda model: pickle.loads(pickle.dumps(model)),
+        lambda model: model.clone(include_attributes=True),
+        lambda model: snapshot.loads(snapshot.dumps(model)),
+    ],
+    ids=["deepcopy", "pickle", "clone", "snapshot"],
+)
+def test_a_copy_goes_on_with_the_same_questions(make, duplicate):
+    model, rows = make(rm.PAClassifier(intercept=True)), list(stream(5))
+    played(model, rows[:200])
+    twin = duplicate(model)
+    assert played(twin, rows[200:]) == played(model, rows[200:])
+    assert pickle.dumps(twin.__getstate__()) == pickle.dumps(model.__getstate__())
+    assert (model.n_rounds, twin.n_queries) == (400, model.n_queries)
+
+
+@samplers
+def test_what_is_given_is_a_recipe(make):
+    learner = rm.PAClassifier()
+    learner.learn_one({"a": 1.0}, True)
+    model = make(learner)
+    assert model.score_one({"a": 1.0}) == 1.0  # what it has learned is there
+    model.learn_one({"a": 1.0}, False)
+    assert (learner.n_seen, model.learner.n_seen) == (1, 2)
+    with pytest.raises(TypeError, match="`classifier` must be a margin classifier"):
+        make(rm.PARegressor())
+
+
+@samplers
+def test_rivers_evaluation_reports_the_samples_used(make):
+    model, twin = make(rm.PAClassifier(C=0.1, intercept=True)), make(rm.PAClassifier(C=0.1, intercept=True))
+    steps = evaluate.iter_progressive_val_score(Phishing(), model.as_river(), metrics.Accuracy(), step=1250)
+    (used,) = (step["Samples used"] for step in steps)
+    assert used == model.n_queries == sum(played(twin, Phishing()))
+    assert 0 < used < 1250
+    assert pickle.dumps(twin.__getstate__()) == pickle.dumps(model.__getstate__())
+
+
+KINDS = [rm.SelectiveSampler, rm.RandomizedSelectiveSampler]
+CHECKS = [
+    pytest.param(kind(rm.PAClassifier()).as_river(), check, id=f"{kind.__name__}-{check.__name__}")
+    for kind in KINDS
+    for check in checks.yield_checks(kind(rm.PAClassifier()).as_river())
+]
+
+
+@pytest.mark.parametrize(("model", "check"), CHECKS)
+def test_river_check_of_its_kind(model, check):
+    check(model.clone())

@@ -10,8 +10,9 @@ from river_margins.gradient import (
 )
 from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.maximum_margin import ALMAClassifier, ROMMAClassifier
+from river_margins.multiplicative import BalancedWinnow, Winnow
 from river_margins.passive_aggressive import PAClassifier, PARegressor
-from river_margins.perceptrons import Perceptron
+from river_margins.perceptrons import AveragedPerceptron, Perceptron, PNormPerceptron
 from river_margins.preprocessing import StandardScaler
 from river_margins.reader import INTERCEPT
 from river_margins.rules import (
@@ -30,7 +31,16 @@ from river_margins.rules import (
     Step,
     Subgradient,
 )
-from river_margins.spaces import AdaptiveThreshold, DualAveraging, Linear, ProximalLeader, SoftThreshold
+from river_margins.spaces import (
+    AdaptiveThreshold,
+    AveragedLinear,
+    DualAveraging,
+    Linear,
+    Multiplicative,
+    PNorm,
+    ProximalLeader,
+    SoftThreshold,
+)
 from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 
 __all__ = [
@@ -44,6 +54,9 @@ __all__ = [
     "AdalineClassifier",
     "AdalineRegressor",
     "AdaptiveThreshold",
+    "AveragedLinear",
+    "AveragedPerceptron",
+    "BalancedWinnow",
     "DualAveraging",
     "FOBOSClassifier",
     "FOBOSRule",
@@ -53,10 +66,13 @@ __all__ = [
     "Linear",
     "MarginClassifier",
     "MarginRegressor",
+    "Multiplicative",
     "OGDClassifier",
     "OGDRegressor",
     "PAClassifier",
     "PARegressor",
+    "PNorm",
+    "PNormPerceptron",
     "PegasosClassifier",
     "PegasosRule",
     "Perceptron",
@@ -72,4 +88,5 @@ __all__ = [
     "StandardScaler",
     "Step",
     "Subgradient",
+    "Winnow",
 ]

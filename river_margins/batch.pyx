@@ -80,6 +80,20 @@ cdef class Batch:
         return 0
 
 
+    def refuse_negative(self):
+        """For weights that have no use for negative features; before any row is learned."""
+        cdef Py_ssize_t row, place, first
+        negative = np.flatnonzero(np.asarray(self.values) < 0.0)
+        if len(negative):
+            first = negative[0]
+            row = np.searchsorted(np.asarray(self.starts), first, "right") - 1
+            place = first - self.starts[row] if self.columns is None else self.columns[first]
+            raise ValueError(
+                f"row {row}, column {self.names[place]!r} is {self.values[first]}, and these weights need features that are "
+                "not negative: use BalancedWinnow, or give 1 - x as a feature of its own"
+            )
+
+
 def frame_batch(X):
     """A data frame of any library that River takes: every column is a feature of every row."""
     frame = dataframe.into_frame(X)

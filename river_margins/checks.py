@@ -14,9 +14,7 @@ def positive(name: str, value: float) -> float:
     Traceback (most recent call last):
     ValueError: `C` must be a finite number above 0, not -1.0
     """
-    if not (_is_finite(value) and value > 0):
-        raise ValueError(f"`{name}` must be a finite number above 0, not {value!r}")
-    return value
+    return above(name, 0, value)
 
 
 def not_negative(name: str, value: float) -> float:
@@ -25,8 +23,30 @@ def not_negative(name: str, value: float) -> float:
     >>> not_negative("eps", 0)
     0
     """
-    if not (_is_finite(value) and value >= 0):
-        raise ValueError(f"`{name}` must be a finite number of at least 0, not {value!r}")
+    return at_least(name, 0, value)
+
+
+def at_least(name: str, least: float, value: float) -> float:
+    """Return `value` if it is a finite number of at least `least`.
+
+    >>> at_least("p", 2, 1.5)
+    Traceback (most recent call last):
+    ValueError: `p` must be a finite number of at least 2, not 1.5
+    """
+    if not (_is_finite(value) and value >= least):
+        raise ValueError(f"`{name}` must be a finite number of at least {least}, not {value!r}")
+    return value
+
+
+def above(name: str, bound: float, value: float) -> float:
+    """Return `value` if it is a finite number above `bound`.
+
+    >>> above("beta", 1, 1)
+    Traceback (most recent call last):
+    ValueError: `beta` must be a finite number above 1, not 1
+    """
+    if not (_is_finite(value) and value > bound):
+        raise ValueError(f"`{name}` must be a finite number above {bound}, not {value!r}")
     return value
 
 
@@ -38,6 +58,18 @@ def share(name: str, value: float) -> float:
     """
     if not (_is_finite(value) and 0 < value <= 1):
         raise ValueError(f"`{name}` must be a number above 0 and at most 1, not {value!r}")
+    return value
+
+
+def whole(name: str, value: int, least: int = 0) -> int:
+    """Return `value` if it is a whole number of at least `least`.
+
+    >>> whole("burn_in", 2.5)
+    Traceback (most recent call last):
+    ValueError: `burn_in` must be a whole number of at least 0, not 2.5
+    """
+    if type(value) is not int or value < least:
+        raise ValueError(f"`{name}` must be a whole number of at least {least}, not {value!r}")
     return value
 
 
@@ -64,7 +96,7 @@ def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
     >>> check_pair(rm.PerceptronRule(), rm.Linear(), "regression", "MarginRegressor")
     Traceback (most recent call last):
     ValueError: `PerceptronRule(lr=1.0, tie_update=True)` is a rule for classification and structured, and \
-`MarginRegressor` does regression: use `PA1()`, which suits every task
+`MarginRegressor` does regression: use `PA1()` in `Linear()`, which suits every task
     """
     if type(space).__name__ not in rule.spaces:
         suiting = " or ".join(f"`{name}()`" for name in rule.spaces)
@@ -72,7 +104,8 @@ def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
     if task not in rule.tasks:
         raise ValueError(
             f"`{rule!r}` is a rule for {' and '.join(rule.tasks)}, and `{learner}` does {task}: use "
-            f"`{'PA1' if 'Linear' in rule.spaces else 'AROWRule'}()`, which suits every task"
+            + ("`PA1()` in `Linear()`, which suits" if "Linear" in rule.spaces else "`AROWRule()`, which suits")
+            + " every task"
         )
 
 

@@ -22,6 +22,7 @@ cdef class Learner(Estimator):
     cdef Task task
     cdef Round spare
     cdef bint in_python
+    cdef object rivals
     cdef readonly long long n_seen, n_mistakes, n_updates
     @cython.final
     cdef Round take_round(self)
@@ -29,6 +30,8 @@ cdef class Learner(Estimator):
     cdef Round read(self, object x)
     @cython.final
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1
+    @cython.final
+    cdef int answer_row(self, Row row) except -1
     @cython.final
     cdef int refuse_score(self) except -1
     @cython.final

@@ -55,15 +55,23 @@ cdef class Learner(Estimator):
         cdef Round round = self.take_round()
         self.reader.gather(round.row, x)
         if self.task is not None:
-            self.score_row(round.row, self.task.blocks)
+            self.answer_row(round.row)
         return round
 
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1:
-        cdef Py_ssize_t block
         self.live_space.score(row, blocks)
-        for block in range(blocks):
-            if not isfinite(row.scores[block]):
-                self.refuse_score()
+        if not all_finite(row.scores, blocks):
+            self.refuse_score()
+        return 0
+
+    cdef int answer_row(self, Row row) except -1:
+        """The scores to predict from."""
+        cdef Py_ssize_t blocks = self.task.blocks
+        if not self.live_space.apart:
+            return self.score_row(row, blocks)
+        self.live_space.answer(row, blocks)
+        if not all_finite(row.scores, blocks):
+            self.refuse_score()
         return 0
 
     cdef int refuse_score(self) except -1:
@@ -92,14 +100,18 @@ cdef class Learner(Estimator):
                           double code, double weight, bint predicting):
         cdef object prediction = None
         cdef bint demanded, moving = False
+        if predicting and self.task is not None and space.apart:
+            self.answer_row(row)
+            prediction = task.predict(row)
+            predicting = False
         self.score_row(row, task.blocks + isnan(code))  # a new class has a score before it has weights: 0
         if predicting and self.task is not None:
             prediction = task.predict(row)
         demanded = task.constraint(row, code, direction)
+        seen.weight = weight
         if demanded:
             seen.target = direction.target
             seen.wrong = direction.wrong
-            seen.weight = weight
             seen.t = self.n_seen + 1
             seen.k = self.n_updates
             space.measure(row, direction, seen)
@@ -122,6 +134,8 @@ cdef class Learner(Estimator):
             space.move(row, direction, seen, step)
             # Shrinking w alone, as some rules do in every round, is no update in the sense of any bound.
             self.n_updates += step.step != 0.0
+        if space.apart:
+            space.follow(row, direction if demanded else None, seen)
         return prediction
 
     cdef int refuse(self, Seen seen, Step step) except -1:
@@ -140,7 +154,7 @@ cdef class Learner(Estimator):
 
     cdef Task task_for(self, object y):
         """The task that the first label decides on."""
-        return Binary(False, True) if isinstance(plain(y), bool) else Multiclass()
+        return Binary(False, True) if isinstance(plain(y), bool) else Multiclass((), self.rivals)
 
     cdef int open_blocks(self, Task task) except -1:
         while self.live_space.blocks < task.blocks:
@@ -245,6 +259,8 @@ cdef class Learner(Estimator):
     def _learn_batch(self, Batch batch, y, w):
         cdef object labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
         cdef const double[::1] weights = self._batch_weights(w, batch.length)
+        if self.live_space.positive:
+            batch.refuse_negative()
         if len(labels) != batch.length:
             raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
         if not batch.length:
@@ -297,7 +313,7 @@ cdef class Learner(Estimator):
                 predictions.append({} if probabilities else None)
                 continue
             batch.gather(self.reader, round.row, i)
-            self.score_row(round.row, self.task.blocks)
+            self.answer_row(round.row)
             predictions.append(
                 (<Labels> self.task).probabilities(round.row) if probabilities else self.task.predict(round.row)
             )
@@ -315,7 +331,7 @@ cdef class Learner(Estimator):
             return {label: Weights(self.live_space, block) for block, label in enumerate((<Labels> self.task).labels)}
         return Weights(self.live_space, 0)
 
-    def _open(self, rule, space, Task task, intercept, max_features):
+    def _open(self, rule, space, Task task, intercept, max_features, rivals="max"):
         """Take the parts, as recipes, into use."""
         if not isinstance(rule, Rule) or type(rule) is Rule:
             raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
@@ -329,6 +345,11 @@ cdef class Learner(Estimator):
         self.in_python = type(rule).step is not Rule.step
         self.reader = Reader(intercept, max_features)
         self.live_space = (<Space> space).open(self.reader)
+        self.rivals = rivals
+        if self.live_space.single:
+            if isinstance(task, Multiclass):
+                raise ValueError(f"`{type(self).__name__}` is for two classes, and `classes` names {len((<Labels> task).labels)}")
+            task = Binary(False, True) if task is None else task
         self.task = task
         if task is not None:
             self.open_blocks(task)
@@ -354,8 +375,16 @@ cdef class Learner(Estimator):
 
     def __setstate__(self, state):
         if state["labels"] is not None:
-            self.task = task_with(state["labels"], state["one_vector"])
+            self.task = task_with(state["labels"], state["one_vector"], self.rivals)
         self.reader = Reader(self.reader.intercept, self.reader.max_features)
         self.live_space = self.live_space.open(self.reader)
         self.live_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
+
+
+cdef inline bint all_finite(const double* values, Py_ssize_t length) noexcept:
+    cdef Py_ssize_t i
+    for i in range(length):
+        if not isfinite(values[i]):
+            return False
+    return True

@@ -4,10 +4,10 @@ from river import base
 from river.utils import dataframe
 
 from river_margins.batch import frame_batch
-from river_margins.checks import not_negative
+from river_margins.checks import not_negative, one_of
 from river_margins.learner import Learner
 from river_margins.rules import PA1, PA2, PerceptronRule
-from river_margins.tasks.classes import task_of
+from river_margins.tasks.classes import RIVALS, task_of
 from river_margins.tasks.regression import Regression
 
 __all__ = ["MarginClassifier", "MarginRegressor"]
@@ -27,6 +27,9 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
         Where the weights live; `Linear()` by default.
     classes
         Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    rivals
+        Of more than two classes, which wrong ones move, with shares that add up to 1: "max" (default), the best-scoring
+        one; "uniform", all that score at least as high as the true one, alike; "proportional", these by their lead.
     intercept
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
     max_features
@@ -51,9 +54,12 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
     Accuracy: 79.02%
     """
 
-    def __init__(self, rule, space=None, *, classes=None, intercept=False, max_features=None):
-        vars(self).update(rule=rule, space=space, classes=classes, intercept=intercept, max_features=max_features)
-        self._open(rule, space, task_of(classes), intercept, max_features)
+    def __init__(self, rule, space=None, *, classes=None, rivals="max", intercept=False, max_features=None):
+        vars(self).update(
+            rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
+        )
+        one_of("rivals", rivals, RIVALS)
+        self._open(rule, space, task_of(classes, rivals), intercept, max_features, rivals)
 
     @property
     def _mutable_attributes(self):

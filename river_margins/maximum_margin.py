@@ -2,6 +2,7 @@
 
 from river_margins.margin import MarginClassifier
 from river_margins.rules import ALMARule, ROMMARule
+from river_margins.spaces import Linear, PNorm
 
 __all__ = ["ALMAClassifier", "ROMMAClassifier"]
 
@@ -63,15 +64,19 @@ class ROMMAClassifier(MarginClassifier):
 
 
 class ALMAClassifier(MarginClassifier):
-    """The approximate large margin algorithm, for the Euclidean norm: shorter and shorter steps in a ball of length 1.
+    """The approximate large margin algorithm: shorter and shorter steps in a ball of length 1.
 
     Where y⟨w, x⟩/|x| <= (1 - alpha)·B/sqrt(k), with k - 1 the updates so far: w' = w + C/sqrt(k)·y·x/|x|, shortened to
     length 1 where it is longer. With many classes y·x is the difference between the class and its best-scoring rival.
+    With p > 2, |x| is the p-norm, B is multiplied and C divided by sqrt(p - 1), and the steps move sums θ of which w is
+    read: w_i = θ_i·(|θ_i|/|θ|_p)^(p-2), whose dual norm is |θ|_p.
 
     Parameters
     ----------
     alpha
         Which share of the best margin may be missed, in (0, 1]; 0.9 by default. With 1 it acts on mistakes only.
+    p
+        The norm in which examples are measured, >= 2; 2 by default. 2·ln(number of features) suits sparse targets.
     B
         The margin asked for at first, in units of 1 - alpha, > 0; None (default) is sqrt(8)/alpha, with which the
         theorem holds. LIBOL, SOL and River take 1/alpha.
@@ -86,11 +91,12 @@ class ALMAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: updates <= (2/g²)(2/alpha - 1)² + 8/alpha - 4 where some u
-    has margin g. Take it where the stream can be separated and the margin shall come near the best.
+    Cost: the features of x, times the classes. Guarantee: updates <= (2(p - 1)/g²)(2/alpha - 1)² + 8/alpha - 4 where
+    some u has margin g. Take it where the stream can be separated and the margin shall come near the best.
 
-    If a u of length 1 has y⟨u, x⟩/|x| >= g in all rounds: n_updates <= (2/g²)(2/alpha - 1)² + 8/alpha - 4, over any
-    number of passes; and after a pass without one, w has at least the margin (1 - alpha)·g.
+    If a u of length 1 in the dual norm (1/p + 1/q = 1) has y⟨u, x⟩/|x| >= g in all rounds: n_updates <=
+    (2(p - 1)/g²)(2/alpha - 1)² + 8/alpha - 4, over any number of passes; and after a pass without one, w has at least
+    the margin (1 - alpha)·g.
 
     Examples
     --------
@@ -106,14 +112,21 @@ class ALMAClassifier(MarginClassifier):
     Research 2.
     """
 
-    def __init__(self, alpha=0.9, *, B=None, C=2**0.5, classes=None, intercept=False, max_features=None):
-        vars(self).update(alpha=alpha, B=B, C=C)
-        super().__init__(ALMARule(alpha, B=B, C=C), classes=classes, intercept=intercept, max_features=max_features)
+    def __init__(self, alpha=0.9, *, p=2, B=None, C=2**0.5, classes=None, intercept=False, max_features=None):
+        vars(self).update(alpha=alpha, p=p, B=B, C=C)
+        super().__init__(
+            ALMARule(alpha, B=B, C=C),
+            Linear() if p == 2 else PNorm(p),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
 
     @classmethod
     def _unit_test_params(cls):
         yield {}
         yield {"alpha": 0.5, "B": 2.0}
+        yield {"p": 3}
 
     @property
     def _mutable_attributes(self):

@@ -2,15 +2,17 @@
 
 from river_margins.margin import MarginClassifier
 from river_margins.rules import PerceptronRule
+from river_margins.spaces import AveragedLinear, PNorm
 
-__all__ = ["Perceptron"]
+__all__ = ["AveragedPerceptron", "PNormPerceptron", "Perceptron"]
 
 
 class Perceptron(MarginClassifier):
     """The perceptron: add every mistaken example to the weights of its class.
 
     In each round with margin m = y⟨w, x⟩ <= 0: w' = w + lr·y·x. With many classes, the margin is that against the
-    best-scoring wrong class s, and w_y' = w_y + lr·x, w_s' = w_s - lr·x.
+    best-scoring wrong class s, and w_y' = w_y + lr·x, w_s' = w_s - lr·x; or all wrong classes that score at least as
+    high as y share the step.
 
     Parameters
     ----------
@@ -21,6 +23,9 @@ class Perceptron(MarginClassifier):
         wrong, as LIBOL does; `n_mistakes` counts such rounds all the same.
     classes
         Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    rivals
+        Of more than two classes, which wrong ones move, with shares that add up to 1: "max" (default), the best-scoring
+        one; "uniform", all that score at least as high as the true one, alike; "proportional", these by their lead.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
@@ -51,10 +56,14 @@ class Perceptron(MarginClassifier):
     Crammer, K. and Singer, Y., 2003. Ultraconservative online algorithms for multiclass problems (many classes).
     """
 
-    def __init__(self, lr=1.0, *, tie_update=True, classes=None, intercept=False, max_features=None):
+    def __init__(self, lr=1.0, *, tie_update=True, classes=None, rivals="max", intercept=False, max_features=None):
         vars(self).update(lr=lr, tie_update=tie_update)
         super().__init__(
-            PerceptronRule(lr, tie_update=tie_update), classes=classes, intercept=intercept, max_features=max_features
+            PerceptronRule(lr, tie_update=tie_update),
+            classes=classes,
+            rivals=rivals,
+            intercept=intercept,
+            max_features=max_features,
         )
 
     @property
@@ -65,3 +74,130 @@ class Perceptron(MarginClassifier):
     def _unit_test_params(cls):
         yield {}
         yield {"lr": 0.5, "tie_update": False, "intercept": True}
+        yield {"rivals": "proportional"}
+
+
+class AveragedPerceptron(MarginClassifier):
+    """The perceptron, predicting with the mean of all weights it has had.
+
+    It learns as `Perceptron` does: in each round with margin m = y⟨w, x⟩ <= 0, w' = w + lr·y·x. After k rounds it
+    predicts with (w_1 + ... + w_k)/k, where w_i is what round i left. `n_mistakes` counts the mistakes of w, not of the
+    mean; a sample weight is also how often a round counts in the mean.
+
+    Parameters
+    ----------
+    lr
+        The step, > 0; 1 by default. It only rescales the weights.
+    burn_in
+        The rounds that are left out of the mean, >= 0; 0 by default. Until they are over, w itself predicts.
+    tie_update
+        Whether a margin of exactly 0 makes it move (default); with False only a wrong label by w does.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, times the classes. Guarantee: its w makes no more mistakes than the perceptron's bound.
+    Take it in place of a perceptron, nearly always: the mean is steadier than the last weights.
+
+    `n_mistakes` obeys the bounds of `Perceptron`. For losses that are convex in w, such as the hinge loss, the mean of
+    the weights loses on any set of examples at most the mean of what the w_i lose there.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), rm.AveragedPerceptron(), metrics.Accuracy())
+    Accuracy: 84.15%
+
+    References
+    ----------
+    Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm.
+    Collins, M., 2002. Discriminative training methods for hidden Markov models (the mean in place of the vote).
+    """
+
+    def __init__(self, lr=1.0, *, burn_in=0, tie_update=True, classes=None, intercept=False, max_features=None):
+        vars(self).update(lr=lr, burn_in=burn_in, tie_update=tie_update)
+        super().__init__(
+            PerceptronRule(lr, tie_update=tie_update),
+            AveragedLinear(burn_in),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "tie_update"}
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"lr": 0.5, "burn_in": 20, "intercept": True}
+
+
+class PNormPerceptron(MarginClassifier):
+    """The perceptron for targets with few relevant features: its weights are sums of examples, raised to a power.
+
+    In each round with margin m = y⟨w, x⟩ <= 0: θ' = θ + lr·y·x, and w is the slope of |θ|_p²/2: w_i =
+    θ_i·(|θ_i|/|θ|_p)^(p-2). p = 2 is the perceptron; the larger p, the more it resembles a multiplicative learner. With
+    many classes y·x is the difference between the class and its best-scoring rival, as in `Perceptron`.
+
+    Parameters
+    ----------
+    p
+        The norm in which examples are short, >= 2; 4 by default. 2·ln(number of features) suits sparse targets best.
+    lr
+        The step, > 0; 1 by default. It only rescales the weights.
+    tie_update
+        Whether a margin of exactly 0 makes it move (default); with False only a wrong predicted label does.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, times the classes. Guarantee: mistakes <= (p - 1)·|u|_q²·X² where u separates with margin
+    1. Take it where few of many features matter, and examples are dense.
+
+    Where u separates with margin 1: n_mistakes <= (p - 1)·|u|_q²·X², with X the largest p-norm of an example and
+    1/p + 1/q = 1. With p = 2·ln(d) for d features that is O(|u|_1²·max|x_i|²·ln d).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), rm.PNormPerceptron(), metrics.Accuracy())
+    Accuracy: 78.62%
+
+    References
+    ----------
+    Grove, A., Littlestone, N. and Schuurmans, D., 2001. General convergence results for linear discriminant updates.
+    Gentile, C., 2003. The robustness of the p-norm algorithms. Machine Learning 53.
+    """
+
+    def __init__(self, p=4, *, lr=1.0, tie_update=True, classes=None, intercept=False, max_features=None):
+        vars(self).update(p=p, lr=lr, tie_update=tie_update)
+        super().__init__(
+            PerceptronRule(lr, tie_update=tie_update),
+            PNorm(p),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "tie_update"}
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"p": 2.5, "tie_update": False, "intercept": True}

@@ -5,6 +5,8 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from river.base import tags
+
 import river_margins as rm
 
 
@@ -25,9 +27,19 @@ def stream(
         yield x, draw.choice(labels)
 
 
+def stream_for(model: Any, seed: int = 0, rounds: int = 200) -> Iterator[tuple[dict[str, float], Any]]:
+    """Rounds that a learner takes."""
+    for x, y in stream(seed, rounds, labels=labels_of(model)):
+        yield ({name: abs(value) for name, value in x.items()} if takes_no_negatives(model) else x), y
+
+
+def takes_no_negatives(model: Any) -> bool:
+    return tags.POSITIVE_INPUT in model._tags
+
+
 def trained(model: Any, rounds: int = 200, seed: int = 0) -> Any:
     """The model itself, after some rounds."""
-    for x, y in stream(seed, rounds, labels=labels_of(model)):
+    for x, y in stream_for(model, seed, rounds):
         model.learn_one(x, y)
     return model
 

@@ -10,7 +10,7 @@ import scipy.sparse
 
 import river_margins as rm
 from tests.learners import FORMS, LEARNERS
-from tests.rounds import labels_of, state, trained
+from tests.rounds import labels_of, state, takes_no_negatives, trained
 
 forms = pytest.mark.parametrize("form", FORMS, ids=str)
 ROWS, COLUMNS = 60, 5
@@ -20,6 +20,8 @@ def batch(model, seed=1, holes=False):
     """A matrix with zeros where `holes` are wanted, and labels that the model takes."""
     draw = np.random.default_rng(seed)
     X = draw.integers(-8, 9, size=(ROWS, COLUMNS)) / 4  # short numbers, which float32 holds too
+    if takes_no_negatives(model):
+        X = abs(X)
     if holes:
         X *= draw.random(size=X.shape) < 0.4
     return X, draw.choice(labels_of(model), size=ROWS)

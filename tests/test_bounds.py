@@ -65,7 +65,8 @@ def test_the_tracked_length_is_the_length(form):
         label = random.normal() if form.task == "regression" else random.choice(LABELS[form.task])
         model.learn_one(dict(enumerate(row)), label)
     state = model.__getstate__()["space"]
-    assert state["size"] == pytest.approx(((state["weights"] * state["scale"]) ** 2).sum(), rel=1e-9)
+    length = (np.abs(state["weights"] * state["scale"]) ** form.learner.norm).sum() ** (1 / form.learner.norm)
+    assert state["size"] == pytest.approx(length**2, rel=1e-9)
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form.learner.name == "PA"], ids=str)

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from river import base
+from river.base import tags
 
 from connectors import catalogue, files
 from connectors.learners import assemble
@@ -42,18 +43,20 @@ LEARNERS = [entry.kind for entry in catalogue.entries() if issubclass(entry.kind
 CASES = [pytest.param(kind, labels, id=f"{kind.__name__}-{labels}") for kind in LEARNERS for labels in labels_of(kind)]
 
 
-def records(labels):
+def records(labels, sign=lambda value: value):
     """Small rows in which features come and go, each fifth without a label."""
     draw = random.Random(labels)
     for number in range(ROUNDS):
-        x = {name: draw.gauss(0, 1) for name in "abcd" if draw.random() < 0.8}
+        x = {name: sign(draw.gauss(0, 1)) for name in "abcd" if draw.random() < 0.8}
         yield {"id": f"r{number}", **x, "y": None if number % 5 == 4 else draw.choice(LABELS[labels])}
 
 
 @pytest.mark.parametrize(("kind", "labels"), CASES)
 def test_between_files(kind, labels, tmp_path):
-    folder = Folder(tmp_path, learner=["StandardScaler", step(kind)])
-    rows = list(records(labels))
+    steps, rows = ["StandardScaler", step(kind)], list(records(labels))
+    if tags.POSITIVE_INPUT in assemble([step(kind)])[0]._tags:
+        steps, rows = [step(kind)], list(records(labels, abs))
+    folder = Folder(tmp_path, learner=steps)
     for end in (ROUNDS // 2, ROUNDS):  # the second run goes on from the snapshot of the first
         folder.put(lines_of(rows[:end]))
         assert files.run(folder.config()).rejected == 0

@@ -5,19 +5,19 @@ import pytest
 import river_margins as rm
 from river_margins import rules, spaces
 
-PLAIN = {"Linear", "Kernel"}
+PLAIN = {"Linear", "AveragedLinear", "Kernel"}
 GAUSSIAN = {"Diagonal", "Full"}
 CLASSES = {"classification"}
 ALL = {"classification", "regression"}
 SUITS = {
-    "ALMARule": (PLAIN, CLASSES),
+    "ALMARule": (PLAIN | {"PNorm"}, CLASSES),
     "GradientDescent": (PLAIN, ALL),
     "LeastMeanSquares": (PLAIN, ALL),
     "PA": (PLAIN, ALL),
     "PA1": (PLAIN, ALL),
     "PA2": (PLAIN, ALL),
     "PegasosRule": (PLAIN, ALL),
-    "PerceptronRule": (PLAIN, CLASSES),
+    "PerceptronRule": (PLAIN | {"PNorm", "Multiplicative"}, CLASSES),
     "ROMMARule": (PLAIN, CLASSES),
 }
 RULES = {name: getattr(rules, name) for name in rules.__all__ if name not in {"Rule", "Seen", "Step"}}
@@ -48,7 +48,8 @@ def test_a_pair_works_or_is_refused_with_what_to_use(rule, space, task):
     else:
         assert f"`{estimator.__name__}` does {task}" in message
         advised = [name for name in RULES if f"`{name}()`" in message]
-        assert advised and all(task in SUITS[name][1] and space in SUITS[name][0] for name in advised)
+        where = {space, *(name for name in spaces.__all__ if f"in `{name}()`" in message)}
+        assert advised and all(task in SUITS[name][1] and where & SUITS[name][0] for name in advised)
 
 
 def test_a_rule_cannot_be_exchanged_for_one_that_does_not_suit():

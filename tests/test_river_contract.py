@@ -12,7 +12,7 @@ from river import base, checks, compose, preprocessing
 
 import river_margins as rm
 from tests.learners import FORMS, LEARNERS
-from tests.rounds import labels_of, state, stream, trained
+from tests.rounds import labels_of, state, stream, stream_for, trained
 
 PUBLIC = [getattr(rm, name) for name in rm.__all__]
 ESTIMATORS = [thing for thing in PUBLIC if isinstance(thing, type) and issubclass(thing, base.Base)]
@@ -86,7 +86,7 @@ def test_a_pickle_goes_on_in_another_process():
 @forms
 def test_predict_learn_one_is_the_two_calls(form):
     two, fused = form.make(), form.make()
-    for x, y in stream(labels=labels_of(two)):
+    for x, y in stream_for(two):
         predicted = two.predict_one(x)
         two.learn_one(x, y)
         assert fused.predict_learn_one(x, y) == predicted
@@ -213,11 +213,15 @@ def test_a_rule_may_be_exchanged():
 # --------------------------------------------------------------------------------------------------- signatures
 
 CONSTRUCTORS = {
-    rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, intercept=False, max_features=None)",
+    rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, rivals='max', intercept=False, max_features=None)",
+    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, tie_update=True, classes=None, intercept=False, max_features=None)",
+    rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, intercept=False, max_features=None)",
+    rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, intercept=False, max_features=None)",
+    rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None)",
     rm.PAClassifier: "(C=1.0, *, mode=1, classes=None, intercept=False, max_features=None)",
     rm.PARegressor: "(C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None)",
     rm.ROMMAClassifier: "(*, aggressive=False, tie_update=True, classes=None, intercept=False, max_features=None)",
-    rm.ALMAClassifier: f"(alpha=0.9, *, B=None, C={2**0.5}, classes=None, intercept=False, max_features=None)",
+    rm.ALMAClassifier: f"(alpha=0.9, *, p=2, B=None, C={2**0.5}, classes=None, intercept=False, max_features=None)",
     rm.AdalineClassifier: "(lr=0.5, *, normalised=True, classes=None, intercept=False, max_features=None)",
     rm.AdalineRegressor: "(lr=0.5, *, normalised=True, intercept=False, max_features=None)",
     rm.OGDClassifier: "(lr=1.0, *, loss='hinge', schedule='1/sqrt(t)', radius=None, classes=None, intercept=False, "
@@ -233,7 +237,7 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
-    rm.MarginClassifier: "(rule, space=None, *, classes=None, intercept=False, max_features=None)",
+    rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=False, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
 }
@@ -304,10 +308,10 @@ def test_a_sample_weight_multiplies_C_or_lr_or_is_refused(learner):
         return
     (parameter,) = WEIGHTED & set(model.rule.parameters)
     weighted, scaled = learner.make(**{parameter: 0.1}), learner.make(**{parameter: 0.25})
-    for x, y in stream(labels=labels_of(model)):
+    for x, y in stream_for(model):
         weighted.learn_one(x, y, w=2.5)
         scaled.learn_one(x, y)
-    for x, _ in stream(seed=1, rounds=20):
+    for x, _ in stream_for(model, seed=1, rounds=20):
         assert weighted.score_one(x) == pytest.approx(scaled.score_one(x), rel=1e-9, abs=1e-9)
     assert (weighted.n_updates, weighted.n_mistakes) == (scaled.n_updates, scaled.n_mistakes)
 
@@ -316,7 +320,7 @@ def test_a_sample_weight_multiplies_C_or_lr_or_is_refused(learner):
 def test_a_sample_weight_of_0_changes_nothing_but_the_counts(form):
     model = trained(form.make())
     before, updates = model.__getstate__()["space"], model.n_updates
-    for x, y in stream(seed=1, rounds=20, labels=labels_of(model)):
+    for x, y in stream_for(model, seed=1, rounds=20):
         model.learn_one(x | {"new": 1.0}, y, w=0.0)
     assert pickle.dumps(model.__getstate__()["space"]) == pickle.dumps(before)
     assert (model.n_seen, model.n_updates) == (220, updates)

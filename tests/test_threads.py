@@ -9,7 +9,7 @@ import pytest
 
 import river_margins as rm
 from tests.python_rules import MarginPerceptron
-from tests.rounds import labels_of, stream
+from tests.rounds import stream, stream_for
 
 THREADS = 4
 
@@ -78,7 +78,7 @@ def test_threads_share_a_learner(name, number):
     model = MODELS[name]()
 
     def work(thread):
-        for i, (x, y) in enumerate(stream(seed=thread, rounds=100, labels=labels_of(model))):
+        for i, (x, y) in enumerate(stream_for(model, seed=thread, rounds=100)):
             # Every name is new to all threads at about the same time.
             x = {f"{key} {i}": number(value) for key, value in x.items()}
             model.learn_one(x, y)

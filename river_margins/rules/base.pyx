@@ -101,7 +101,7 @@ cdef class Rule(Recipe):
     """
 
     weighted = False
-    spaces = ("Linear",)
+    spaces = ("Linear", "AveragedLinear")
     tasks = ("classification", "regression", "multilabel", "one-class", "structured")
 
     cdef int respond(self, Seen seen, Step out) except -1:

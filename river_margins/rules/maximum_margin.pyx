@@ -82,6 +82,7 @@ cdef class ALMARule(Rule):
     """
 
     _parameter_names = ("alpha", "B", "C")
+    spaces = ("Linear", "AveragedLinear", "PNorm")
     tasks = ("classification",)
 
     cdef readonly double alpha, C

@@ -32,6 +32,7 @@ cdef inline void set_two(Direction direction, Py_ssize_t up, Py_ssize_t down) no
 cdef class Space(Recipe):
     cdef Reader reader
     cdef Py_ssize_t blocks
+    cdef bint apart, single, positive
     cdef Space open(self, Reader reader)
     cdef int heed(self, Rule rule, Step step) except -1
     cdef int add_block(self) except -1
@@ -39,3 +40,5 @@ cdef class Space(Recipe):
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1
     cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1
+    cdef int answer(self, Row row, Py_ssize_t blocks) except -1
+    cdef int follow(self, Row row, Direction direction, Seen seen) except -1

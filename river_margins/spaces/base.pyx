@@ -30,7 +30,12 @@ cdef class Direction:
 
 
 cdef class Space(Recipe):
-    """Where weights live. What a constructor is given is a recipe; a learner opens a space of its own from it."""
+    """Where weights live. What a constructor is given is a recipe; a learner opens a space of its own from it.
+
+    A space that predicts with other weights than it learns with sets `apart`: it is then asked to `answer`, and told of
+    every round. One that has room for a single weight vector sets `single`, and one that takes no negative features
+    `positive`.
+    """
 
     def __reduce__(self):
         return _rebuild, (type(self), self.parameters)
@@ -69,6 +74,14 @@ cdef class Space(Recipe):
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         """Take a step that `bears` has allowed."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say how it moves")
+
+    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
+        """Fill the scores that a prediction is made from."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it answers")
+
+    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
+        """A round is over; there is no direction where the label demanded nothing."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it follows the rounds")
 
 
 def _rebuild(kind, parameters):

@@ -1,9 +1,11 @@
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any
+
+from typing_extensions import disjoint_base
 
 from river_margins.spaces.base import Space
 
-@final
+@disjoint_base
 class Linear(Space):
     @property
     def features(self) -> Sequence[Any]: ...

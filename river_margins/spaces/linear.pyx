@@ -129,13 +129,15 @@ cdef class Linear(Space):
     cdef void multiply(self, double factor) noexcept:
         if factor == 1.0:
             return
-        cdef Py_ssize_t i, count = self.reader.size() * self.stride
-        cdef double scale = self.scale * factor
-        if 1e-100 < fabs(scale) < 1e100:
-            self.scale = scale
-            return
-        for i in range(count):
-            self.weights[i] *= scale
+        self.scale *= factor
+        if not 1e-100 < fabs(self.scale) < 1e100:
+            self.fold()
+
+    cdef void fold(self) noexcept:
+        """Multiply the scale into what is stored."""
+        cdef Py_ssize_t i
+        for i in range(self.reader.size() * self.stride):
+            self.weights[i] *= self.scale
         self.scale = 1.0
 
     cdef void measure_size(self) noexcept:
@@ -191,19 +193,28 @@ cdef class Linear(Space):
         }
 
     def __setstate__(self, state):
-        cdef Py_ssize_t feature, block
-        weights = np.ascontiguousarray(state["weights"], dtype=np.float64)
-        if not (np.isfinite(weights).all() and isfinite(state["scale"]) and 0 <= state["size"] < INFINITY):
-            raise ValueError("weights, scale and size must be finite")
-        cdef const double[:, ::1] view = weights
         self.reader.learn_features(state["features"])
+        self.take_weights(state["weights"])
+        if not (isfinite(state["scale"]) and 0 <= state["size"] < INFINITY):
+            raise ValueError("scale and size must be finite")
+        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+
+    cdef int take_weights(self, stored) except -1:
+        """Fill the features there are, and the blocks that are there or still to come."""
+        cdef Py_ssize_t feature, block
+        weights = np.ascontiguousarray(stored, dtype=np.float64)
+        cdef const double[:, ::1] view = weights
+        if not np.isfinite(weights).all():
+            raise ValueError("weights must be finite")
         if self.reader.size() != weights.shape[0]:
             raise ValueError(f"{self.reader.size()} features, but weights for {weights.shape[0]}")
-        for block in range(weights.shape[1]):
+        while self.blocks < weights.shape[1]:
             self.add_block()
+        if self.blocks != weights.shape[1]:
+            raise ValueError(f"{self.blocks} weight vectors, but weights for {weights.shape[1]}")
         self.reserve(weights.shape[0], self.stride)
         for feature in range(weights.shape[0]):
             for block in range(weights.shape[1]):
                 self.weights[feature * self.stride + block] = view[feature, block]
-        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+        return 0
 

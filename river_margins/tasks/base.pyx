@@ -23,7 +23,7 @@ cdef class Task:
         """The codes of a sequence of labels, as an array."""
         return np.array([self.code(y) for y in labels])
 
-    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
         """State the half-space of the row and the label of this code; False if the label demands nothing."""
         return False
 

@@ -33,7 +33,8 @@ cdef class Binary(Labels):
         raise ValueError(
             f"label {y!r}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (
-                ": its first label was a bool, which makes one weight vector for False and True"
+                ": it has one weight vector for these two, by its kind or since its first label was a bool; name two others "
+                "as classes=[negative, positive]"
                 if self.positive is True else ""
             )
         )
@@ -45,7 +46,7 @@ cdef class Binary(Labels):
                 return codes
         return Labels.codes(self, labels)
 
-    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
         set_one(direction, 0, code)
         direction.target = 1.0
         direction.wrong = (row.scores[0] >= 0.0) != (code > 0.0)

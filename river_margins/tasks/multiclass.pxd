@@ -1,5 +1,9 @@
+from river_margins.reader cimport Row
+from river_margins.spaces.base cimport Direction
 from river_margins.tasks.base cimport Labels
 
 
 cdef class Multiclass(Labels):
     cdef dict block_of
+    cdef bint all_rivals, in_proportion
+    cdef bint blame(self, Row row, Py_ssize_t true, Py_ssize_t known, Direction direction) except -1

@@ -3,15 +3,20 @@
 from libc.math cimport NAN, exp, isnan
 
 from river_margins.reader cimport Row
-from river_margins.spaces.base cimport Direction, set_two
+from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import is_missing, plain
 
 
 cdef class Multiclass(Labels):
-    """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first."""
+    """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first.
 
-    def __init__(self, labels=()):
+    `rivals` may say that all classes which score at least as high as the true one stand in for s, "uniform" in equal
+    shares, "proportional" in shares of their lead.
+    """
+
+    def __init__(self, labels=(), rivals="max"):
+        self.all_rivals, self.in_proportion = rivals != "max", rivals == "proportional"
         self.labels = []
         self.block_of = {}
         for label in labels:
@@ -34,7 +39,7 @@ cdef class Multiclass(Labels):
             raise ValueError(f"label {y!r} is no class")
         return NAN
 
-    cdef bint constraint(self, Row row, double code, Direction direction) noexcept:
+    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
         # A label that is new has the block after the last, where the score is 0.
         cdef Py_ssize_t block, true = self.blocks if isnan(code) else <Py_ssize_t> code, rival = -1, best = -1
         for block in range(max(self.blocks, true + 1)):
@@ -44,10 +49,32 @@ cdef class Multiclass(Labels):
                 rival = block
         if rival < 0:
             return False
-        set_two(direction, true, rival)
+        if not (self.all_rivals and self.blame(row, true, max(self.blocks, true + 1), direction)):
+            set_two(direction, true, rival)
         direction.target = 1.0
         direction.wrong = best != true or true == self.blocks
         return True
+
+    cdef bint blame(self, Row row, Py_ssize_t true, Py_ssize_t known, Direction direction) except -1:
+        """The true class up, those that score as high or higher down, in shares of 1; False if there is none."""
+        cdef Py_ssize_t block, i, count = 1
+        cdef double lead, total = 0.0
+        direction.reserve(known)
+        for block in range(known):
+            lead = row.scores[block] - row.scores[true]
+            if block != true and lead >= 0.0:
+                direction.terms[count] = Term(block, -lead)
+                total += lead
+                count += 1
+        for i in range(1, count):
+            if self.in_proportion and total > 0.0:
+                direction.terms[i].coefficient /= total
+            else:
+                direction.terms[i].coefficient = -1.0 / (count - 1)
+        direction.terms[0] = Term(true, 1.0)
+        direction.length = count
+        direction.pull = 0.0
+        return count > 1
 
     cdef int accept(self, object y) except -1:
         label = plain(y)

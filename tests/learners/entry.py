@@ -45,6 +45,8 @@ class Learner:
     bounds: tuple[str, ...] = ()
     free: Mapping[str, Free] = field(default_factory=dict)
     spaces: tuple[str, ...] = ("linear",)
+    norm: float = 2.0  # of what the space keeps, in which it tracks a length
+    score_of_nothing: float = 0.0  # of an empty record, where the learner has a threshold of its own
 
     def __str__(self) -> str:
         return self.name

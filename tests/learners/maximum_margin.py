@@ -41,6 +41,14 @@ LEARNERS = [
         free={"alpha": Free(-1, 0)},
     ),
     Learner(
+        "ALMA, p = 3",
+        partial(rm.ALMAClassifier, p=3),
+        sections={"binary": "6.3", "multiclass": "3.7"},
+        golden={"alma3": {}},
+        spaces=("pnorm",),
+        norm=3,
+    ),
+    Learner(
         "ALMA with a margin of 1/alpha",
         lambda alpha=0.9, **others: rm.ALMAClassifier(alpha, B=1 / alpha, **others),
         sections={"binary": "6.3"},

@@ -1,5 +1,7 @@
 """Perceptrons."""
 
+from functools import partial
+
 import river_margins as rm
 from tests import python_rules as rules
 from tests.learners.entry import CLASSES, WITHOUT_TIES, Free, Learner, Rows, written_in_python
@@ -22,6 +24,34 @@ LEARNERS = [
             "mistakes_on_separable_streams",
         ),
         free={"lr": Free(-3, 3)},
+    ),
+    *(
+        Learner(
+            f"{rivals} perceptron",
+            partial(rm.Perceptron, rivals=rivals),
+            sections={"multiclass": "4.9"},
+            golden={f"multiclass_perceptron_{rivals}": {"classes": CLASSES}},
+            bounds=("mistakes_of_a_perceptron", "weights_of_a_perceptron", "mistakes_on_separable_streams"),
+            free={"lr": Free(-3, 3)},
+        )
+        for rivals in ("uniform", "proportional")
+    ),
+    Learner(
+        "averaged perceptron",
+        rm.AveragedPerceptron,
+        sections={"binary": "4.5", "multiclass": "4.9"},
+        golden={"averaged_perceptron": {}},
+        bounds=("mistakes_of_a_perceptron", "mistakes_on_separable_streams"),
+        free={"lr": Free(-3, 3)},
+        spaces=("averagedlinear",),
+    ),
+    Learner(
+        "p-norm perceptron",
+        rm.PNormPerceptron,
+        sections={"binary": "6.5", "multiclass": "3.7"},
+        golden={"pnorm_perceptron": {}},
+        spaces=("pnorm",),
+        norm=4,
     ),
     Learner(
         "margin perceptron",

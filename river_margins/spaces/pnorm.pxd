@@ -1,0 +1,13 @@
+cimport cython
+
+from river_margins.reader cimport Row
+from river_margins.spaces.linear cimport Linear
+
+
+@cython.final
+cdef class PNorm(Linear):
+    cdef readonly object p
+    cdef double exponent, largest, power, blur
+    cdef double norm(self) noexcept
+    cdef double norm_of(self, Row row) noexcept
+    cdef void count_anew(self) noexcept

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from connectors.kafka import CLIENTS
+from connectors.kafka.local import LocalKafka
 from tests import streams
 
 pytest_plugins = ["connectors.kafka.pytest_plugin"]
@@ -21,6 +22,18 @@ def log() -> Iterator[None]:
     root.handlers[:], sys.excepthook = handlers, hook
     root.setLevel(levels[0])
     kafka.setLevel(levels[1])
+
+
+@pytest.fixture(scope="session")
+def older_kafka() -> Iterator[LocalKafka]:
+    """The last Kafka before 4.0. Records expire within half a second where a topic says so; metadata is short."""
+    settings = {
+        "log.retention.check.interval.ms": 300,
+        "log.initial.task.delay.ms": 300,
+        "offset.metadata.max.bytes": 600,
+    }
+    with LocalKafka(version="3.9.1", settings=settings) as local:
+        yield local
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from connectors.kafka import ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted
+from connectors.kafka import METADATA_LIMIT, ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted
 
 REPEATS = 30.0  # seconds within which a line of librdkafka is not said again: it reconnects many times a second
 
@@ -61,6 +61,7 @@ _KINDS: list[tuple[type[ClientError], set[int]]] = [
             KafkaError.INCONSISTENT_GROUP_PROTOCOL,
             KafkaError.GROUP_MAX_SIZE_REACHED,
             KafkaError.UNSUPPORTED_VERSION,
+            KafkaError.OFFSET_METADATA_TOO_LARGE,
             KafkaError._INVALID_ARG,
         },
     ),
@@ -70,6 +71,7 @@ _RIGHTS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional",
 }
+_ADVICE = {KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_LIMIT}
 _SILENT = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT_QUEUE}
 _REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
 
@@ -118,4 +120,5 @@ class Watch:
         said = f"{where}: {error.str()}" if where else error.str()
         needed = (dict(self._rights) | dict(rights or {})).get(_RIGHTS.get(error.code(), ""))
         kind = next((kind for kind, codes in _KINDS if error.code() in codes), ClientError)
-        return kind(f"{said}; grant {needed}" if needed else said)
+        advice = _ADVICE.get(error.code()) or (needed and f"grant {needed}")
+        return kind(f"{said}; {advice}" if advice else said)

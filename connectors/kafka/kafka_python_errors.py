@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from kafka import TopicPartition
 from kafka import errors as kafka_errors
 
-from connectors.kafka import ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted, OutOfRange
+from connectors.kafka import (
+    METADATA_LIMIT,
+    ClientError,
+    Fenced,
+    LostOwnership,
+    NotAccepted,
+    NotPermitted,
+    OutOfRange,
+)
 
 _NONE: dict[str, str] = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
@@ -31,9 +39,11 @@ _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
             kafka_errors.GroupMaxSizeReachedError,
             kafka_errors.UnsupportedVersionError,
             kafka_errors.KafkaConfigurationError,
+            kafka_errors.OffsetMetadataTooLargeError,
         ),
     ),
 ]
+_ADVICE = {kafka_errors.OffsetMetadataTooLargeError: METADATA_LIMIT}
 
 
 def translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:
@@ -43,7 +53,8 @@ def translate(error: Exception, cause: Exception | None = None, rights: Mapping[
             for kind, classes in _KINDS:
                 if issubclass(named, classes):
                     needed = next((right for name, right in rights.items() if named.__name__.startswith(name)), "")
-                    return kind(f"{found}; grant {needed}" if needed else str(found))
+                    advice = _ADVICE.get(named) or (needed and f"grant {needed}")
+                    return kind(f"{found}; {advice}" if advice else str(found))
     return ClientError(f"{type(error).__name__}: {error}")
 
 

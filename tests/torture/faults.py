@@ -31,6 +31,7 @@ class Faults:
             "rebalance": self.rebalance,
             "broker": self.broker,
             "orphan": self.orphan,
+            "outage": self.outage,
         }
 
     def strike(self, kind: str) -> None:
@@ -81,6 +82,15 @@ class Faults:
         if len(self.group.kafka.nodes) > 1:
             time.sleep(self.random.uniform(0, 3))
         self.group.kafka.start(node)
+        self.group.wait_progress(meanwhile=self.refill)
+
+    def outage(self) -> None:
+        """All brokers are away for a minute."""
+        for node in self.group.kafka.nodes:
+            self.group.kafka.kill(node)
+        time.sleep(60)
+        for node in self.group.kafka.nodes:
+            self.group.kafka.start(node)
         self.group.wait_progress(meanwhile=self.refill)
 
     def orphan(self) -> None:

@@ -94,6 +94,11 @@ class Worker:
         generation, partitions = found[-1]
         return int(generation), set() if partitions == "none" else set(map(int, partitions.split(",")))
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was there long enough to say something; before, a signal just ends it."""
+        return bool(self.log.stat().st_size)
+
     def last_words(self) -> str:
         return "".join(self.log.read_text().splitlines()[-1:])
 

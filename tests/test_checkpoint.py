@@ -184,7 +184,7 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
                 self._timeouts = type(self._timeouts)(10.0, 25.0, 1.5)
             original(self)
         def send_offsets(self, step=Checkpoint.send_offsets):
-            if self.counts.read:
+            if self.counts.read == 20:
                 hold()
             step(self)
         Checkpoint.commit, Checkpoint.send_offsets = commit, send_offsets

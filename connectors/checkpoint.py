@@ -36,7 +36,8 @@ class Timeouts:
 class Checkpoint:
     """Owns the partitions of this process, with their models, and the producer of their output.
 
-    `commit` is these steps, in this order:
+    `commit` first asks whether the group still has what this process committed last, and then is these steps, in this
+    order:
 
     1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name (with
        `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since);

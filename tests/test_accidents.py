@@ -13,7 +13,7 @@ from kafka.errors import CommitFailedError, GroupSubscribedToTopicError
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors import processor
-from connectors.errors import StateError
+from connectors.errors import StartError, StateError
 from connectors.kafka import confluent_settings, kafka_python_settings
 from connectors.pointer import Name
 from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
@@ -59,6 +59,19 @@ def test_the_input_is_created_again_under_a_processor(kafka, tmp_path):
     assert process.returncode == StateError.exit_code
     assert f"`{stream.input}` was deleted and created again" in said
     assert len(stream.read(stream.output, 30)) == 30
+
+
+@BOTH_CLIENTS
+def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    with running(stream.config()) as process:
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        with stream.admin() as admin:
+            admin.delete_topics([stream.input])
+        with pytest.raises(StartError, match=f"topic `{stream.input}` does not exist"):
+            process.wait()
 
 
 @BOTH_CLIENTS

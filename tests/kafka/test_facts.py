@@ -6,12 +6,13 @@ import uuid
 
 import confluent_kafka
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import CommitFailedError, KafkaTimeoutError
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
+from connectors.kafka import NotAccepted, confluent
 from tests.streams import DEADLINE, wait_for
 
 
@@ -161,6 +162,20 @@ def test_no_generation_is_taken_while_the_group_is_active(place, library):
         no_generation(place, library)
         assert place.committed() == 5
         assert member.group_metadata().generation_id > 0
+
+
+def test_group_metadata_of_confluent_that_is_not_known_is_refused(place):
+    """The bytes are not documented: what they are taken for is compared with what the broker says."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": place.servers, "group.id": place.name})
+    consumer.subscribe([place.name])
+    wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), "an assignment")
+    token = consumer.consumer_group_metadata()
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=place.servers)) as admin:
+        (member,) = admin.describe_groups([place.name])[place.name]["members"]
+    assert confluent.membership(token) == (1, member["member_id"])
+    consumer.close()
+    with pytest.raises(NotAccepted, match="update this package"):
+        confluent.membership(token.replace(b"CGMDv2:", b"CGMDv3:"))
 
 
 class _Watching(CooperativeStickyAssignor):

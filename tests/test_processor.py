@@ -16,7 +16,7 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors import processor
 from connectors.errors import FencedError, StalledError, StartError, StateError
-from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
+from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, let_go, phishing, read_until, running, start, twin, wait_for
 
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 
@@ -363,31 +363,27 @@ def silenced(stream, before=""):
         from connectors import processor
         from connectors.kafka import confluent
         confluent.PATIENCE = 1.5
+        def impatient(transaction, committed, commit, make=processor.Timeouts):
+            return make(transaction, 3.0, commit)
+        processor.Timeouts = impatient
         from connectors.checkpoint import Checkpoint
-        def flush(self, step=Checkpoint.flush):
+        def send(self, *message, step=Checkpoint.send):
             if self.counts.read == 20:
-                print("step 2", file=sys.stderr, flush=True)
-                time.sleep(0.5)
-            step(self)
-        Checkpoint.flush = flush
+                hold()
+            step(self, *message)
+        Checkpoint.send = send
     """
     stream.produce(encoded(phishing(20)))
     process = start(stream.file(), textwrap.dedent(pause) + before)
     stream.read(stream.output, 20)
     stream.produce(encoded(phishing(40)[20:]))
-    read_until(process, "step 2")
+    read_until(process, "held")
     stream.kafka.stop(1)
+    let_go(process)
     return process
 
 
-def read_until(process, part):
-    """Reads what a process says up to a line with this part, and returns that line."""
-    return next(line for line in process.stderr if part in line)
-
-
-# The time-outs are shorter than what librdkafka can be relied on to recover within; tests/torture stops the broker
-# under processors with either client and their own time-outs.
-@pytest.mark.parametrize("client", ["kafka-python"], indirect=True)
+@BOTH_CLIENTS
 def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     try:

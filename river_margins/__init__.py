@@ -12,7 +12,7 @@ from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.maximum_margin import ALMAClassifier, ROMMAClassifier
 from river_margins.multiplicative import BalancedWinnow, Winnow
 from river_margins.passive_aggressive import PAClassifier, PARegressor
-from river_margins.perceptrons import AveragedPerceptron, Perceptron, PNormPerceptron
+from river_margins.perceptrons import AveragedPerceptron, Perceptron, PNormPerceptron, PocketPerceptron, VotedPerceptron
 from river_margins.preprocessing import StandardScaler
 from river_margins.reader import INTERCEPT
 from river_margins.rules import (
@@ -38,8 +38,10 @@ from river_margins.spaces import (
     Linear,
     Multiplicative,
     PNorm,
+    PocketLinear,
     ProximalLeader,
     SoftThreshold,
+    VotedLinear,
 )
 from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 
@@ -77,6 +79,8 @@ __all__ = [
     "PegasosRule",
     "Perceptron",
     "PerceptronRule",
+    "PocketLinear",
+    "PocketPerceptron",
     "ProximalLeader",
     "ROMMAClassifier",
     "ROMMARule",
@@ -88,5 +92,7 @@ __all__ = [
     "StandardScaler",
     "Step",
     "Subgradient",
+    "VotedLinear",
+    "VotedPerceptron",
     "Winnow",
 ]

@@ -17,7 +17,7 @@ SUITS = {
     "PA1": (PLAIN, ALL),
     "PA2": (PLAIN, ALL),
     "PegasosRule": (PLAIN, ALL),
-    "PerceptronRule": (PLAIN | {"PNorm", "Multiplicative"}, CLASSES),
+    "PerceptronRule": (PLAIN | {"VotedLinear", "PocketLinear", "PNorm", "Multiplicative"}, CLASSES),
     "ROMMARule": (PLAIN, CLASSES),
 }
 RULES = {name: getattr(rules, name) for name in rules.__all__ if name not in {"Rule", "Seen", "Step"}}

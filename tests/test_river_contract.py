@@ -218,6 +218,9 @@ CONSTRUCTORS = {
     rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, intercept=False, max_features=None)",
     rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, intercept=False, max_features=None)",
     rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None)",
+    rm.VotedPerceptron: "(lr=1.0, *, tie_update=True, classes=None, intercept=False, max_features=None)",
+    rm.PocketPerceptron: "(ratchet=False, *, window=200, lr=1.0, tie_update=True, classes=None, intercept=False, "
+    "max_features=None)",
     rm.PAClassifier: "(C=1.0, *, mode=1, classes=None, intercept=False, max_features=None)",
     rm.PARegressor: "(C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None)",
     rm.ROMMAClassifier: "(*, aggressive=False, tie_update=True, classes=None, intercept=False, max_features=None)",

@@ -27,7 +27,7 @@ cdef class PerceptronRule(Rule):
 
     _parameter_names = ("lr", "tie_update")
     weighted = True
-    spaces = ("Linear", "AveragedLinear", "PNorm", "Multiplicative")
+    spaces = ("Linear", "AveragedLinear", "VotedLinear", "PocketLinear", "PNorm", "Multiplicative")
     tasks = ("classification", "structured")
 
     cdef readonly double lr

@@ -46,6 +46,29 @@ LEARNERS = [
         spaces=("averagedlinear",),
     ),
     Learner(
+        "voted perceptron",
+        rm.VotedPerceptron,
+        sections={"binary": "4.5", "multiclass": "4.9"},
+        bounds=("mistakes_of_a_perceptron", "mistakes_on_separable_streams"),
+        free={"lr": Free(-3, 3)},
+        spaces=("votedlinear",),
+    ),
+    *(
+        Learner(
+            name,
+            partial(rm.PocketPerceptron, ratchet),
+            sections={"binary": "4.6", "multiclass": "4.9"},
+            golden={golden: {}},
+            bounds=("mistakes_of_a_perceptron", "mistakes_on_separable_streams"),
+            free={"lr": Free(-3, 3)},
+            spaces=("pocketlinear",),
+        )
+        for name, ratchet, golden in (
+            ("pocket perceptron", False, "pocket"),
+            ("pocket perceptron with a ratchet", True, "pocket_ratchet"),
+        )
+    ),
+    Learner(
         "p-norm perceptron",
         rm.PNormPerceptron,
         sections={"binary": "6.5", "multiclass": "3.7"},

@@ -1,0 +1,100 @@
+"""Sparse rows that a space keeps, one behind the other."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memmove
+
+
+cdef class KeptRows:
+    """Rows of (index, value) pairs, each with a number of its own, `mark`. There must be room before a pair is added."""
+
+    def __dealloc__(self):
+        free(self.index)
+        free(self.value)
+        free(self.ends)
+        free(self.mark)
+
+    def __sizeof__(self):
+        return (
+            object.__sizeof__(self)
+            + self.row_room * (sizeof(Py_ssize_t) + sizeof(double))
+            + self.entry_room * (sizeof(int32_t) + sizeof(double))
+        )
+
+    cdef int reserve(self, Py_ssize_t rows, Py_ssize_t entries) except -1:
+        """Make room for so many more."""
+        if self.rows + rows > self.row_room:
+            self.row_room = 2 * (self.rows + rows)
+            self.ends = <Py_ssize_t*> realloc(self.ends, self.row_room * sizeof(Py_ssize_t))
+            self.mark = <double*> realloc(self.mark, self.row_room * sizeof(double))
+        if self.entries + entries > self.entry_room:
+            self.entry_room = 2 * (self.entries + entries)
+            self.index = <int32_t*> realloc(self.index, self.entry_room * sizeof(int32_t))
+            self.value = <double*> realloc(self.value, self.entry_room * sizeof(double))
+        if self.row_room and (self.ends == NULL or self.mark == NULL):
+            raise MemoryError()
+        if self.entry_room and (self.index == NULL or self.value == NULL):
+            raise MemoryError()
+        return 0
+
+    cdef void add(self, Py_ssize_t index, double value) noexcept:
+        self.index[self.entries] = <int32_t> index
+        self.value[self.entries] = value
+        self.entries += 1
+
+    cdef void close(self, double mark) noexcept:
+        """What was added since the last row is a row."""
+        self.ends[self.rows] = self.entries
+        self.mark[self.rows] = mark
+        self.rows += 1
+
+    cdef Py_ssize_t start(self, Py_ssize_t row) noexcept:
+        return self.ends[row - 1] if row else 0
+
+    cdef double dot(self, Py_ssize_t row, const double* dense) noexcept:
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(self.start(row), self.ends[row]):
+            total += self.value[i] * dense[self.index[i]]
+        return total
+
+    cdef void drop(self, Py_ssize_t rows) noexcept:
+        """Forget the first so many rows."""
+        cdef Py_ssize_t row, gone = self.start(rows)
+        self.entries -= gone
+        self.rows -= rows
+        memmove(self.index, self.index + gone, self.entries * sizeof(int32_t))
+        memmove(self.value, self.value + gone, self.entries * sizeof(double))
+        memmove(self.mark, self.mark + rows, self.rows * sizeof(double))
+        for row in range(self.rows):
+            self.ends[row] = self.ends[row + rows] - gone
+
+    cdef dict state(self, Py_ssize_t first):
+        """All from row `first` on."""
+        cdef Py_ssize_t i, gone = self.start(first)
+        return {
+            "indices": np.array([self.index[i] for i in range(gone, self.entries)], dtype=np.int32),
+            "values": np.array([self.value[i] for i in range(gone, self.entries)], dtype=np.float64),
+            "ends": np.array([self.ends[i] - gone for i in range(first, self.rows)], dtype=np.int64),
+            "marks": np.array([self.mark[i] for i in range(first, self.rows)], dtype=np.float64),
+        }
+
+    cdef int take(self, state, Py_ssize_t indices) except -1:
+        """Become what `state` once said; every index must be below `indices`."""
+        cdef Py_ssize_t i, row
+        index, value, ends, mark = (np.asarray(state[name]) for name in ("indices", "values", "ends", "marks"))
+        if not (
+            len(index) == len(value) == ends.max(initial=0) and len(ends) == len(mark)
+            and (np.diff(ends, prepend=0) >= 0).all() and (index >= 0).all() and (index < indices).all()
+            and np.isfinite(value).all() and np.isfinite(mark).all()
+        ):
+            raise ValueError("the rows that are kept do not fit together")
+        self.rows = self.entries = 0
+        self.reserve(len(ends), len(index))
+        for row in range(len(ends)):
+            for i in range(self.entries, ends[row]):
+                self.add(index[i], value[i])
+            self.close(mark[row])
+        return 0

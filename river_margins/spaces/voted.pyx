@@ -1,0 +1,123 @@
+"""Weights that learn as in the linear space, and a vote of all there have been."""
+
+from libc.math cimport INFINITY
+from libc.stdlib cimport calloc, free
+
+from river_margins.reader cimport Reader, Row
+from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.spaces.base cimport Direction, Space
+from river_margins.spaces.kept cimport KeptRows
+from river_margins.spaces.linear cimport Linear
+
+
+cdef class VotedLinear(Linear):
+    """Plain weights to learn with, and a vote of all weights there have been to predict with.
+
+    Each weight vector has a vote for every round it was in force; one whose scores tie abstains. The score is the share of
+    the rounds that voted for True less the share against, or for each class the share of its votes. What is kept is the
+    moves, not the vectors: memory and the time to predict grow with the number of updates. `weights` are the last ones.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.VotedLinear())
+    >>> for label in (True, True, True, False):
+    ...     model.learn_one({"a": 1.0}, label)
+    >>> model.score_one({"a": 2.0})  # three rounds with a weight of 1, one with a weight of 0
+    0.75
+
+    References
+    ----------
+    Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
+    """
+
+    def __cinit__(self):
+        self.apart = True
+
+    cdef Space open(self, Reader reader):
+        cdef VotedLinear space = Linear.open(self, reader)
+        space.examples = KeptRows()
+        space.steps = KeptRows()
+        return space
+
+    cdef int heed(self, Rule rule, Step step) except -1:
+        if step.scale != 1.0 or step.radius != INFINITY:
+            raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can add to weights, but not shrink them")
+        return Linear.heed(self, rule, step)
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        self.examples.reserve(1, row.known + row.fresh)
+        self.steps.reserve(1, direction.length)
+        Linear.move(self, row, direction, seen, step)
+        return self.keep(row, direction, step.step)
+
+    cdef int keep(self, Row row, Direction direction, double step) except -1:
+        cdef Py_ssize_t i, before = self.examples.entries
+        for i in range(row.known):
+            if row.value[i] != 0.0:
+                self.examples.add(row.index[i], row.value[i])
+        if self.examples.entries == before:
+            return 0  # the same weights go on
+        self.examples.close(0.0)
+        for i in range(direction.length):
+            self.steps.add(direction.terms[i].block, step * direction.terms[i].coefficient)
+        self.steps.close(0.0)
+        return 0
+
+    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
+        self.count += seen.weight
+        if self.steps.rows:
+            self.steps.mark[self.steps.rows - 1] += seen.weight
+        return 0
+
+    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
+        """Walk through the moves again, for x alone, and let each vector vote on the way."""
+        cdef Py_ssize_t i, step, features = self.reader.size()
+        cdef double product
+        row.reserve_scores(blocks)
+        # x by feature, the scores of the vector in force, and the votes.
+        cdef double* dense = <double*> calloc(features + 2 * blocks, sizeof(double))
+        if dense == NULL:
+            raise MemoryError()
+        cdef double* scores = dense + features
+        cdef double* votes = scores + blocks
+        for i in range(row.known):
+            dense[row.index[i]] += row.value[i]
+        for step in range(self.steps.rows):
+            product = self.examples.dot(step, dense)
+            for i in range(self.steps.start(step), self.steps.ends[step]):
+                scores[self.steps.index[i]] += self.steps.value[i] * product
+            self.vote(votes, scores, blocks, self.steps.mark[step])
+        for i in range(blocks):
+            row.scores[i] = votes[i] / self.count if self.count > 0.0 else 0.0
+        free(dense)
+        return 0
+
+    cdef void vote(self, double* votes, const double* scores, Py_ssize_t blocks, double weight) noexcept:
+        cdef Py_ssize_t block, best = 0
+        cdef bint tied = False
+        if blocks == 1:
+            votes[0] += weight * ((scores[0] > 0.0) - (scores[0] < 0.0))
+            return
+        for block in range(1, blocks):
+            if scores[block] > scores[best]:
+                best, tied = block, False
+            elif scores[block] == scores[best]:
+                tied = True
+        if not tied:
+            votes[best] += weight
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def __getstate__(self):
+        return Linear.__getstate__(self) | {
+            "examples": self.examples.state(0), "steps": self.steps.state(0), "count": self.count
+        }
+
+    def __setstate__(self, state):
+        Linear.__setstate__(self, state)
+        self.examples.take(state["examples"], self.reader.size())
+        self.steps.take(state["steps"], self.blocks)
+        if self.examples.rows != self.steps.rows or not 0 <= state["count"] < INFINITY:
+            raise ValueError("each example that moved needs a step, and the rounds a number")
+        self.count = state["count"]

@@ -214,6 +214,28 @@ def flatness() -> list[str]:
     return [*lines, ""]
 
 
+def kernels() -> list[str]:
+    """Time a score by the number of supports."""
+    rows = dense(20, 12_000)
+    lines = ["### Kernels", "", "| supports of 20 features | µs a score, RBF | linear kernel |", "|---|---|---|"]
+    for supports in (10, 100, 1000, 10_000):
+        cells = []
+        for kernel in (rm.RBF(0.05), rm.LinearKernel()):
+            model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel))
+            for x, _ in rows[:supports]:
+                model.learn_one(x, model.predict_one(x) is False)  # always wrong, so that every example is kept
+            assert len(model.supports) == supports
+            figures = []
+            for _ in range(5):
+                start = time.process_time()
+                for x, _ in rows[: 200_000 // supports]:
+                    model.score_one(x)
+                figures.append((time.process_time() - start) / min(len(rows), 200_000 // supports) * 1e6)
+            cells.append(f"{sorted(figures)[2]:.3g} ({min(figures):.3g} to {max(figures):.3g})")
+        lines.append(f"| {supports:,} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
 def memory() -> list[str]:
     """What a process grows by when a model learns so many features whose names are there already."""
     lines = ["### Memory", "", "| features learned | bytes a feature, beside its name |", "|---|---|"]
@@ -249,6 +271,7 @@ def main() -> None:
         "",
         *tables(),
         *flatness(),
+        *kernels(),
         *memory(),
     ]
     RESULTS.parent.mkdir(exist_ok=True)

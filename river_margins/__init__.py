@@ -1,13 +1,10 @@
 """Online margin learners as River estimators: right to the paper, compiled, on dict features."""
 
 from river_margins.active import RandomizedSelectiveSampler, SelectiveSampler
-from river_margins.gradient import (
-    AdalineClassifier,
-    AdalineRegressor,
-    OGDClassifier,
-    OGDRegressor,
-    PegasosClassifier,
-)
+from river_margins.budgeted import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
+from river_margins.gradient import AdalineClassifier, AdalineRegressor, OGDClassifier, OGDRegressor, PegasosClassifier
+from river_margins.kernel_gradient import BOGDClassifier, FOGDClassifier
+from river_margins.kernel_learners import KernelPAClassifier, KernelPARegressor, KernelPerceptron
 from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.maximum_margin import ALMAClassifier, ROMMAClassifier
 from river_margins.multiplicative import BalancedWinnow, Winnow
@@ -23,6 +20,7 @@ from river_margins.rules import (
     FOBOSRule,
     GradientDescent,
     LeastMeanSquares,
+    NORMARule,
     PegasosRule,
     PerceptronRule,
     ROMMARule,
@@ -35,14 +33,18 @@ from river_margins.spaces import (
     AdaptiveThreshold,
     AveragedLinear,
     DualAveraging,
+    Kernel,
     Linear,
     Multiplicative,
     PNorm,
     PocketLinear,
     ProximalLeader,
+    RandomFourier,
     SoftThreshold,
     VotedLinear,
 )
+from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
+from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "PA",
     "PA1",
     "PA2",
+    "RBF",
     "ALMAClassifier",
     "ALMARule",
     "AdaGradRDAClassifier",
@@ -58,19 +61,31 @@ __all__ = [
     "AdaptiveThreshold",
     "AveragedLinear",
     "AveragedPerceptron",
+    "BOGDClassifier",
+    "BPAClassifier",
     "BalancedWinnow",
     "DualAveraging",
     "FOBOSClassifier",
     "FOBOSRule",
+    "FOGDClassifier",
     "FTRLProximalClassifier",
+    "Forgetron",
     "GradientDescent",
+    "Kernel",
+    "KernelPAClassifier",
+    "KernelPARegressor",
+    "KernelPerceptron",
+    "Laplace",
     "LeastMeanSquares",
     "Linear",
+    "LinearKernel",
     "MarginClassifier",
     "MarginRegressor",
     "Multiplicative",
+    "NORMARule",
     "OGDClassifier",
     "OGDRegressor",
+    "OldestRemoval",
     "PAClassifier",
     "PARegressor",
     "PNorm",
@@ -81,13 +96,19 @@ __all__ = [
     "PerceptronRule",
     "PocketLinear",
     "PocketPerceptron",
+    "Polynomial",
+    "Projectron",
     "ProximalLeader",
     "ROMMAClassifier",
     "ROMMARule",
+    "RandomFourier",
+    "RandomRemoval",
+    "RandomizedBudgetPerceptron",
     "RandomizedSelectiveSampler",
     "Rule",
     "Seen",
     "SelectiveSampler",
+    "SmallestRemoval",
     "SoftThreshold",
     "StandardScaler",
     "Step",

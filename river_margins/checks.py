@@ -98,7 +98,7 @@ def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
     ValueError: `PerceptronRule(lr=1.0, tie_update=True)` is a rule for classification and structured, and \
 `MarginRegressor` does regression: use `PA1()` in `Linear()`, which suits every task
     """
-    if type(space).__name__ not in rule.spaces:
+    if getattr(space, "suits_as", type(space).__name__) not in rule.spaces:
         suiting = " or ".join(f"`{name}()`" for name in rule.spaces)
         raise ValueError(f"`{rule!r}` does not suit the space `{space!r}`: use {suiting}")
     if task not in rule.tasks:

@@ -331,6 +331,17 @@ cdef class Learner(Estimator):
             return {label: Weights(self.live_space, block) for block, label in enumerate((<Labels> self.task).labels)}
         return Weights(self.live_space, 0)
 
+    @property
+    def supports(self):
+        """What a learner in a kernel space keeps, the oldest first: pairs of an example and its coefficient, which is
+        {class: coefficient} where there are many; [] before the first label.
+        """
+        supports = self.live_space.supports
+        if isinstance(self.task, Multiclass):
+            labels = (<Labels> self.task).labels
+            return [(x, dict(zip(labels, coefficients, strict=True))) for x, coefficients in supports]
+        return [(x, coefficients[0]) for x, coefficients in supports]
+
     def _open(self, rule, space, Task task, intercept, max_features, rivals="max"):
         """Take the parts, as recipes, into use."""
         if not isinstance(rule, Rule) or type(rule) is Rule:

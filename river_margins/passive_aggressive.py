@@ -51,7 +51,9 @@ class PAClassifier(MarginClassifier):
 
     def __init__(self, C=1.0, *, mode=1, classes=None, intercept=False, max_features=None):
         vars(self).update(C=C, mode=mode)
-        super().__init__(_rule(C, mode), classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            passive_aggressive_rule(C, mode), classes=classes, intercept=intercept, max_features=max_features
+        )
 
     @property
     def _mutable_attributes(self):
@@ -107,7 +109,7 @@ class PARegressor(MarginRegressor):
 
     def __init__(self, C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None):
         vars(self).update(C=C, mode=mode)
-        super().__init__(_rule(C, mode), eps=eps, intercept=intercept, max_features=max_features)
+        super().__init__(passive_aggressive_rule(C, mode), eps=eps, intercept=intercept, max_features=max_features)
 
     @property
     def _mutable_attributes(self):
@@ -119,7 +121,8 @@ class PARegressor(MarginRegressor):
             yield {"mode": mode, "C": 0.1}
 
 
-def _rule(C, mode):
+def passive_aggressive_rule(C, mode):
+    """The rule of a mode."""
     if mode not in (0, 1, 2):
         raise ValueError(f"`mode` must be 0 (PA), 1 (PA-I) or 2 (PA-II), not {mode!r}")
     if mode == 0:

@@ -14,6 +14,8 @@ cdef class Row:
     cdef double* own_value
     cdef Py_hash_t* fresh_hash
     cdef double* scores
+    cdef double* evaluations
+    cdef Py_ssize_t evaluation_room
     cdef double norm2
     cdef bint straight, consecutive
     cdef list fresh_keys
@@ -21,6 +23,7 @@ cdef class Row:
     cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1
     cdef int forget_fresh(self) except -1
     cdef int reserve_scores(self, Py_ssize_t blocks) except -1
+    cdef int reserve_evaluations(self, Py_ssize_t count) except -1
     cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept
 
 

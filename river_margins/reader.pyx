@@ -47,12 +47,13 @@ cdef class Row:
         free(self.own_value)
         free(self.fresh_hash)
         free(self.scores)
+        free(self.evaluations)
 
     def __sizeof__(self):
         return (
             object.__sizeof__(self)
             + self.capacity * (sizeof(int32_t) + 2 * sizeof(double) + sizeof(Py_hash_t))
-            + self.blocks * sizeof(double)
+            + (self.blocks + self.evaluation_room) * sizeof(double)
         )
 
     cdef int reserve(self, Py_ssize_t length) except -1:
@@ -96,6 +97,17 @@ cdef class Row:
             raise MemoryError()
         self.scores = scores
         self.blocks = 2 * blocks
+        return 0
+
+    cdef int reserve_evaluations(self, Py_ssize_t count) except -1:
+        """Make room for what a space computes of the row beside its scores, such as its kernel with each support."""
+        if count <= self.evaluation_room:
+            return 0
+        cdef double* evaluations = <double*> realloc(self.evaluations, 2 * count * sizeof(double))
+        if evaluations == NULL:
+            raise MemoryError()
+        self.evaluations = evaluations
+        self.evaluation_room = 2 * count
         return 0
 
     cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept:

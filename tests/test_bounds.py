@@ -65,8 +65,19 @@ def test_the_tracked_length_is_the_length(form):
         label = random.normal() if form.task == "regression" else random.choice(LABELS[form.task])
         model.learn_one(dict(enumerate(row)), label)
     state = model.__getstate__()["space"]
+    if form.space == "kernel":
+        assert state["size"] == pytest.approx(length_in_a_kernel_space(model.supports, model), rel=1e-9)
+        return
     length = (np.abs(state["weights"] * state["scale"]) ** form.learner.norm).sum() ** (1 / form.learner.norm)
     assert state["size"] == pytest.approx(length**2, rel=1e-9)
+
+
+def length_in_a_kernel_space(supports, model):
+    """|w|² = Σ c_i f(v_i), all classes together."""
+    pairs = [(coefficient, model.score_one(x)) for x, coefficient in supports]
+    if isinstance(pairs[0][0], dict):
+        return sum(c[label] * scores[label] for c, scores in pairs for label in c)
+    return sum(c * score for c, score in pairs)
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form.learner.name == "PA"], ids=str)

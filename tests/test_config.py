@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import compose
 
+import river_margins as rm
 from connectors import config, config_page
 from connectors.errors import ConfigError
 from connectors.learners import assemble
@@ -130,6 +131,15 @@ def test_parts_are_named_like_steps(load):
     step = "MarginClassifier: {rule: {PA1: {C: 1e-1}}, space: Linear}"
     learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()
     assert learner["MarginClassifier"].rule.parameters["C"] == 0.1
+
+
+def test_kernels_and_budgets_are_named_too(load):
+    step = "KernelPerceptron: {kernel: {RBF: {gamma: 0.5}}, budget: {RandomRemoval: {size: 20, seed: 3}}}"
+    learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()["KernelPerceptron"]
+    assert (learner.kernel, learner.budget) == (rm.RBF(0.5), rm.RandomRemoval(20, seed=3))
+    step = "MarginClassifier: {rule: PA, space: {Kernel: {kernel: LinearKernel, budget: OldestRemoval}}}"
+    learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()["MarginClassifier"]
+    assert learner.space == rm.Kernel(rm.LinearKernel(), rm.OldestRemoval(100))
 
 
 def test_all_problems_are_named_at_once_with_their_places(problems):

@@ -23,6 +23,12 @@ def agree(weights, expected):
     return [weights.get(f, 0.0) for f in features] == near([expected.get(f, 0.0) for f in features])
 
 
+def agree_on_supports(supports, expected):
+    """Whether the supports are those expected, in their order, and their coefficients equal."""
+    rows = [{feature: value for feature, value in row.items() if value} for row in expected["sv"]]
+    return [x for x, _ in supports] == rows and [c for _, c in supports] == near(expected["coef"])
+
+
 def label_of(model, y):
     return y > 0 if isinstance(model, rm.MarginClassifier) and isinstance(y, int) else y
 
@@ -39,10 +45,13 @@ def test_every_round_is_as_worked_out(learner, golden):
         if "predict" in expected and predicted is not None:
             assert predicted == label_of(model, expected["predict"])
         assert model.n_seen == number
-        assert (model.n_updates > updates) == expected["updated"]
+        assert (model.n_updates > updates) == expected.get("updated", expected.get("action") != "none")
         if "margin_nonpositive" in expected:
             assert (model.n_mistakes > mistakes) == expected["margin_nonpositive"]
-        if "scores" in expected:
+        if "after" in expected:
+            assert agree_on_supports(model.supports, expected["after"])
+            assert model.__getstate__()["space"].get("damage", 0.0) == near(expected["after"].get("Q", 0.0))
+        elif "scores" in expected:
             for label, weights in expected["weights"].items():
                 assert agree(model.weights[label], weights)
         else:

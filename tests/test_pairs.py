@@ -5,7 +5,7 @@ import pytest
 import river_margins as rm
 from river_margins import rules, spaces
 
-PLAIN = {"Linear", "AveragedLinear", "Kernel"}
+PLAIN = {"Linear", "AveragedLinear", "Kernel", "RandomFourier"}
 GAUSSIAN = {"Diagonal", "Full"}
 CLASSES = {"classification"}
 ALL = {"classification", "regression"}
@@ -13,6 +13,7 @@ SUITS = {
     "ALMARule": (PLAIN | {"PNorm"}, CLASSES),
     "GradientDescent": (PLAIN, ALL),
     "LeastMeanSquares": (PLAIN, ALL),
+    "NORMARule": (PLAIN, ALL),
     "PA": (PLAIN, ALL),
     "PA1": (PLAIN, ALL),
     "PA2": (PLAIN, ALL),

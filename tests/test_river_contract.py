@@ -241,6 +241,20 @@ CONSTRUCTORS = {
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
+    rm.KernelPerceptron: "(kernel=None, *, budget=None, lr=1.0, tie_update=True, classes=None, intercept=False, "
+    "max_features=None)",
+    rm.KernelPAClassifier: "(kernel=None, *, C=1.0, mode=1, budget=None, classes=None, intercept=False, "
+    "max_features=None)",
+    rm.KernelPARegressor: "(kernel=None, *, C=1.0, mode=1, eps=0.1, budget=None, intercept=False, max_features=None)",
+    rm.RandomizedBudgetPerceptron: "(kernel=None, *, budget=100, seed=0, classes=None, intercept=False, "
+    "max_features=None)",
+    rm.Forgetron: "(kernel=None, *, budget=100, classes=None, intercept=False, max_features=None)",
+    rm.Projectron: "(kernel=None, *, eta=0.1, plus_plus=False, classes=None, intercept=False, max_features=None)",
+    rm.BOGDClassifier: "(kernel=None, *, lr=0.5, lam=0.001, budget=100, classes=None, intercept=False, "
+    "max_features=None)",
+    rm.BPAClassifier: "(kernel=None, *, C=1.0, budget=100, classes=None, intercept=False, max_features=None)",
+    rm.FOGDClassifier: "(gamma=1.0, *, components=100, lr=0.01, loss='hinge', seed=0, classes=None, intercept=False, "
+    "max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=False, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
 }

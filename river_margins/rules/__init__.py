@@ -1,7 +1,14 @@
 """How far to move: one small class per update rule."""
 
 from river_margins.rules.base import Rule, Seen, Step
-from river_margins.rules.gradient import FOBOSRule, GradientDescent, LeastMeanSquares, PegasosRule, Subgradient
+from river_margins.rules.gradient import (
+    FOBOSRule,
+    GradientDescent,
+    LeastMeanSquares,
+    NORMARule,
+    PegasosRule,
+    Subgradient,
+)
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
 from river_margins.rules.perceptron import PerceptronRule
@@ -14,6 +21,7 @@ __all__ = [
     "FOBOSRule",
     "GradientDescent",
     "LeastMeanSquares",
+    "NORMARule",
     "PegasosRule",
     "PerceptronRule",
     "ROMMARule",

@@ -84,7 +84,7 @@ cdef class Rule(Recipe):
     Write your own in Python by giving a subclass a method `step(seen)` that returns a `Step` or just the number of its
     `step`. It may look at everything in `seen`, must not keep it, and must not depend on anything else. Set `weighted`
     if it multiplies something by `seen.weight`; otherwise sample weights are refused. Set `spaces` if it suits others than
-    plain weights, and `tasks` if it does not suit all: a learner refuses a rule that it would only seem to obey.
+    plain weights and kernels, and `tasks` if it does not suit all: a learner refuses a rule that it would only seem to obey.
 
     Examples
     --------
@@ -101,7 +101,7 @@ cdef class Rule(Recipe):
     """
 
     weighted = False
-    spaces = ("Linear", "AveragedLinear")
+    spaces = ("Linear", "AveragedLinear", "Kernel", "RandomFourier")
     tasks = ("classification", "regression", "multilabel", "one-class", "structured")
 
     cdef int respond(self, Seen seen, Step out) except -1:

@@ -244,3 +244,39 @@ cdef class PegasosRule(Rule):
         if self.project:
             out.radius = 1.0 / sqrt(self.lam)
         return 0
+
+
+cdef class NORMARule(Rule):
+    """Shrink w by 1 - lr·lam in every round, and step lr where there is a hinge loss.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.5 by default.
+    lam
+        Weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. Where lr·lam exceeds 1, nothing of w is kept.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.NORMARule(lr=0.5, lam=0.5).step(rm.Seen(margin=0.0))
+    Step(step=0.5, scale=0.75, radius=inf)
+
+    References
+    ----------
+    Kivinen, J., Smola, A. and Williamson, R., 2004. Online learning with kernels. IEEE Transactions on Signal Processing 52.
+    """
+
+    _parameter_names = ("lr", "lam")
+    weighted = True
+
+    cdef readonly double lr, lam
+
+    def __init__(self, lr=0.5, *, lam=0.001):
+        self.lr, self.lam = positive("lr", lr), not_negative("lam", lam)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        cdef double rate = self.lr * seen.weight
+        out.scale = max(1.0 - rate * self.lam, 0.0)
+        out.step = rate if hinge(seen) > 0.0 else 0.0
+        return 0

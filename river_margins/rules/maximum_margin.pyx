@@ -82,7 +82,7 @@ cdef class ALMARule(Rule):
     """
 
     _parameter_names = ("alpha", "B", "C")
-    spaces = ("Linear", "AveragedLinear", "PNorm")
+    spaces = ("Linear", "AveragedLinear", "Kernel", "RandomFourier", "PNorm")
     tasks = ("classification",)
 
     cdef readonly double alpha, C

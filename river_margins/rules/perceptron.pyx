@@ -27,7 +27,9 @@ cdef class PerceptronRule(Rule):
 
     _parameter_names = ("lr", "tie_update")
     weighted = True
-    spaces = ("Linear", "AveragedLinear", "VotedLinear", "PocketLinear", "PNorm", "Multiplicative")
+    spaces = (
+        "Linear", "AveragedLinear", "VotedLinear", "PocketLinear", "Kernel", "RandomFourier", "PNorm", "Multiplicative",
+    )
     tasks = ("classification", "structured")
 
     cdef readonly double lr
@@ -40,4 +42,33 @@ cdef class PerceptronRule(Rule):
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef bint acts = seen.margin <= 0.0 if self.tie_update else seen.wrong
         out.step = self.lr * seen.weight if acts else 0.0
+        return 0
+
+
+cdef class UnitRule(Rule):
+    """Step 1 on every mistake, or on every margin below 1: what becomes of the step is for the space to say.
+
+    Parameters
+    ----------
+    aggressive
+        Whether margins between 0 and 1 move too; False by default.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river_margins.rules.perceptron import UnitRule
+    >>> UnitRule().step(rm.Seen(margin=-1.0)).step
+    1.0
+    """
+
+    _parameter_names = ("aggressive",)
+    tasks = ("classification",)
+
+    cdef readonly bint aggressive
+
+    def __init__(self, aggressive=False):
+        self.aggressive = aggressive
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.step = 1.0 if seen.margin <= 0.0 or (self.aggressive and seen.margin < 1.0) else 0.0
         return 0

@@ -1,6 +1,8 @@
 """Where weights live."""
 
 from river_margins.spaces.averaged import AveragedLinear
+from river_margins.spaces.fourier import RandomFourier
+from river_margins.spaces.kernel import Kernel
 from river_margins.spaces.linear import Linear
 from river_margins.spaces.multiplicative import Multiplicative
 from river_margins.spaces.pnorm import PNorm
@@ -12,11 +14,13 @@ __all__ = [
     "AdaptiveThreshold",
     "AveragedLinear",
     "DualAveraging",
+    "Kernel",
     "Linear",
     "Multiplicative",
     "PNorm",
     "PocketLinear",
     "ProximalLeader",
+    "RandomFourier",
     "SoftThreshold",
     "VotedLinear",
 ]

@@ -47,6 +47,7 @@ class Learner:
     spaces: tuple[str, ...] = ("linear",)
     norm: float = 2.0  # of what the space keeps, in which it tracks a length
     score_of_nothing: float = 0.0  # of an empty record, where the learner has a threshold of its own
+    zero_is_a_point: str = ""  # why the zero example may have a score other than 0
 
     def __str__(self) -> str:
         return self.name

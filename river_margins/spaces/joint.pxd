@@ -1,0 +1,23 @@
+from river_margins.rules.base cimport Seen, Step
+from river_margins.spaces.base cimport Direction
+from river_margins.spaces.kernel cimport Kernel
+
+
+cdef class ForgetronKernel(Kernel):
+    cdef double damage, next_damage
+
+
+cdef class SimpleRemovalKernel(Kernel):
+    pass
+
+
+cdef class ProjectionKernel(Kernel):
+    cdef readonly double eta
+    cdef double* inverse
+    cdef double* projection
+    cdef Py_ssize_t stride, projection_room
+    cdef double rest
+    cdef bint spreading
+    cdef int project(self) except -1
+    cdef int reserve_inverse(self, Py_ssize_t count) except -1
+    cdef void spread(self) noexcept

@@ -1,0 +1,28 @@
+from libc.stdint cimport int32_t
+
+from river_margins.recipe cimport Recipe
+
+
+cdef class KernelFunction(Recipe):
+    cdef double measure(self, const double* value, Py_ssize_t length) noexcept
+    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double measure) noexcept
+    cdef double of_itself(self, double measure) noexcept
+
+
+cdef class LinearKernel(KernelFunction):
+    pass
+
+
+cdef class Polynomial(KernelFunction):
+    cdef readonly int degree
+    cdef readonly double gamma, c0
+    cdef double power(self, double product) noexcept
+
+
+cdef class RBF(KernelFunction):
+    cdef readonly double gamma
+
+
+cdef class Laplace(KernelFunction):
+    cdef readonly double gamma

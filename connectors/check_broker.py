@@ -89,10 +89,9 @@ def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     reads, writes = roles["input"], roles["output"]
     if found[reads] and found[writes] and found[reads] != found[writes]:
         yield Finding(
-            f"`{writes}` has {found[writes]} partitions and `{reads}` {found[reads]}: outputs go to a partition "
-            "by their "
-            f"key, and those without one anywhere; create `{writes}` with {found[reads]} to keep the order of the "
-            "input",
+            f"`{writes}` has {found[writes]} partitions and `{reads}` {found[reads]}: outputs go to a partition by "
+            f"their key, and those without one anywhere; create `{writes}` with {found[reads]} to keep the order of "
+            f"the input",
             None,
         )
 
@@ -117,8 +116,7 @@ def _transactions(config: Config) -> Iterator[Finding]:
     except NotAccepted as error:
         yield Finding(
             f"the broker does not take the transactions of the processor, of up to {seconds:g} s: lower the "
-            "transaction "
-            f"time-out in `kafka.producer`, or raise `transaction.max.timeout.ms` of the brokers ({error})",
+            f"transaction time-out in `kafka.producer`, or raise `transaction.max.timeout.ms` of the brokers ({error})",
             StartError,
         )
     except ClientError as error:
@@ -155,8 +153,7 @@ def _retention(config: Config, facts: Facts) -> Iterator[Finding]:
     if 0 <= kept < least:
         yield Finding(
             f"`{name}` keeps records for {kept:g} s: a processor that stands still for longer loses some and then "
-            "refuses "
-            f"to go on (exit code 4); set `retention.ms` to at least {least * 1000:.0f}",
+            f"refuses to go on (exit code 4); set `retention.ms` to at least {least * 1000:.0f}",
             StartError,
         )
     size = int(configs.get("retention.bytes", -1))
@@ -171,8 +168,7 @@ def _sizes(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     if rejects is not None and 0 <= sizes.get(rejects, -1) < sizes.get(reads, -1):
         yield Finding(
             f"`{rejects}` takes messages of {sizes[rejects]:,} bytes and `{reads}` of {sizes[reads]:,}: a larger "
-            "reject is "
-            f"replaced by a short one without its bytes; raise `max.message.bytes` of `{rejects}`",
+            f"reject is replaced by a short one without its bytes; raise `max.message.bytes` of `{rejects}`",
             None,
         )
 
@@ -185,8 +181,7 @@ def _broker(config: Config, facts: Facts) -> Iterator[Finding]:
     if minutes * 60 < SHORT_OFFSETS_RETENTION:
         yield Finding(
             f"the brokers forget the offsets of group `{config.name}` {minutes:g} minutes after its last process "
-            "ended, "
-            f"and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to at least a day, 1440",
+            f"ended, and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to a day, 1440, or more",
             StartError,
         )
     module = client(config.kafka.client)

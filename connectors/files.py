@@ -29,6 +29,7 @@ from connectors.partition import Partition
 from connectors.pointer import Name
 from connectors.processor import Stop
 from connectors.records import Decoder
+from connectors.restore import check_learner
 from connectors.sections import Record
 from connectors.stores import FolderStore, make_folder
 from connectors.streams import Unfit
@@ -163,15 +164,7 @@ class FileProcessor:
             raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
-        try:
-            changes = snapshot.difference(data, self._config.build_learner())
-        except snapshot.SnapshotError as error:
-            raise StateError(f"{named} cannot be read: {error}; {self._start_over()}") from error
-        if changes:
-            raise StateError(
-                f"the learner is not that of {named}: {'; '.join(changes)}; put `learner` back as it was, or "
-                f"{self._start_over()}"
-            )
+        check_learner(self._config.build_learner(), data, named, self._start_over())
         return Partition(self._load(state.snapshot), Committed(0, ""), state.snapshot, state.examples, self._load)
 
     def _load(self, name: str) -> Any:

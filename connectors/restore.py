@@ -44,15 +44,8 @@ class Restorer:
     def _checked(self, partition: int, committed: Committed) -> tuple[Pointer, bytes]:
         pointer = self._pointer(partition, committed)
         data = self._data(partition, pointer)
-        try:
-            changes = snapshot.difference(data, self.config.build_learner())
-        except snapshot.SnapshotError as error:
-            raise StateError(f"snapshot `{pointer.snapshot}` of {self._of(partition)}: {error}") from error
-        if changes:
-            raise StateError(
-                f"the learner is not the one of snapshot `{pointer.snapshot}` of {self._of(partition)}: "
-                f"{'; '.join(changes)}; put `learner` back as it was, or {self._start_over()}"
-            )
+        named = f"snapshot `{pointer.snapshot}` of {self._of(partition)}"
+        check_learner(self.config.build_learner(), data, named, self._start_over())
         return pointer, data
 
     def restore(self, partition: int, committed: Committed) -> Partition:
@@ -203,6 +196,17 @@ class Restorer:
             f"to start over with empty models, give the processor another `name`, or delete the offsets of group "
             f"`{self.config.name}` and move `{self.store.folder}` away"
         )
+
+
+def check_learner(learner: Any, data: bytes, named: str, start_over: str) -> None:
+    """Raises StateError when the bytes of a snapshot are not of this learner, trained or not."""
+    try:
+        changes = snapshot.difference(data, learner)
+    except snapshot.SnapshotError as error:
+        raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
+    if changes:
+        said = f"the learner is not the one of {named}: {'; '.join(changes)}"
+        raise StateError(f"{said}; put `learner` back as it was, or {start_over}")
 
 
 def _learned(store: Store, partition: int) -> list[str]:

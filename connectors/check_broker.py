@@ -181,7 +181,7 @@ def _broker(config: Config, facts: Facts) -> Iterator[Finding]:
     if minutes * 60 < SHORT_OFFSETS_RETENTION:
         yield Finding(
             f"the brokers forget the offsets of group `{config.name}` {minutes:g} minutes after its last process "
-            f"ended, and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to a day, 1440, or more",
+            f"ended, and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to 1440 or more",
             StartError,
         )
     module = client(config.kafka.client)

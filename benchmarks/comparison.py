@@ -24,6 +24,7 @@ from river.datasets import synth
 
 import river_margins as rm
 from connectors import catalogue
+from river_margins.structured import Structured
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -153,6 +154,8 @@ TASKS: dict[Callable[[Any], bool], str] = {
     lambda model: isinstance(model, base.Classifier) and model._multiclass: "classes",
     lambda model: isinstance(model, base.Classifier): "two classes",
     lambda model: isinstance(model, base.MultiLabelClassifier): "sets of labels",
+    lambda model: isinstance(model, base.AnomalyDetector): "points",
+    lambda model: isinstance(model, Structured): "structures",
 }
 
 
@@ -167,7 +170,7 @@ def space(kind: type) -> str:
     model = made(kind)
     if not hasattr(model, "rule"):
         return "its own"
-    return "`Linear`" if model.space is None else f"`{type(model.space).__name__}`"
+    return "`Linear`" if getattr(model, "space", None) is None else f"`{type(model.space).__name__}`"
 
 
 def with_table(readme: str) -> str:

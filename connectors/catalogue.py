@@ -28,11 +28,19 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """Every step of ours; River's have pages of their own."""
+    """Every estimator of ours; River's have pages of their own."""
     from river import base
 
     found = known_names().items()
     return [_entry(name, kind) for name, kind in found if "." not in name and issubclass(kind, base.Estimator)]
+
+
+def steps() -> list[Entry]:
+    """Those that a file can feed: sets of labels, points without labels and sequences are for Python."""
+    from river import base
+
+    fed = base.Classifier | base.Regressor | base.Transformer
+    return [entry for entry in entries() if issubclass(entry.kind, fed)]
 
 
 def _entry(name: str, kind: type) -> Entry:
@@ -59,7 +67,7 @@ def show_all() -> None:
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     for title in ("name", "what it does", "parameters", "cost of a round", "guarantee"):
         table.add_column(title, style="bold" if title == "name" else None, no_wrap=title == "name")
-    for entry in entries():
+    for entry in steps():
         table.add_row(entry.name, entry.summary, entry.parameters, entry.cost, entry.guarantee)
     terminal = Console()
     console = terminal if terminal.is_terminal else Console(width=1000)

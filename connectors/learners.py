@@ -13,6 +13,10 @@ from connectors.words import describe, did_you_mean
 from connectors.yaml_file import Path
 
 RIVER_MODULES = ("river.preprocessing", "river.compose")
+_ELSEWHERE = {
+    "MultiLabelClassifier": "learns sets of labels, and a record has one label: use it in Python",
+    "AnomalyDetector": "learns without labels, and a record teaches only with its label: use it in Python",
+}
 
 
 def known_names() -> dict[str, type]:
@@ -162,7 +166,8 @@ class _Builder:
                 self.report((index,), f"`{name}` predicts, so it must be the last step and the only one of its kind")
         if last is not None and not isinstance(last, base.Classifier | base.Regressor):
             name = type(last).__name__
-            sentence = f"the last step must be a classifier or a regressor, `{name}` is none"
+            reason = next((why for kind, why in _ELSEWHERE.items() if isinstance(last, getattr(base, kind))), "is none")
+            sentence = f"the last step must be a classifier or a regressor, `{name}` {reason}"
             self.report((len(steps) - 1,), sentence)
 
     def check_replay(self, name: str, estimator: Any, path: Path) -> None:

@@ -7,7 +7,10 @@ from river_margins.kernel_gradient import BOGDClassifier, FOGDClassifier
 from river_margins.kernel_learners import KernelPAClassifier, KernelPARegressor, KernelPerceptron
 from river_margins.margin import MarginClassifier, MarginRegressor
 from river_margins.maximum_margin import ALMAClassifier, ROMMAClassifier
+from river_margins.mira import MIRAClassifier
+from river_margins.multilabel import PAMultiLabelClassifier
 from river_margins.multiplicative import BalancedWinnow, Winnow
+from river_margins.one_class import PAOneClass
 from river_margins.passive_aggressive import PAClassifier, PARegressor
 from river_margins.perceptrons import AveragedPerceptron, Perceptron, PNormPerceptron, PocketPerceptron, VotedPerceptron
 from river_margins.preprocessing import StandardScaler
@@ -20,7 +23,9 @@ from river_margins.rules import (
     FOBOSRule,
     GradientDescent,
     LeastMeanSquares,
+    MIRARule,
     NORMARule,
+    OriginalMIRARule,
     PegasosRule,
     PerceptronRule,
     ROMMARule,
@@ -28,6 +33,7 @@ from river_margins.rules import (
     Seen,
     Step,
     Subgradient,
+    SupportClassPA,
 )
 from river_margins.spaces import (
     AdaptiveThreshold,
@@ -46,6 +52,8 @@ from river_margins.spaces import (
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
+from river_margins.structured import StructuredPA
+from river_margins.tagger import SequenceTagger
 
 __all__ = [
     "INTERCEPT",
@@ -79,6 +87,8 @@ __all__ = [
     "LeastMeanSquares",
     "Linear",
     "LinearKernel",
+    "MIRAClassifier",
+    "MIRARule",
     "MarginClassifier",
     "MarginRegressor",
     "Multiplicative",
@@ -86,7 +96,10 @@ __all__ = [
     "OGDClassifier",
     "OGDRegressor",
     "OldestRemoval",
+    "OriginalMIRARule",
     "PAClassifier",
+    "PAMultiLabelClassifier",
+    "PAOneClass",
     "PARegressor",
     "PNorm",
     "PNormPerceptron",
@@ -108,11 +121,14 @@ __all__ = [
     "Rule",
     "Seen",
     "SelectiveSampler",
+    "SequenceTagger",
     "SmallestRemoval",
     "SoftThreshold",
     "StandardScaler",
     "Step",
+    "StructuredPA",
     "Subgradient",
+    "SupportClassPA",
     "VotedLinear",
     "VotedPerceptron",
     "Winnow",

@@ -21,7 +21,7 @@ cdef class Learner(Estimator):
     cdef Space live_space
     cdef Task task
     cdef Round spare
-    cdef bint in_python
+    cdef bint in_python, joint
     cdef object rivals
     cdef readonly long long n_seen, n_mistakes, n_updates
     @cython.final
@@ -39,6 +39,8 @@ cdef class Learner(Estimator):
     @cython.final
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
                           double code, double weight, bint predicting)
+    @cython.final
+    cdef int solve(self, Row row, Direction direction, Seen seen, Step step, Py_ssize_t blocks) except -1
     @cython.final
     cdef int refuse(self, Seen seen, Step step) except -1
     @cython.final

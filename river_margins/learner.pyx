@@ -4,17 +4,21 @@ import copy
 from numbers import Real
 
 import numpy as np
+from river.utils import dataframe
 
 from libc.math cimport isfinite, isnan
+from libc.stdlib cimport calloc, free
 
 from river_margins.batch cimport Batch
 from river_margins.estimator cimport Estimator
 from river_margins.rules.base cimport Rule, Seen, Step, moves, rest
+from river_margins.rules.joint cimport JointRule
 from river_margins.reader cimport Reader, Row
-from river_margins.spaces.base cimport Direction, Space
+from river_margins.spaces.base cimport Direction, Space, Term
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.binary cimport Binary
 from river_margins.tasks.multiclass cimport Multiclass
+from river_margins.tasks.multilabel cimport Multilabel
 
 from river_margins.batch import csr_batch, frame_batch
 from river_margins.checks import check_pair, not_negative
@@ -99,7 +103,7 @@ cdef class Learner(Estimator):
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
                           double code, double weight, bint predicting):
         cdef object prediction = None
-        cdef bint demanded, moving = False
+        cdef bint demanded, mistaken = False, moving = False
         if predicting and self.task is not None and space.apart:
             self.answer_row(row)
             prediction = task.predict(row)
@@ -107,7 +111,7 @@ cdef class Learner(Estimator):
         self.score_row(row, task.blocks + isnan(code))  # a new class has a score before it has weights: 0
         if predicting and self.task is not None:
             prediction = task.predict(row)
-        demanded = task.constraint(row, code, direction)
+        demanded = task.constraint(row, y, code, direction)
         seen.weight = weight
         if demanded:
             seen.target = direction.target
@@ -115,8 +119,11 @@ cdef class Learner(Estimator):
             seen.t = self.n_seen + 1
             seen.k = self.n_updates
             space.measure(row, direction, seen)
+            mistaken = task.mistaken(seen)
             rest(step)
-            if self.in_python:
+            if self.joint and direction.length > 1:
+                self.solve(row, direction, seen, step, task.blocks + isnan(code))
+            elif self.in_python:
                 Rule.respond(self.live_rule, seen, step)
                 space.heed(self.live_rule, step)
             else:
@@ -128,8 +135,7 @@ cdef class Learner(Estimator):
             self.adopt(task, y)
         # Nothing refuses the example from here on.
         self.n_seen += 1
-        if demanded and task.mistaken(seen):
-            self.n_mistakes += 1
+        self.n_mistakes += mistaken
         if moving:
             space.move(row, direction, seen, step)
             # Shrinking w alone, as some rules do in every round, is no update in the sense of any bound.
@@ -137,6 +143,27 @@ cdef class Learner(Estimator):
         if space.apart:
             space.follow(row, direction if demanded else None, seen)
         return prediction
+
+    cdef int solve(self, Row row, Direction direction, Seen seen, Step step, Py_ssize_t blocks) except -1:
+        """Let a rule that moves all classes together say how; its whole move becomes the direction, with step 1."""
+        cdef Py_ssize_t block, true = direction.terms[0].block
+        cdef double* steps = <double*> calloc(blocks, sizeof(double))
+        if steps == NULL:
+            raise MemoryError()
+        try:
+            (<JointRule> self.live_rule).solve(row.scores, blocks, true, seen, steps)
+            direction.reserve(blocks)
+            direction.length = 0
+            for block in range(blocks):
+                if steps[block] != 0.0:
+                    direction.terms[direction.length] = Term(block, steps[block])
+                    direction.length += 1
+        finally:
+            free(steps)
+        if direction.length:
+            step.step = 1.0
+            self.live_space.measure(row, direction, seen)
+        return 0
 
     cdef int refuse(self, Seen seen, Step step) except -1:
         raise OverflowError(
@@ -252,6 +279,11 @@ cdef class Learner(Estimator):
         """
         self._learn_batch(csr_batch(X), y, w)
 
+    def predict_many(self, X):
+        """Predict the rows of a data frame: a series of the same library, with its index."""
+        frame = dataframe.into_frame(X)
+        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)
+
     def predict_csr(self, X):
         """Predict the rows of a scipy sparse matrix: an array with one entry a row."""
         return np.array(self._predict_batch(csr_batch(X)))
@@ -342,7 +374,7 @@ cdef class Learner(Estimator):
             return [(x, dict(zip(labels, coefficients, strict=True))) for x, coefficients in supports]
         return [(x, coefficients[0]) for x, coefficients in supports]
 
-    def _open(self, rule, space, Task task, intercept, max_features, rivals="max"):
+    def _open(self, rule, space, Task task, intercept, max_features, rivals="max", constant=1.0):
         """Take the parts, as recipes, into use."""
         if not isinstance(rule, Rule) or type(rule) is Rule:
             raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
@@ -354,7 +386,8 @@ cdef class Learner(Estimator):
         check_pair(rule, space, "classification" if task is None else task.kind, type(self).__name__)
         self.live_rule = copy.deepcopy(rule)
         self.in_python = type(rule).step is not Rule.step
-        self.reader = Reader(intercept, max_features)
+        self.joint = isinstance(rule, JointRule)
+        self.reader = Reader(intercept, max_features, constant)
         self.live_space = (<Space> space).open(self.reader)
         self.rivals = rivals
         if self.live_space.single:
@@ -370,7 +403,7 @@ cdef class Learner(Estimator):
         cdef Learner fresh = self.clone({name: value})
         vars(self).update(vars(fresh))
         self.live_rule = fresh.live_rule
-        self.in_python = fresh.in_python
+        self.in_python, self.joint = fresh.in_python, fresh.joint
         if not isinstance(self.task, Labels):
             self.task = fresh.task
 
@@ -385,9 +418,11 @@ cdef class Learner(Estimator):
         }
 
     def __setstate__(self, state):
-        if state["labels"] is not None:
+        if isinstance(self.task, Multilabel):
+            self.task = Multilabel(state["labels"])
+        elif state["labels"] is not None:
             self.task = task_with(state["labels"], state["one_vector"], self.rivals)
-        self.reader = Reader(self.reader.intercept, self.reader.max_features)
+        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant)
         self.live_space = self.live_space.open(self.reader)
         self.live_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]

@@ -78,11 +78,6 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
         """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
         return self._probabilities(x)
 
-    def predict_many(self, X):
-        """Predict the rows of a data frame: a series of the same library, with its index."""
-        frame = dataframe.into_frame(X)
-        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)
-
     def predict_proba_many(self, X):
         """`predict_proba_one` for the rows of a data frame: a frame of the same library, with a column a class."""
         frame = dataframe.into_frame(X)
@@ -133,8 +128,3 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
     def _unit_test_params(cls):
         yield {"rule": PA1(0.1)}
         yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
-
-    def predict_many(self, X):
-        """Predict the rows of a data frame: a series of the same library, with its index."""
-        frame = dataframe.into_frame(X)
-        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)

@@ -1,7 +1,7 @@
 """The passive-aggressive learners."""
 
 from river_margins.margin import MarginClassifier, MarginRegressor
-from river_margins.rules import PA, PA1, PA2
+from river_margins.rules import PA, PA1, PA2, SupportClassPA
 
 __all__ = ["PAClassifier", "PARegressor"]
 
@@ -11,7 +11,9 @@ class PAClassifier(MarginClassifier):
 
     With the loss l = [1 - y⟨w, x⟩]+ and q = |x|²: w' = w + tau·y·x, where tau is l/q (`mode=0`), min(C, l/q)
     (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). With many classes the margin is that against the best-scoring wrong class
-    s, q = 2|x|², and w_y' = w_y + tau·x, w_s' = w_s - tau·x.
+    s, q = 2|x|², and w_y' = w_y + tau·x, w_s' = w_s - tau·x. With `exact=True` all wrong classes have to keep their
+    distance of 1 at once, with one slack for the round: w_r' = w_r - tau_r·x, tau_r = [l_r - th]+/|x|², w_y' = w_y +
+    Σ tau_r·x, where l_r is the loss against class r and the threshold th follows from those above it.
 
     Parameters
     ----------
@@ -19,6 +21,9 @@ class PAClassifier(MarginClassifier):
         Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
     mode
         Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+    exact
+        Whether each round meets the demands of all wrong classes, or (False, the default) of the best-scoring one. Two
+        classes in one vector make no difference.
     classes
         Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
     intercept
@@ -33,7 +38,7 @@ class PAClassifier(MarginClassifier):
 
     With R the longest example and u any vector: `mode=0` on a stream that u separates with margin 1, Σ l² <= R²|u|².
     `mode=1` on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)). `mode=2` on any stream,
-    Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes R² becomes 2R².
+    Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes R² becomes 2R², whether `exact` or not.
 
     Examples
     --------
@@ -46,23 +51,25 @@ class PAClassifier(MarginClassifier):
     References
     ----------
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
-    Journal of Machine Learning Research 7, sections 3 and 7.
+    Journal of Machine Learning Research 7, sections 3 and 7. `exact`: Matsushima, S., Shimizu, N., Yoshida, K.,
+    Ninomiya, T. and Nakagawa, H., 2010. Exact passive-aggressive algorithm for multiclass classification using support
+    class. SIAM International Conference on Data Mining.
     """
 
-    def __init__(self, C=1.0, *, mode=1, classes=None, intercept=False, max_features=None):
-        vars(self).update(C=C, mode=mode)
-        super().__init__(
-            passive_aggressive_rule(C, mode), classes=classes, intercept=intercept, max_features=max_features
-        )
+    def __init__(self, C=1.0, *, mode=1, exact=False, classes=None, intercept=False, max_features=None):
+        vars(self).update(C=C, mode=mode, exact=exact)
+        rule = SupportClassPA(C, mode) if exact else passive_aggressive_rule(C, mode)
+        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @property
     def _mutable_attributes(self):
-        return {"C", "mode"}
+        return {"C", "mode", "exact"}
 
     @classmethod
     def _unit_test_params(cls):
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
+        yield {"exact": True}
 
 
 class PARegressor(MarginRegressor):

@@ -16,7 +16,7 @@ cdef class Row:
     cdef double* scores
     cdef double* evaluations
     cdef Py_ssize_t evaluation_room
-    cdef double norm2
+    cdef double norm2, size
     cdef bint straight, consecutive
     cdef list fresh_keys
     cdef int reserve(self, Py_ssize_t length) except -1
@@ -31,6 +31,7 @@ cdef class Row:
 cdef class Reader:
     cdef Vocabulary vocabulary
     cdef bint intercept
+    cdef double constant
     cdef object max_features
     cdef int32_t* guesses
     cdef PyObject** expected

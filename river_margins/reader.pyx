@@ -36,7 +36,8 @@ cdef class Row:
 
     New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
     `index` and `value` are the row's own arrays, or those of the batch it is in. `straight` says that a dict was read in
-    one stretch: its values lie here in its order. `consecutive` says that the indices are 0, 1, 2 ...
+    one stretch: its values lie here in its order. `consecutive` says that the indices are 0, 1, 2 ... `norm2` is |x|², and
+    `size` the |w|² of the space that scored it.
     """
 
     def __cinit__(self):
@@ -127,15 +128,18 @@ cdef class Reader:
     Parameters
     ----------
     intercept
-        Whether every row has the constant feature 1, under index 0.
+        Whether every row has a constant feature, under index 0.
     max_features
         Hash the features into so many buckets, or None.
+    constant
+        The value of the constant feature.
     """
 
-    def __init__(self, bint intercept=False, max_features=None):
+    def __init__(self, bint intercept=False, max_features=None, double constant=1.0):
         self.vocabulary = Vocabulary()
         self.intercept = intercept
         self.max_features = max_features
+        self.constant = constant
         if intercept:
             self.vocabulary.add(INTERCEPT, hash(INTERCEPT))
 
@@ -184,7 +188,7 @@ cdef class Reader:
         if not self.intercept:
             return 0
         row.own_index[0] = 0
-        row.own_value[0] = 1.0
+        row.own_value[0] = self.constant
         return 1
 
     cdef int gather_dict(self, Row row, dict x) except -1:

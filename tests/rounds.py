@@ -5,15 +5,36 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pandas as pd
+from river import base
 from river.base import tags
 
 import river_margins as rm
 
+LABEL_SETS = (
+    {"k0": True, "k1": False, "k2": False},
+    {"k2": True, "k0": True, "k1": False},
+    {"k1": True, "k2": False},  # of k0 nothing is known
+    {"k0": False, "k1": False, "k2": False},
+    {"k0": False, "k1": True, "k2": True},
+)
+
+
+def not_labels_of(model: Any) -> Sequence[Any]:
+    """What a learner does not take as a label."""
+    if isinstance(model, base.AnomalyDetector):
+        return (True, 1.0, "a", ["list"])
+    return (None, float("nan"), pd.NA, ["list"])
+
 
 def labels_of(model: Any) -> Sequence[Any]:
-    """Labels that a learner takes."""
+    """Labels that a learner takes; the first and the last ask something of it."""
     if isinstance(model, rm.MarginRegressor):
         return (0.5, -2.0, 3.0)
+    if isinstance(model, base.AnomalyDetector):
+        return (None,)
+    if isinstance(model, base.MultiLabelClassifier):
+        return LABEL_SETS
     return model.classes or (False, True)
 
 

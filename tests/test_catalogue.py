@@ -34,13 +34,14 @@ def test_the_command_lists_one_line_each():
     (line,) = (line for line in shown.splitlines() if line.startswith("PAClassifier "))
     for part in (
         "Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.",
-        "C=1.0, mode=1, classes=None, intercept=False, max_features=None",
+        "C=1.0, mode=1, exact=False, classes=None, intercept=False, max_features=None",
         "the features of x, times the classes",
         "mistakes (mode 1) or squared losses (0 and 2) bounded by the losses of any u",
     ):
         assert part in line
-    for entry in ENTRIES:
+    for entry in catalogue.steps():
         assert f"\n{entry.name} " in shown
+    assert "PAOneClass" not in shown  # a file cannot feed it
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,16 @@ instance: 7
     [
         ("- StandardScaler", "- PAClassifier", "7:5: `PAClassifier` predicts, so it must be the last step"),
         ("- PAClassifier: {C: 0.01, mode: 1}", "- river.preprocessing.MinMaxScaler", "8:5: the last step must be a"),
+        (
+            "- PAClassifier: {C: 0.01, mode: 1}",
+            "- PAOneClass",
+            "8:5: the last step must be a classifier or a regressor, `PAOneClass` learns without labels",
+        ),
+        (
+            "- PAClassifier: {C: 0.01, mode: 1}",
+            "- PAMultiLabelClassifier",
+            "8:5: the last step must be a classifier or a regressor, `PAMultiLabelClassifier` learns sets of labels",
+        ),
         ("{C: 0.01, mode: 1}", "{C: -1}", "8:20: `PAClassifier` refuses `C`: "),
         ("{C: 0.01, mode: 1}", "{C: [1]}", "8:20: `PAClassifier` refuses `C`: "),
         ("{C: 0.01, mode: 1}", "3", "8:5: the parameters of `PAClassifier` must be a mapping, found the number `3`"),

@@ -87,13 +87,67 @@ def test_labels_of_numpy_are_plain_ones():
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
-@pytest.mark.parametrize("form", [form for form in FORMS if form.task != "regression"], ids=str)
+@pytest.mark.parametrize("form", [form for form in FORMS if form.task not in ("regression", "one-class")], ids=str)
 def test_a_label_that_is_missing_is_refused(form, missing):
     model = trained(form.make())
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="label"):
         model.learn_one({"f0": 1.0}, missing)
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("label", [True, 0.0, "a", math.nan, {"a": True}])
+def test_a_learner_for_one_class_takes_no_label(label):
+    model = rm.PAOneClass()
+    for learn in (model.learn_one, model.predict_learn_one):
+        with pytest.raises(ValueError, match=r"label .* is one too many"):
+            learn({"a": 1.0}, label)
+    assert model.n_seen == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        (True, "is no dict from labels to bools"),
+        (["a"], "is no dict"),
+        ({"a": 1}, "label 'a' is 1, of type int: True or False is needed"),
+        ({"a": True, "b": None}, "label 'b' is None"),
+        ({None: True}, "is no class"),
+        ({math.nan: True}, "is no class"),
+        ({True: True}, "is a bool"),
+    ],
+)
+def test_what_is_no_set_of_labels_is_refused(label, words):
+    model = trained(rm.PAMultiLabelClassifier())
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.check_label(label)
+    with pytest.raises(ValueError, match=words):
+        model.learn_one({"a": 1.0, "b": 1.0}, label)
+    assert pickle.dumps(model) == before
+
+
+def test_labels_may_come_in_mid_stream_and_be_left_out():
+    model = rm.PAMultiLabelClassifier(mode=0)
+    assert model.predict_one({"a": 1.0}) == model.score_one({}) == model.predict_proba_one({}) == model.weights == {}
+    model.learn_one({"a": 1.0}, {"x": True})  # all labels hold: nothing to rank
+    model.learn_one({"a": 1.0}, {"x": False, "y": False})
+    model.learn_one({"a": 1.0}, {})
+    assert (model.n_seen, model.n_updates, model.n_mistakes, list(model.weights)) == (3, 0, 0, ["x", "y"])
+    model.learn_one({"a": 1.0}, {"z": True, "v": False, "y": False, "u": True})  # four new ones or old, all at 0
+    assert model.weights == {"x": {"a": 0.0}, "y": {"a": 0.0}, "z": {"a": 0.5}, "v": {"a": -0.5}, "u": {"a": 0.0}}
+    model.learn_one({"a": 1.0}, {"x": True, "z": False})  # margin -0.5, loss 1.5; of v nothing is said
+    assert model.weights["x"] == {"a": 0.75} and model.weights["z"] == {"a": -0.25} and model.n_mistakes == 2
+    assert model.predict_one({"a": 1.0}) == {"x": True, "y": False, "z": False, "v": False, "u": False}
+
+
+@pytest.mark.parametrize("score", [0.0, 1e-300, -1e-300, 0.3, -0.3, 800.0, -800.0])
+def test_probabilities_of_labels_agree_with_the_prediction(score):
+    model = rm.PAMultiLabelClassifier(mode=0)
+    model.learn_one({"a": 2.0}, {"x": True, "y": False})  # the weights are now 0.25 and -0.25
+    for label, chances in model.predict_proba_one({"a": 4 * score}).items():
+        assert max(chances, key=chances.get) == model.predict_one({"a": 4 * score})[label]
+        assert sum(chances.values()) == pytest.approx(1.0)
 
 
 def test_a_class_may_come_in_mid_stream():

@@ -14,12 +14,15 @@ SUITS = {
     "GradientDescent": (PLAIN, ALL),
     "LeastMeanSquares": (PLAIN, ALL),
     "NORMARule": (PLAIN, ALL),
+    "MIRARule": (PLAIN, CLASSES),
+    "OriginalMIRARule": (PLAIN, CLASSES),
     "PA": (PLAIN, ALL),
     "PA1": (PLAIN, ALL),
     "PA2": (PLAIN, ALL),
     "PegasosRule": (PLAIN, ALL),
     "PerceptronRule": (PLAIN | {"VotedLinear", "PocketLinear", "PNorm", "Multiplicative"}, CLASSES),
     "ROMMARule": (PLAIN, CLASSES),
+    "SupportClassPA": (PLAIN, CLASSES),
 }
 RULES = {name: getattr(rules, name) for name in rules.__all__ if name not in {"Rule", "Seen", "Step"}}
 ESTIMATORS = {"classification": rm.MarginClassifier, "regression": rm.MarginRegressor}
@@ -48,7 +51,7 @@ def test_a_pair_works_or_is_refused_with_what_to_use(rule, space, task):
         assert advised and set(advised) <= suiting
     else:
         assert f"`{estimator.__name__}` does {task}" in message
-        advised = [name for name in RULES if f"`{name}()`" in message]
+        advised = [name for name in RULES if f"`{name}()`" in message and name != rule]
         where = {space, *(name for name in spaces.__all__ if f"in `{name}()`" in message)}
         assert advised and all(task in SUITS[name][1] and where & SUITS[name][0] for name in advised)
 

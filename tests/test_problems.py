@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import minimize
 
 import river_margins as rm
-from tests.learners import CLASSES, FORMS
+from tests.bounds.runs import LABELS
+from tests.learners import CLASSES, FORMS, SEVERAL
 
 ROUNDS, WARM_UP = 30, 6
-LABELS = {"binary": [False, True], "multiclass": CLASSES}
+PENALTIES = {"PA": None, "PA-I": lambda C, slack: C * slack, "PA-II": lambda C, slack: C * slack**2}
 
 
 def passive_aggressive(penalty):
@@ -21,6 +22,49 @@ def passive_aggressive(penalty):
         return minimum(objective, w, np.c_[demands, np.full(len(demands), float(penalty is not None))], targets)
 
     return solve
+
+
+def infused(w, demands, targets, C):
+    """PA-I with a slack for each demand."""
+    count = len(demands)
+
+    def objective(z):
+        return ((z[: len(w)] - w) ** 2).sum() / 2 + C * z[len(w) :].sum()
+
+    return minimum(objective, w, np.c_[demands, np.eye(count)], targets, slacks=count)
+
+
+def shortest_new(w, demands, targets, C):
+    """min |w + Σ tau·d|² so that tau >= 0 and Σ tau <= 1; w' = w where w = 0 would never move."""
+    if not w.any():
+        return w + demands[0]
+    within = {"type": "ineq", "fun": lambda tau: 1.0 - tau.sum()}
+    found = minimize(
+        lambda tau: ((w + tau @ demands) ** 2).sum(),
+        np.full(len(demands), 0.1),
+        method="SLSQP",
+        bounds=[(0.0, None)] * len(demands),
+        constraints=[within],
+        options={"ftol": 1e-16, "maxiter": 500},
+    )
+    return w + found.x @ demands
+
+
+def within_reach(name, w, point, eps, C):
+    """min |w' - w|²/2 + penalty(C, ξ) so that |w' - x| <= eps + ξ and ξ >= 0."""
+    penalty = PENALTIES[name]
+
+    def objective(z):
+        return ((z[:-1] - w) ** 2).sum() / 2 + (penalty(C, z[-1]) if penalty else 0.0)
+
+    near = {
+        "type": "ineq",
+        "fun": lambda z: [eps + (z[-1] if penalty else 0.0) - np.linalg.norm(z[:-1] - point)],
+    }
+    slack = {"type": "ineq", "fun": lambda z: z[-1:]}
+    start = np.append(point + 1e-3, np.linalg.norm(point - w))
+    options = {"ftol": 1e-16, "maxiter": 500}
+    return minimize(objective, start, method="SLSQP", constraints=[near, slack], options=options).x[:-1]
 
 
 def shortest(acts):
@@ -36,40 +80,43 @@ def shortest(acts):
 
 
 PROBLEMS = {
-    "PA": passive_aggressive(None),
-    "PA-I": passive_aggressive(lambda C, slack: C * slack),
-    "PA-II": passive_aggressive(lambda C, slack: C * slack**2),
+    **{name: passive_aggressive(penalty) for name, penalty in PENALTIES.items()},
+    "MIRA": infused,
+    "original MIRA": shortest_new,
     "ROMMA": shortest(lambda margin: margin <= 0),
     "aggressive ROMMA": shortest(lambda margin: margin < 1),
 }
 
 
-def minimum(objective, w, rows, targets):
+def minimum(objective, w, rows, targets, slacks=1):
     """The w' of the best z = (w', ξ) with rows·z >= targets and ξ >= 0."""
     met = {"type": "ineq", "fun": lambda z: rows @ z - targets, "jac": lambda z: rows}
-    slack = {"type": "ineq", "fun": lambda z: z[-1:]}
-    start = np.append(w, 1.0)
+    slack = {"type": "ineq", "fun": lambda z: z[len(w) :]}
+    start = np.append(w, np.ones(slacks))
     found = minimize(
         objective, start, method="SLSQP", constraints=[met, slack], options={"ftol": 1e-16, "maxiter": 500}
     )
-    return found.x[:-1]
+    return found.x[: len(w)]
 
 
-def demands_of(task, x, y, w, eps):
+def demands_of(task, x, y, w, eps, rivals):
     """What a label demands of w': rows and targets with rows·w' >= targets."""
     if task == "binary":
         return np.array([x if y else -x]), np.array([1.0])
     if task == "regression":
         return np.array([x, -x]), np.array([y - eps, -y - eps])
-    scores, true = w.reshape(len(CLASSES), -1) @ x, CLASSES.index(y)
-    rival = max((k for k in range(len(CLASSES)) if k != true), key=lambda k: scores[k])
-    row = np.zeros((len(CLASSES), len(x)))
-    row[true], row[rival] = x, -x
-    return row.reshape(1, -1), np.array([1.0])
+    scores = w.reshape(len(CLASSES), -1) @ x
+    holds = [y[k] if task == "multilabel" else k == y for k in CLASSES]
+    low = min(np.flatnonzero(holds), key=lambda k: scores[k])
+    high = sorted(np.flatnonzero(~np.array(holds)), key=lambda k: -scores[k])[:rivals]
+    rows = np.zeros((len(high), len(CLASSES), len(x)))
+    for row, rival in zip(rows, high, strict=True):
+        row[low], row[rival] = x, -x
+    return rows.reshape(len(high), -1), np.ones(len(high))
 
 
 def flat(weights, task, features):
-    vectors = [weights.get(label, {}) for label in CLASSES] if task == "multiclass" else [weights]
+    vectors = [weights.get(label, {}) for label in CLASSES] if task in SEVERAL else [weights]
     return np.array([vector.get(feature, 0.0) for vector in vectors for feature in features])
 
 
@@ -87,16 +134,35 @@ def learn_to_the_last_round(form, intercept, seed):
         before = flat(model.weights, form.task, features)
         model.learn_one(dict(enumerate(x.tolist())), y)
     row = np.append(x, 1.0) if intercept else x
-    return before, flat(model.weights, form.task, features), demands_of(form.task, row, y, before, eps), C
+    demanded = demands_of(form.task, row, y, before, eps, form.learner.rivals)
+    return before, flat(model.weights, form.task, features), demanded, C
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["bare", "intercept"])
-@pytest.mark.parametrize("form", [form for form in FORMS if form.learner.problem], ids=str)
+@pytest.mark.parametrize("form", [form for form in FORMS if form.learner.problem and form.task != "one-class"], ids=str)
 def test_an_update_solves_its_problem(form, intercept):
     moved = 0
     for seed in range(ROUNDS):
         before, after, (rows, targets), C = learn_to_the_last_round(form, intercept, seed)
         best = PROBLEMS[form.learner.problem](before, rows, targets, C)
+        assert np.linalg.norm(after - best) <= 1e-5 * max(1.0, np.linalg.norm(best))
+        moved += (after != before).any()
+    assert moved >= ROUNDS / 4
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form.learner.problem and form.task == "one-class"], ids=str)
+def test_an_update_for_one_class_solves_its_problem(form):
+    moved = 0
+    for seed in range(ROUNDS):
+        draw = np.random.default_rng(seed)
+        dimension, C, eps = int(draw.integers(1, 7)), 10.0 ** draw.uniform(-2, 1), draw.uniform(0.1, 2)
+        given = {"C": C, "eps": eps}
+        model = form.make(**{name: given[name] for name in form.learner.free})
+        for point in draw.normal(size=(WARM_UP, dimension)):
+            before = flat(model.weights, form.task, range(dimension))
+            model.learn_one(dict(enumerate(point.tolist())))
+        after = flat(model.weights, form.task, range(dimension))
+        best = within_reach(form.learner.problem, before, point, eps, C)
         assert np.linalg.norm(after - best) <= 1e-5 * max(1.0, np.linalg.norm(best))
         moved += (after != before).any()
     assert moved >= ROUNDS / 4

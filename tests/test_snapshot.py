@@ -55,6 +55,16 @@ LEARNERS = [
     (rm.Perceptron(intercept=True), numbers(sign)),
     (rm.Perceptron(), numbers(lambda _, n: ("a", n % 2) if n % 5 else "b")),
     (rm.PARegressor(C=0.5, mode=2, eps=0.01), numbers(lambda total, n: total * 3 - n)),
+    (
+        rm.PAMultiLabelClassifier(C=0.1),
+        numbers(lambda total, n: {f"label {n % 7}": total > 0, ("a", n % 2): n % 3 == 0}),
+    ),
+    (rm.PAMultiLabelClassifier(mode=0, classes=["a", "b"]), numbers(lambda total, _: {"a": total > 0, "b": total < 1})),
+    (rm.PAOneClass(C=0.5), numbers(lambda *_: None)),
+    (rm.PAOneClass(mode=2, eps=5.0, learn_radius=True), numbers(lambda *_: None)),
+    (rm.PAClassifier(C=0.1, exact=True), numbers(lambda _, n: f"class {n % 4}")),
+    (rm.MIRAClassifier(C=0.1, best=2), numbers(lambda _, n: f"class {n % 4}")),
+    (rm.MIRAClassifier(original=True), numbers(lambda _, n: f"class {n % 4}")),
     (rm.MarginClassifier(rm.PA1(C=0.1), rm.Linear(), intercept=True), numbers(sign)),
     (rm.MarginRegressor(rm.PA2(C=0.1)), numbers(lambda total, _: total)),
     (

@@ -9,6 +9,7 @@ from river_margins.rules.gradient import (
     PegasosRule,
     Subgradient,
 )
+from river_margins.rules.joint import MIRARule, OriginalMIRARule, SupportClassPA
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
 from river_margins.rules.perceptron import PerceptronRule
@@ -21,7 +22,9 @@ __all__ = [
     "FOBOSRule",
     "GradientDescent",
     "LeastMeanSquares",
+    "MIRARule",
     "NORMARule",
+    "OriginalMIRARule",
     "PegasosRule",
     "PerceptronRule",
     "ROMMARule",
@@ -29,4 +32,5 @@ __all__ = [
     "Seen",
     "Step",
     "Subgradient",
+    "SupportClassPA",
 ]

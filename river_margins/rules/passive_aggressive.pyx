@@ -29,8 +29,6 @@ cdef class Bounded(Rule):
     _parameter_names = ("C",)
     weighted = True
 
-    cdef readonly double C
-
     def __init__(self, C=1.0):
         self.C = positive("C", C)
 

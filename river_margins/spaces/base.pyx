@@ -60,7 +60,7 @@ cdef class Space(Recipe):
         raise NotImplementedError(f"`{type(self).__name__}` does not say how it adds a block")
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
-        """Fill the row's first `blocks` scores; a block that does not exist yet scores 0."""
+        """Fill the row's first `blocks` scores, 0 for a block that does not exist yet, and its `size`."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say how it scores")
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:

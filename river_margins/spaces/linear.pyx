@@ -48,6 +48,7 @@ cdef class Linear(Space):
         cdef double value
         cdef const double* weight
         row.reserve_scores(blocks)
+        row.size = self.size
         cdef double* scores = row.scores
         if stride == 1:
             scores[0] = self.scale * (

@@ -7,7 +7,7 @@ cdef class Task:
     cdef Py_ssize_t blocks
     cdef double code(self, object y) except? -1.0
     cdef object codes(self, object labels)
-    cdef bint constraint(self, Row row, double code, Direction direction) except -1
+    cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1
     cdef bint mistaken(self, Seen seen) noexcept
     cdef object predict(self, Row row)
     cdef object score(self, Row row)

@@ -16,15 +16,18 @@ cdef class Task:
     kind = "classification"
 
     cdef double code(self, object y) except? -1.0:
-        """The label as a number, NaN for a class that is new; refuses a label the task cannot take."""
+        """The label as a number, NaN where it is none (a class that is new); refuses a label the task cannot take."""
         raise NotImplementedError(f"`{type(self).__name__}` does not say which labels it takes")
 
     cdef object codes(self, object labels):
         """The codes of a sequence of labels, as an array."""
         return np.array([self.code(y) for y in labels])
 
-    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
-        """State the half-space of the row and the label of this code; False if the label demands nothing."""
+    cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
+        """State the half-space of the row and its label; False if the label demands nothing.
+
+        The code says it all unless it is NaN: only then is y sure to be the label.
+        """
         return False
 
     cdef bint mistaken(self, Seen seen) noexcept:

@@ -46,7 +46,7 @@ cdef class Binary(Labels):
                 return codes
         return Labels.codes(self, labels)
 
-    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
+    cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         set_one(direction, 0, code)
         direction.target = 1.0
         direction.wrong = (row.scores[0] >= 0.0) != (code > 0.0)

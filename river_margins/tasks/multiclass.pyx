@@ -20,8 +20,8 @@ cdef class Multiclass(Labels):
         self.labels = []
         self.block_of = {}
         for label in labels:
-            if isnan(self.code(label)):
-                self.accept(label)
+            if isnan(Multiclass.code(self, label)):
+                Multiclass.accept(self, label)
         if len(self.labels) != len(labels):
             raise ValueError(f"`classes` must all be different, not {labels!r}")
 
@@ -39,7 +39,7 @@ cdef class Multiclass(Labels):
             raise ValueError(f"label {y!r} is no class")
         return NAN
 
-    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
+    cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         # A label that is new has the block after the last, where the score is 0.
         cdef Py_ssize_t block, true = self.blocks if isnan(code) else <Py_ssize_t> code, rival = -1, best = -1
         for block in range(max(self.blocks, true + 1)):

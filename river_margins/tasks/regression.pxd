@@ -3,3 +3,6 @@ from river_margins.tasks.base cimport Task
 
 cdef class Regression(Task):
     cdef double eps
+
+
+cdef double real(object y) except? -1.0

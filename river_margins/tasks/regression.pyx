@@ -27,7 +27,7 @@ cdef class Regression(Task):
             return labels.astype(np.float64)
         return Task.codes(self, labels)
 
-    cdef bint constraint(self, Row row, double code, Direction direction) except -1:
+    cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         cdef double sign = 1.0 if code >= row.scores[0] else -1.0
         set_one(direction, 0, sign)
         direction.target = sign * code - self.eps

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.learners import CLASSES, Form
+from tests.learners import CLASSES, SEVERAL, Form
 
-LABELS = {"binary": [False, True], "multiclass": CLASSES}
+# A set of labels is a number whose bits say which classes hold: neither none nor all of them.
+SETS = [{k: bool(number >> i & 1) for i, k in enumerate(CLASSES)} for number in range(1, 2 ** len(CLASSES) - 1)]
+LABELS = {"binary": [False, True], "multiclass": CLASSES, "multilabel": SETS}
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Stream:
     """Rows and their labels; without labels an adversary answers each score with the label that suits it least."""
 
     X: np.ndarray
-    labels: np.ndarray | None  # ±1, class numbers, or real numbers
+    labels: np.ndarray | None  # ±1, class numbers, real numbers, or numbers of sets of labels
     separator: np.ndarray  # flat: what the labels were made with, of length 1 or so
 
     @property
@@ -52,12 +54,14 @@ class Run:
 
     @property
     def target(self) -> float:
-        return -self.parameters.get("eps", 0.0) if self.task == "regression" else 1.0
+        return -self.parameters.get("eps", 0.0) if self.task in ("regression", "one-class") else 1.0
 
     @cached_property
     def gains(self) -> np.ndarray:
         """|d|², by how much the margin rises for each unit of step."""
-        return (self.X**2).sum(axis=1) * (2.0 if self.task == "multiclass" else 1.0)
+        if self.task == "one-class":
+            return np.ones(self.rounds)
+        return (self.X**2).sum(axis=1) * (2.0 if self.task in SEVERAL else 1.0)
 
     @property
     def longest(self) -> float:
@@ -75,6 +79,8 @@ class Run:
         return (np.diff(self.weights, axis=0) ** 2).sum(axis=1)
 
     def margins_of(self, u: np.ndarray) -> np.ndarray:
+        if self.task == "one-class":
+            return -np.linalg.norm(self.X - u, axis=1)
         return margins(self.task, self.X @ u.reshape(-1, self.X.shape[1]).T, self.labels)
 
     def losses_of(self, u: np.ndarray) -> np.ndarray:
@@ -83,18 +89,28 @@ class Run:
 
 
 def margins(task: str, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """How far the right answer leads; in regression, minus the distance to the target."""
+    """How far the right answer leads; in regression and for one class, minus the distance."""
     if task == "binary":
         return labels * scores[:, 0]
     if task == "regression":
         return -np.abs(labels - scores[:, 0])
+    if task == "one-class":
+        return -scores[:, 0]
+    if task == "multilabel":
+        holds = held(labels)
+        return np.where(holds, scores, np.inf).min(axis=1) - np.where(holds, -np.inf, scores).max(axis=1)
     true = np.eye(len(CLASSES), dtype=bool)[labels]
     return scores[true] - np.where(true, -np.inf, scores).max(axis=1)
 
 
+def held(labels: np.ndarray) -> np.ndarray:
+    """Which classes a set of labels holds."""
+    return (labels[:, None] >> np.arange(len(CLASSES)) & 1).astype(bool)
+
+
 def worst_label(task: str, scores: np.ndarray) -> float:
-    if task == "multiclass":
-        return int(np.argmin(scores))
+    if task in SEVERAL:
+        return 2 ** int(np.argmin(scores)) if task == "multilabel" else int(np.argmin(scores))
     away = -1.0 if scores[0] >= 0 else 1.0
     return 2 * away if task == "regression" else away  # outside of any tube
 
@@ -102,25 +118,24 @@ def worst_label(task: str, scores: np.ndarray) -> float:
 def play(form: Form, stream: Stream, **parameters: Any) -> Run:
     """Let the learner of a form predict and learn the rows one after the other, and write down what it shows."""
     names = range(stream.X.shape[1])
-    known = {} if form.task == "regression" else {"classes": LABELS[form.task]}
-    model = form.make(**parameters, **known)
+    model = form.make(**parameters, **({"classes": LABELS["binary"]} if form.task == "binary" else {}))
     scores, labels, weights, mistaken, updated = [], [], [flat(model, form.task, names)], [], []
     for number, row in enumerate(stream.X.tolist()):
         x = {name: value for name, value in enumerate(row) if value}  # a zero need not be said
         score = model.score_one(x)
-        scores.append([score[k] for k in CLASSES] if form.task == "multiclass" else [score])
+        scores.append([score[k] for k in CLASSES] if form.task in SEVERAL else [score])
         label = worst_label(form.task, scores[-1]) if stream.labels is None else stream.labels[number]
         before = model.n_mistakes, model.n_updates
-        model.learn_one(x, float(label) if form.task == "regression" else spoken(form.task, label))
+        model.learn_one(x, spoken(form.task, label))
         mistaken.append(model.n_mistakes > before[0])
         updated.append(model.n_updates > before[1])
         labels.append(label)
         weights.append(flat(model, form.task, names))
-    blocks = len(CLASSES) if form.task == "multiclass" else 1
+    blocks = len(CLASSES) if form.task in SEVERAL else 1
     return Run(
         form.task,
         stream.X,
-        np.array(labels, dtype=int if form.task == "multiclass" else float),
+        np.array(labels, dtype=int if form.task in SEVERAL else float),
         np.array(scores).reshape(-1, blocks),
         np.array(mistaken, dtype=bool),
         np.array(updated, dtype=bool),
@@ -130,9 +145,13 @@ def play(form: Form, stream: Stream, **parameters: Any) -> Run:
 
 
 def spoken(task, label):
-    return CLASSES[int(label)] if task == "multiclass" else bool(label > 0)
+    if task == "one-class":
+        return None
+    if task in SEVERAL:
+        return CLASSES[int(label)] if task == "multiclass" else SETS[int(label) - 1]
+    return float(label) if task == "regression" else bool(label > 0)
 
 
 def flat(model, task, names):
-    vectors = [model.weights[k] for k in CLASSES] if task == "multiclass" else [model.weights]
+    vectors = [model.weights[k] for k in CLASSES] if task in SEVERAL else [model.weights]
     return [vector.get(name, 0.0) for vector in vectors for name in names]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from tests.bounds.guarantees import Bound
-from tests.bounds.runs import LABELS, Run, Stream
-from tests.learners import Learner
+from tests.bounds.runs import LABELS, Run, Stream, held
+from tests.learners import SEVERAL, Learner
 
 PASSES = 3
 
@@ -53,6 +53,11 @@ def leads(task, X, separator):
         return labels, labels[:, None] * separator
     W = separator.reshape(-1, X.shape[1])
     order = np.argsort(X @ W.T, axis=1)
+    if task == "multilabel":  # of three: the best holds, or the two best do, in turn
+        worst, middle, best = order.T
+        two = np.arange(len(X)) % 2
+        along = W[np.where(two, middle, best)] - W[np.where(two, worst, middle)]
+        return np.where(two, 7 - 2**worst, 2**best), along
     return order[:, -1], W[order[:, -1]] - W[order[:, -2]]
 
 
@@ -71,7 +76,9 @@ def streams(draw, task, bound: Bound, tube: float):
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     count, dimension = random.integers(1, 30), random.integers(1, 7)  # not drawn: hypothesis prefers short streams
     X = draw(st.sampled_from(SHAPES))(random, count, dimension)
-    separator = random.normal(size=dimension * (3 if task == "multiclass" else 1))
+    separator = random.normal(size=dimension * (3 if task in SEVERAL else 1))
+    if task == "one-class":
+        return around(random, X, separator, tube, bound.separable)
     if bound.separable and task != "regression":
         X = set_apart(random, task, X, separator, 10.0 ** draw(st.floats(-9, 0)))
     lengths = np.linalg.norm(X, axis=1)
@@ -95,7 +102,17 @@ def draw_labels(draw, random, task, X, separator, tube, separable):
     if task == "regression":
         return X @ separator + random.uniform(-1, 1, size=len(X)) * np.where(wrong, 10.0, 0.999 * tube)
     labels, _ = leads(task, X, separator)
+    if task == "multilabel":
+        return np.where(wrong, random.integers(1, 7, size=len(X)), labels)
     return np.where(wrong, -labels if task == "binary" else random.integers(len(LABELS[task]), size=len(X)), labels)
+
+
+def around(random, X, centre, radius, separable):
+    """Points within a radius of a centre, or, where they need not be, some of them far off."""
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    away = X / np.where(lengths > 0, lengths, 1.0) * radius * random.random((len(X), 1)) ** 0.1 * (1 - 1e-9)
+    far = 1.0 if separable else np.where(random.random((len(X), 1)) < 0.3, 100.0, 1.0)
+    return Stream(np.tile(centre + away * far, (PASSES, 1)), np.zeros(PASSES * len(X)), centre)
 
 
 @st.composite
@@ -118,8 +135,13 @@ def demands(run: Run):
     if run.task == "regression":
         tube = run.parameters.get("eps", 0.0) * (1 - 1e-9)
         return np.vstack([run.X, -run.X]), np.concatenate([run.labels, -run.labels]) - tube
-    classes = range(len(LABELS["multiclass"]))
-    rows = [np.eye(len(classes))[[y]] - np.eye(len(classes))[[k for k in classes if k != y]] for y in run.labels]
+    if run.task == "multilabel":
+        holds = held(run.labels)
+        units = np.eye(holds.shape[1])
+        rows = [np.vstack([units[y] - units[k] for y in np.flatnonzero(h) for k in np.flatnonzero(~h)]) for h in holds]
+    else:
+        units = np.eye(len(LABELS["multiclass"]))
+        rows = [np.vstack([units[y] - unit for k, unit in enumerate(units) if k != y]) for y in run.labels]
     rows = [np.einsum("ij,k->ijk", row, x).reshape(len(row), -1) for row, x in zip(rows, run.X, strict=True)]
     return np.vstack(rows), np.ones(sum(map(len, rows)))
 
@@ -144,9 +166,17 @@ def shortest(run: Run, separator):
     return found if free_of_loss and np.linalg.norm(found) < size else separator
 
 
+def closest(run: Run, centre):
+    """The centre that all points are near to, moved towards the origin as long as they stay so."""
+    tried = [share * centre for share in np.linspace(0.0, 1.0, 50)]
+    return next([u] for u in [*tried, centre] if run.losses_of(u).max() == 0.0 or u is centre)
+
+
 def ridges(run: Run):
     """Regularised least squares on the labels: good comparators where none is without loss."""
-    targets = np.eye(len(LABELS["multiclass"]))[run.labels] if run.task == "multiclass" else run.labels
+    targets = run.labels
+    if run.task in SEVERAL:
+        targets = held(run.labels) if run.task == "multilabel" else np.eye(len(LABELS["multiclass"]))[run.labels]
     for strength in (1e-6, 1e-2, 1.0):
         inner = run.X.T @ run.X
         yield np.linalg.solve(inner + strength * run.longest * np.eye(len(inner)), run.X.T @ targets).T.ravel()
@@ -156,6 +186,8 @@ def comparators(run: Run, stream: Stream, bound: Bound):
     """Vectors u to compare with; the bound holds for all of them, and is narrowest for the best."""
     if not run.rounds or run.longest == 0.0:
         return []
+    if run.task == "one-class":
+        return closest(run, stream.separator) if bound.separable else [t * stream.separator for t in (0.0, 0.5, 1.0)]
     if bound.separable:
         return [shortest(run, stream.separator)]
     strengths = [0.0, 1e-3, 1e-1, 1.0, 1e1, 1e3]

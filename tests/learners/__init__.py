@@ -4,11 +4,20 @@ The checks iterate over `LEARNERS`, or over `FORMS`: each learner in each of its
 A module here is a family; each has entries of its own in `tests/golden` and `tests/reference`.
 """
 
-from tests.learners import gradient, kernels, maximum_margin, multiplicative, passive_aggressive, perceptrons, sparse
-from tests.learners.entry import CLASSES, Form, Learner
+from tests.learners import (
+    gradient,
+    kernels,
+    maximum_margin,
+    multiplicative,
+    passive_aggressive,
+    perceptrons,
+    sparse,
+    tasks,
+)
+from tests.learners.entry import CLASSES, SEVERAL, Form, Learner
 
-__all__ = ["CLASSES", "FORMS", "LEARNERS", "Form", "Learner"]
+__all__ = ["CLASSES", "FORMS", "LEARNERS", "SEVERAL", "Form", "Learner"]
 
-FAMILIES = [perceptrons, passive_aggressive, gradient, maximum_margin, sparse, multiplicative, kernels]
+FAMILIES = [perceptrons, passive_aggressive, gradient, maximum_margin, sparse, multiplicative, kernels, tasks]
 LEARNERS = [learner for family in FAMILIES for learner in family.LEARNERS]
 FORMS = [Form(learner, task, space) for learner in LEARNERS for task in learner.sections for space in learner.spaces]

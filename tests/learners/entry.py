@@ -7,6 +7,7 @@ from typing import Any
 import river_margins as rm
 
 CLASSES = ["k0", "k1", "k2"]
+SEVERAL = ("multiclass", "multilabel")  # tasks with a weight vector for each class
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,9 @@ class Free:
 class Learner:
     """A rule under a name.
 
-    `make` takes parameters by keyword and has defaults for all. `sections` maps each task, "binary", "multiclass" or
-    "regression", to its section of `docs/algorithms.md`; `golden` the worked rounds to the parameters they are for.
+    `make` takes parameters by keyword and has defaults for all. `sections` maps each task, "binary", "multiclass",
+    "regression", "multilabel" or "one-class", to its section of `docs/algorithms.md`; `golden` the worked rounds to the
+    parameters they are for.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Learner:
     golden: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     references: tuple[Rows, ...] = ()
     problem: str = ""
+    rivals: int | None = 1  # how many of the best-scoring wrong classes the problem asks to be kept apart, None for all
     bounds: tuple[str, ...] = ()
     free: Mapping[str, Free] = field(default_factory=dict)
     spaces: tuple[str, ...] = ("linear",)
@@ -70,7 +73,7 @@ class Form:
         return self.learner.bounds
 
     def make(self, **parameters: Any) -> Any:
-        return self.learner.make(**({"classes": CLASSES} if self.task == "multiclass" else {}) | parameters)
+        return self.learner.make(**({"classes": CLASSES} if self.task in SEVERAL else {}) | parameters)
 
     def __str__(self) -> str:
         return self.name

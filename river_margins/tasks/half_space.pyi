@@ -1,0 +1,3 @@
+from river_margins.tasks.base import Task
+
+class HalfSpace(Task): ...

@@ -1,0 +1,71 @@
+"""A radius that is learned: one dimension more, as the paper has it, beside a constant feature, as it is here."""
+
+import numpy as np
+import pytest
+
+import river_margins as rm
+
+
+def step(mode, C, loss):
+    return loss if mode == 0 else min(C, loss) if mode == 1 else loss / (1 + 1 / (2 * C))
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_learned_radius_is_one_dimension_more(mode):
+    """Crammer et al. 2006, section 6: start at (0, B), show (x, 0), and the radius is sqrt(B² - w_{n+1}²)."""
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        B, C = 10.0 ** draw.uniform(-1, 2), 10.0 ** draw.uniform(-2, 1)
+        model = rm.PAOneClass(C, mode=mode, eps=B, learn_radius=True)
+        w = np.append(np.zeros(3), B)
+        assert model.radius == 0.0
+        for row in draw.normal(size=(40, 3)) + 1.0:
+            x = dict(enumerate(row.tolist()))
+            away = np.append(row, 0.0) - w
+            distance = np.linalg.norm(away)
+            assert model.score_one(x) == pytest.approx(np.linalg.norm(away[:3]), rel=1e-9, abs=1e-9 * B)
+            radius = np.sqrt(B**2 - w[3] ** 2)
+            if abs(distance - B) > 1e-9 * B:
+                assert model.predict_one(x) == (model.score_one(x) > radius) == (distance > B)
+            model.learn_one(x)
+            w = w + step(mode, C, max(distance - B, 0.0)) * away / distance
+            assert [model.weights.get(i, 0.0) for i in range(3)] == pytest.approx(w[:3], rel=1e-9, abs=1e-12 * B)
+            assert model.radius == pytest.approx(np.sqrt(max(B**2 - w[3] ** 2, 0.0)), rel=1e-6, abs=1e-7 * B)
+            assert model.radius >= radius * (1 - 1e-9)  # it never shrinks
+
+
+def test_the_losses_of_a_learned_radius_are_bounded():
+    """Where all points lie within r < B of c, Σ l² <= |(c, sqrt(B² - r²)) - (0, B)|²."""
+    nearest = 0.0
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        r = 10.0 ** draw.uniform(-2, 1)
+        B, c = r * draw.uniform(1.1, 5), draw.normal(size=3) * 10.0 ** draw.uniform(-1, 1)
+        away = draw.normal(size=(30, 3))
+        points = c + r * away / np.linalg.norm(away, axis=1, keepdims=True) * draw.random(size=(30, 1))
+        model, squares = rm.PAOneClass(mode=0, eps=B, learn_radius=True), 0.0
+        for row in np.tile(points, (5, 1)).tolist():
+            x = dict(enumerate(row))
+            height = np.sqrt(B**2 - model.radius**2)
+            squares += max(np.hypot(model.score_one(x), height) - B, 0.0) ** 2
+            model.learn_one(x)
+        bound = c @ c + (B - np.sqrt(B**2 - r**2)) ** 2
+        assert squares <= bound * (1 + 1e-6)
+        nearest = max(nearest, squares / bound)
+    assert nearest > 0.5
+
+
+def test_a_point_learned_twice_is_on_the_border_and_inside():
+    model = rm.PAOneClass(mode=0)
+    for seed in range(200):
+        x = dict(enumerate(np.random.default_rng(seed).normal(size=5).tolist()))
+        model.learn_one(x)
+        updates = model.n_updates
+        model.learn_one(x)
+        assert model.n_updates == updates and not model.predict_one(x)
+
+
+@pytest.mark.parametrize("parameters", [{"eps": 0.0}, {"eps": -1.0}, {"C": 0.0}, {"mode": 4}, {"max_features": 0}])
+def test_parameters_out_of_range_are_named(parameters):
+    with pytest.raises(ValueError, match=f"`{next(iter(parameters))}`"):
+        rm.PAOneClass(**parameters)

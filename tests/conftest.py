@@ -1,3 +1,4 @@
+import gc
 import logging
 import os
 import sys
@@ -46,3 +47,8 @@ def client(request: pytest.FixtureRequest) -> Iterator[str]:
     by_name = CLIENTS[zlib.crc32(request.node.nodeid.encode()) % len(CLIENTS)]
     streams.CLIENT = getattr(request, "param", None) or os.environ.get("CLIENT") or by_name
     yield streams.CLIENT
+
+
+def pytest_collection_finish() -> None:
+    """River's checks of memory collect garbage twice each, and need not walk through all the other tests to do so."""
+    gc.freeze()

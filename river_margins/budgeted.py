@@ -74,7 +74,6 @@ class RandomizedBudgetPerceptron(MarginClassifier):
 
     @classmethod
     def _unit_test_params(cls):
-        yield {}
         yield {"kernel": Polynomial(2), "budget": 20, "seed": 7}
 
 
@@ -138,7 +137,6 @@ class Forgetron(MarginClassifier):
 
     @classmethod
     def _unit_test_params(cls):
-        yield {}
         yield {"kernel": RBF(0.1), "budget": 20}
 
 
@@ -275,5 +273,4 @@ class BPAClassifier(MarginClassifier):
 
     @classmethod
     def _unit_test_params(cls):
-        yield {}
         yield {"kernel": RBF(0.1), "C": 0.1, "budget": 20}

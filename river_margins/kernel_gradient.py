@@ -86,7 +86,6 @@ class BOGDClassifier(MarginClassifier):
 
     @classmethod
     def _unit_test_params(cls):
-        yield {}
         yield {"kernel": LinearKernel(), "budget": 20, "lam": 0.1}
 
 
@@ -166,5 +165,4 @@ class FOGDClassifier(MarginClassifier):
 
     @classmethod
     def _unit_test_params(cls):
-        yield {}
         yield {"gamma": 0.1, "components": 10, "lr": 0.5, "seed": 3}

@@ -5,7 +5,7 @@ from river_margins.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Kernel
 from river_margins.spaces.budgets import RandomRemoval
-from river_margins.spaces.kernel_functions import RBF, LinearKernel, Polynomial
+from river_margins.spaces.kernel_functions import RBF, Polynomial
 
 __all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
 
@@ -226,4 +226,3 @@ class KernelPARegressor(MarginRegressor):
     @classmethod
     def _unit_test_params(cls):
         yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}
-        yield {"kernel": LinearKernel(), "mode": 2, "C": 0.1}

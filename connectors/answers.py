@@ -1,36 +1,33 @@
 """One record through its model: decode, predict, learn, encode; the same for topics and for files."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from connectors.counts import Counts
 from connectors.kafka import Record
 from connectors.partition import Partition
-from connectors.records import Decoder, Message, Reject, check_score, encode, rejected
+from connectors.records import Message, Reject, check_score, encode, rejected
 
 LONGEST_REASON = 300
 
 
-class Answer(NamedTuple):
-    """What became of a record: a message for the output, or one for the rejects with its reason."""
+def answer(partition: Partition, record: Record, source: str, counts: Counts) -> tuple[Any, Message, str | None]:
+    """Takes one record of the place `source` through its model, and counts what was done.
 
-    id: Any
-    message: Message
-    reason: str | None
-
-
-def answer(decoder: Decoder, partition: Partition, record: Record, source: str, counts: Counts) -> Answer:
-    """Takes one record of the place `source` through its model, and counts what was done."""
+    Returns
+    -------
+    The id of the record; a message for the output, or one for the rejects; in the second case, the reason.
+    """
     counts.read += 1
     id: Any = source
+    value = record.value
     try:
-        example = decoder.decode(record.value, source)
-        id = example.id
-        prediction, score = partition.predict(example.features)
+        id, features, label = partition.decode(value, source)
+        prediction, score = partition.predict(features)
         check_score(score)
-        value = encode(example, prediction, score)
-        headers = [("source", source.encode()), ("model", f"{partition.snapshot}/{partition.examples}".encode())]
-        if example.label is not None:
-            partition.learn(example.features, example.label)
+        output = encode(id, prediction, score, label)
+        headers = [("source", source.encode()), ("model", b"%b/%d" % (partition.name, partition.examples))]
+        if label is not None:
+            partition.learn(features, label, value)
             counts.learned += 1
     except Reject as reject:
         counts.rejected += 1
@@ -38,7 +35,7 @@ def answer(decoder: Decoder, partition: Partition, record: Record, source: str, 
         reason = str(reject)
         if len(reason) > LONGEST_REASON:  # it may quote what was wrong, which may be most of the record
             reason = f"{reason[:LONGEST_REASON]} ..."
-        return Answer(id, rejected(record, source.encode(), reason), reason)
+        return id, rejected(record, source.encode(), reason), reason
     counts.predicted += 1
-    counts.judge(prediction, example.label, partition.is_regressor)
-    return Answer(id, Message(record.key, value, headers), None)
+    counts.judge(prediction, label, partition.is_regressor)
+    return id, (record.key, output, headers), None

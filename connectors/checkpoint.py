@@ -157,9 +157,7 @@ class Checkpoint:
 
     # Output
 
-    def send(
-        self, partition: Partition, number: int, offset: int, topic: str | None, id: Any, message: Message
-    ) -> None:
+    def send(self, number: int, offset: int, topic: str | None, id: Any, message: Message) -> None:
         """Sends the one message of a record and moves the partition past it.
 
         A message that is too large for the broker is replaced by one that names it; if that is too large as well, it
@@ -168,26 +166,25 @@ class Checkpoint:
         self._touched.add(number)
         if topic is None:
             return
-        level = self._shortening.get((number, offset), 0)
+        tag = number, offset
+        level = self._shortening.get(tag, 0) if self._shortening else 0
         if level:
             message = shortened(id, message)
         if level > 1:
             self.pending.unsent += 1
-            place = where(self._config.input.topic, number, offset)
-            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message.value, extra=place)
+            at = where(self._config.input.topic, number, offset)
+            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message[1], extra=at)
             return
-        producer = self._ready_producer()
         if self._is_transactional and self._opened is None:
-            producer.begin()
-            self._opened = time.monotonic()
+            self._open()
         to = number if topic in self._restorer.aligned else None
         try:
-            producer.send(topic, to, message.key, message.value, message.headers, (number, offset))
+            (self._producer or self._ready_producer()).send(topic, to, *message, tag)
         except TooLarge as error:
             self._shorten(error.tag)
-            if error.tag != (number, offset):
+            if error.tag != tag:
                 raise
-            return self.send(partition, number, offset, topic, id, message)
+            return self.send(number, offset, topic, id, message)
         self.pending.shortened += level
 
     def _shorten(self, tag: tuple[int, int] | None) -> None:
@@ -195,6 +192,10 @@ class Checkpoint:
             self._sends_apart = True
             return
         self._shortening[tag] = self._shortening.get(tag, 0) + 1
+
+    def _open(self) -> None:
+        self._ready_producer().begin()
+        self._opened = time.monotonic()
 
     def _ready_producer(self) -> Producer:
         if self._producer is None:
@@ -206,6 +207,11 @@ class Checkpoint:
     def seconds_left(self) -> float:
         """Returns the seconds until the next commit is due, 0 when it is."""
         return max(0.0, self._due - time.monotonic())
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for the next commit."""
+        return time.monotonic() >= self._due
 
     def pass_markers(self) -> None:
         """Moves past what a transaction of the input leaves behind, once all records that were read are processed.
@@ -227,9 +233,8 @@ class Checkpoint:
         except Elsewhere as error:
             raise self._restorer.elsewhere(number, partition.snapshot, error) from error
 
-    def take_note(self, number: int, offset: int, value: bytes | None) -> None:
+    def take_note(self, partition: Partition, number: int, offset: int, value: bytes | None) -> None:
         """Moves a partition past an input that was answered."""
-        partition = self.partitions[number]
         try:
             partition.take_note(offset, value)
         except Elsewhere as error:
@@ -320,11 +325,9 @@ class Checkpoint:
         if not self._is_transactional:
             return
         assert self.ownership is not None
-        producer = self._ready_producer()
         if self._opened is None:
-            producer.begin()
-            self._opened = time.monotonic()
-        producer.send_offsets(self._config.input.topic, self._offsets(), self.ownership)
+            self._open()
+        self._ready_producer().send_offsets(self._config.input.topic, self._offsets(), self.ownership)
 
     def end_transaction(self) -> None:
         assert self.ownership is not None

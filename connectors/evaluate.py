@@ -127,11 +127,11 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
 
 
 def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[tuple[dict[Any, Any], Any]]:
-    for example in source.examples(result):
-        if example.label is None:
+    for _, features, label in source.examples(result):
+        if label is None:
             result.unlabelled += 1
         else:
-            yield example.features, example.label
+            yield features, label
 
 
 class FileSource:
@@ -188,7 +188,7 @@ class DataSet:
             if self._features is not None:
                 features = {name: features[name] for name in self._features if name in features}
             if features:
-                yield Example(None, features, label)
+                yield None, features, label
             else:
                 result.reject(f"{self.name}:{self.done}", Reject("no features"))
 

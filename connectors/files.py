@@ -130,7 +130,7 @@ class FileProcessor:
         self._state = self._last_state()
         with self._named("input", config.input.file):
             self._reader = Reader(config.input.file)
-        self._decoder = make_decoder(config.record, self._reader.columns, config.input.file)
+        self._decode = make_decoder(config.record, self._reader.columns, config.input.file).decode
         self._partition = self._first() if self._state is None else self._restore(self._state)
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
             with self._named("input", config.input.file):
@@ -154,7 +154,7 @@ class FileProcessor:
             raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
 
     def _first(self) -> Partition:
-        return Partition(self._config.first_learner(), Committed(0, ""), "", 0, self._load)
+        return Partition(self._config.first_learner(), Committed(0, ""), "", 0, self._load, self._decode)
 
     def _restore(self, state: State) -> Partition:
         named = f"the snapshot `{self._store.path(ONLY, state.snapshot)}`, which the checkpoint `{self._path}` names,"
@@ -165,7 +165,8 @@ class FileProcessor:
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
         check_learner(self._config.build_learner(), data, named, self._start_over())
-        return Partition(self._load(state.snapshot), Committed(0, ""), state.snapshot, state.examples, self._load)
+        learner = self._load(state.snapshot)
+        return Partition(learner, Committed(0, ""), state.snapshot, state.examples, self._load, self._decode)
 
     def _load(self, name: str) -> Any:
         return snapshot.loads(self._store.read(ONLY, name))
@@ -242,10 +243,10 @@ class FileProcessor:
 
     def _process(self, line: Line) -> None:
         source = f"{self._name}:{line.offset}"
-        _, message, reason = answer(self._decoder, self._partition, line, source, self.pending)
+        _, (_, value, _), reason = answer(self._partition, line, source, self.pending)
         if reason is None:
-            assert message.value is not None
-            self._output.write(message.value)
+            assert value is not None
+            self._output.write(value)
         elif self._rejects is not None:
             self._rejects.write(rejected(line, source, reason))
         else:

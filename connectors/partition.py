@@ -1,6 +1,7 @@
 """One input partition: its model, how far it has read, and the checkpoint that holds both."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import crc32c
@@ -8,7 +9,7 @@ from river import base, compose
 
 from connectors.kafka import Committed
 from connectors.pointer import Name, Pointer
-from connectors.records import Reject
+from connectors.records import Example, Reject
 
 __all__ = ["Partition", "Pointer"]  # the pointer for whoever keeps a partition
 
@@ -30,6 +31,13 @@ class Elsewhere(Exception):
     """Inputs that came again are not those that were learned: the text says what differs."""
 
 
+Decode = Callable[[bytes | None, str], Example]  # of a value, and the name of the place where it was
+
+
+def _no_inputs(value: bytes | None, source: str) -> Example:
+    raise NotImplementedError("this partition is given examples only")
+
+
 class Partition:
     """A model that predicts and learns the records of one partition, in order.
 
@@ -43,6 +51,8 @@ class Partition:
         Name of the snapshot, and how many examples its model has learned.
     load
         Reads the model of a snapshot by its name.
+    decode
+        Reads the inputs; without it, examples come from elsewhere.
     rereads
         Whether inputs since the snapshot can come again (`WentBack`); else what was learned is held in memory.
     seed
@@ -56,12 +66,14 @@ class Partition:
         snapshot: str,
         examples: int,
         load: Any,
+        decode: Decode = _no_inputs,
         rereads: bool = False,
         seed: int = 0,
     ) -> None:
         self.position = written.offset
         self.examples = examples
         self.goal: Mark | None = None
+        self.decode = decode
         self._load, self._rereads, self._seed = load, rereads, seed
         self._take(learner)
         self.written = written
@@ -72,6 +84,7 @@ class Partition:
         self.learner = learner
         self._transformers, self._last = steps[:-1], steps[-1]
         self.is_regressor = isinstance(self._last, base.Regressor)
+        self._check_label = getattr(self._last, "check_label", None)
         # Some of River's transformers note a feature that they are only asked to transform.
         self._is_pure = all(type(step).__module__.startswith("river_margins") for step in self._transformers)
 
@@ -83,10 +96,11 @@ class Partition:
 
     def _begin(self, snapshot: str) -> None:
         name = Name.parse(snapshot)
+        self.name = snapshot.encode()
         self.snapshot, self.saved = snapshot, time.monotonic() - (max(0.0, time.time() - name.time) if name else 0.0)
         self.inputs, self.crc = 0, self._seed
         self.wants_snapshot = False
-        self._learned: list[tuple[dict[str, Any], Any]] = []
+        self._learned: list[bytes | tuple[dict[str, Any], Any]] = []
         self._untried: dict[int, str] = {}
 
     @property
@@ -106,6 +120,8 @@ class Partition:
         """Moves past an input that was answered. Raises Elsewhere when the goal should be reached and is not."""
         self.position = offset + 1
         self.inputs += 1
+        if not (self._rereads or self.goal):
+            return  # the next commit writes a snapshot, from which no input comes again
         length = -1 if value is None else len(value)
         self.crc = crc32c.crc32c(value or b"", crc32c.crc32c(b"%d %d " % (offset, length), self.crc))
         if self.goal is not None and self.inputs == self.goal.inputs:
@@ -129,7 +145,7 @@ class Partition:
 
     def predict(self, features: dict[str, Any]) -> tuple[Any, Any]:
         """Returns prediction and score; nothing moves. Reject when a step cannot take the features."""
-        if reason := self._untried.get(self.inputs):
+        if self._untried and (reason := self._untried.get(self.inputs)):
             raise Reject(reason)
         try:
             for transformer in self._transformers:
@@ -140,11 +156,14 @@ class Partition:
                 self._rebuild(error)
             raise _reject(error, "features") from error
 
-    def learn(self, features: dict[str, Any], label: Any) -> None:
-        """Learns one example, or raises Reject with the model as it was, bit for bit."""
+    def learn(self, features: dict[str, Any], label: Any, value: bytes | None = None) -> None:
+        """Learns one example, or raises Reject with the model as it was, bit for bit.
+
+        `value` is the input that `decode` reads it from: held until the next snapshot, it takes the least room.
+        """
         try:
-            if hasattr(self._last, "check_label"):
-                self._last.check_label(label)
+            if self._check_label is not None:
+                self._check_label(label)
         except ValueError as error:
             raise _reject(error, "label") from error
         try:
@@ -153,7 +172,7 @@ class Partition:
             self._rebuild(error)
             raise _reject(error, "features") from error
         if not self._rereads:
-            self._learned.append((features, label))
+            self._learned.append((features, label) if value is None else value)
         self.examples += 1
 
     def _rebuild(self, error: Exception) -> None:
@@ -165,8 +184,8 @@ class Partition:
         if self._rereads and not isinstance(reject, Reject):
             raise reject
         self._take(self._load(self.snapshot))
-        for example in self._learned:
-            self.learner.learn_one(*example)
+        for held in self._learned:
+            self.learner.learn_one(*(held if isinstance(held, tuple) else self.decode(held, "")[1:]))
         if self._rereads:
             self._untried[self.inputs] = str(reject)
             self.wants_snapshot = True

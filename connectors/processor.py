@@ -36,7 +36,6 @@ from connectors.kafka import (
 )
 from connectors.logs import where
 from connectors.partition import WentBack
-from connectors.records import Decoder, place
 from connectors.restore import Restorer
 from connectors.watching import Watch, serving
 
@@ -143,7 +142,6 @@ class Processor:
         self._config, self._consumer, self._checkpoint, self._timeouts = config, consumer, checkpoint, timeouts
         self._watch = watch
         self._topic = config.input.topic
-        self._decoder = Decoder(config.record.id, config.record.label, config.record.features)
         self._output = config.output.topic
         self._rejects = config.rejects.topic if config.rejects else None
         self._resets, self._progress = 0, 0
@@ -185,30 +183,31 @@ class Processor:
             except WentBack:
                 went_back.add(record.partition)
                 self._consumer.seek(record.partition, self._checkpoint.partitions[record.partition].position)
-            if not self._checkpoint.seconds_left():
+            if self._checkpoint.is_due:
                 self._checkpoint.commit()
-        if not self._checkpoint.seconds_left():
+        if self._checkpoint.is_due:
             self._checkpoint.pass_markers()
             self._checkpoint.commit()
 
     def _process(self, record: Record) -> None:
-        number, source = record.partition, place(self._topic, record)
-        partition = self._checkpoint.partitions[number]
-        self._checkpoint.check_goal(number, record.offset)
+        checkpoint, number, offset = self._checkpoint, record.partition, record.offset
+        partition, source = checkpoint.partitions[number], f"{self._topic}-{number}-{offset}"
         was_answered = partition.goal is not None  # before the committed offset: only the model must learn it again
-        counts = Counts() if was_answered else self._checkpoint.pending
+        if was_answered:
+            checkpoint.check_goal(number, offset)
+        counts = Counts() if was_answered else checkpoint.pending
         try:
-            id, message, reason = answer(self._decoder, partition, record, source, counts)
+            id, message, reason = answer(partition, record, source, counts)
         except WentBack:
             counts.read -= 1
             raise
-        self._checkpoint.take_note(number, record.offset, record.value)
+        checkpoint.take_note(partition, number, offset, record.value)
         if was_answered:
             return
         topic = self._output if reason is None else self._rejects
         if topic is None:
-            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, number, record.offset))
-        self._checkpoint.send(partition, number, record.offset, topic, id, message)
+            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, number, offset))
+        checkpoint.send(number, offset, topic, id, message)
 
     def _finish(self) -> None:
         """Commits what is done; if that fails, the next start does it again."""

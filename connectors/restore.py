@@ -17,6 +17,7 @@ from connectors.kafka import Committed, Topic
 from connectors.logs import where
 from connectors.partition import Elsewhere, Mark, Partition
 from connectors.pointer import Name, Pointer
+from connectors.records import Decoder
 from connectors.stores import Store
 from river_margins import snapshot
 
@@ -74,7 +75,9 @@ class Restorer:
         # inputs that are read otherwise are other inputs
         seed = zlib.crc32(self.config.record.model_dump_json().encode())
         rereads = self.config.snapshots.every is not None
-        return Partition(learner, committed, name, examples, load, rereads, seed)
+        record = self.config.record
+        decode = Decoder(record.id, record.label, record.features).decode
+        return Partition(learner, committed, name, examples, load, decode, rereads, seed)
 
     def _loads(self, partition: int, name: str, data: bytes) -> Any:
         try:

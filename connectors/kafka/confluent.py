@@ -10,7 +10,7 @@
 import contextlib
 import functools
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import confluent_kafka
@@ -114,22 +114,27 @@ class Consumer:
                     break
                 self._watch.check()
             messages += self._consumer.consume(MOST - 1, 0)
-        records = [record for message in messages if (record := self._take(message))]
+        records = list(self._take(messages))
         return records if self.ownership is before else []
 
-    def _take(self, message: Any) -> Record | None:
-        """Moves the position past a record, or past what leads to the end of the partition."""
+    def _take(self, messages: Sequence[Any]) -> Iterator[Record]:
+        """Moves the positions past records, and past what leads to the end of a partition."""
+        reached = self._next
+        for message in messages:
+            if (error := message.error()) is not None:
+                self._take_event(message, error)
+                continue
+            partition, offset = message.partition(), message.offset()
+            if partition in reached and offset >= reached[partition]:  # else of an assignment that has ended
+                reached[partition] = offset + 1
+                yield Record(partition, offset, message.key(), message.value())
+
+    def _take_event(self, message: Any, error: KafkaError) -> None:
         partition, offset = message.partition(), message.offset()
-        error = message.error()
-        if error is None:
-            if offset < self._next.get(partition, offset + 1):
-                return None  # of an assignment that has ended
-            self._next[partition] = offset + 1
-            return Record(partition, offset, message.key(), message.value())
         if error.code() == KafkaError._PARTITION_EOF:
             if partition in self._next:
                 self._next[partition] = max(self._next[partition], offset)
-            return None
+            return
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION):
             raise OutOfRange(partition, self._next.get(partition, offset))
         raise self._watch.translate(error, f"partition {partition} of `{message.topic()}`" if message.topic() else "")
@@ -223,14 +228,16 @@ class Producer:
     def send(
         self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, tag: Any
     ) -> None:
-        report = functools.partial(self._report, tag)
+        # A callback that knows its message takes longer than sending it: only who must name one has such.
+        report = functools.partial(self._report, tag=tag) if self._is_apart else self._report
         to = -1 if partition is None else partition
-        end = time.monotonic() + PATIENCE
+        end = 0.0
         while True:
             try:
                 self._producer.produce(topic, value, key, to, on_delivery=report, headers=headers)
                 break
             except BufferError as error:
+                end = end or time.monotonic() + PATIENCE
                 if time.monotonic() > end:
                     raise ClientError(f"no room for a message to `{topic}`: the brokers do not take any") from error
                 self._serve(SLICE)
@@ -243,7 +250,7 @@ class Producer:
         if self._sent % SERVED == 0:
             self._serve(0)
 
-    def _report(self, tag: Any, error: KafkaError, message: confluent_kafka.Message) -> None:
+    def _report(self, error: KafkaError, message: confluent_kafka.Message, tag: Any = None) -> None:
         self._failed.append((tag, error, message))
 
     def _serve(self, seconds: float) -> None:
@@ -252,7 +259,7 @@ class Producer:
 
     def _raise_too_large(self) -> None:
         large = [tag for tag, error, _ in self._failed if error.code() == KafkaError.MSG_SIZE_TOO_LARGE]
-        if len(large) == 1 or (large and self._is_apart):
+        if large and self._is_apart:
             raise TooLarge(large[0], "a message is too large for the broker")
         if large:
             limit = "keep `batch.size` below the `max.message.bytes` of the topic"
@@ -270,10 +277,10 @@ class Producer:
     def check(self) -> None:
         self._raise_too_large()
         if self._failed:
-            tag, error, message = self._failed[0]
+            _, error, message = self._failed[0]
             if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
                 self._raise_cause()
-            where = f"the output of record {tag} to partition {message.partition()} of `{message.topic()}`"
+            where = f"a message to partition {message.partition()} of `{message.topic()}`"
             raise self._watch.translate(error, where, {"topic": f"`Write` on topic `{message.topic()}`"})
         if len(self._producer):
             raise ClientError("a message has no outcome")

@@ -37,6 +37,7 @@ __all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "is_co
 
 log = logging.getLogger(__name__)
 
+_TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -211,7 +212,7 @@ class Producer:
     def _raise_too_large(self) -> None:
         for future, tag in self._sent:
             error = future.exception
-            if isinstance(error, kafka_errors.MessageSizeTooLargeError | kafka_errors.RecordListTooLargeError):
+            if error is not None and isinstance(error, _TOO_LARGE):
                 raise TooLarge(tag, str(error)) from error
 
     def flush(self, seconds: float) -> None:

@@ -38,6 +38,7 @@ __all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "is_co
 log = logging.getLogger(__name__)
 
 _TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
+SERVED = 1_000  # messages after which those that were acknowledged are let go of
 JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -203,6 +204,9 @@ class Producer:
     ) -> None:
         try:
             self._sent.append((self._producer.send(topic, value, key, headers, partition), tag))
+            if len(self._sent) % SERVED == 0:
+                # only what was acknowledged has a value: all else is for `check`
+                self._sent = [entry for entry in self._sent if entry[0].value is None]
         except kafka_errors.MessageSizeTooLargeError as error:
             raise TooLarge(tag, str(error)) from error
         except (kafka_errors.KafkaError, ValueError) as error:

@@ -200,7 +200,7 @@ class PNormPerceptron(MarginClassifier):
     @classmethod
     def _unit_test_params(cls):
         yield {}
-        yield {"p": 2.5, "tie_update": False, "intercept": True}
+        yield {"p": 3, "tie_update": False, "intercept": True}
 
 
 class VotedPerceptron(MarginClassifier):
@@ -291,7 +291,7 @@ class PocketPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes; now and then a copy of the weights or a look at the window. Guarantee:
+    Cost: the features of x, times the classes; in runs that the ratchet holds back that of the window. Guarantee:
     on examples drawn from a finite set the fewest errors, in the end. Take it on noisy data that no hyperplane
     separates.
 

@@ -196,22 +196,31 @@ def test_two_of_many_classes_are_one_vector_in_twice_the_kernel(make):
 # ---------------------------------------------------------------------------------------------------- a user's kernel
 
 
-def test_a_kernel_of_a_user_that_fails_changes_nothing():
-    broken = False
+@pytest.mark.parametrize("answers", range(9))
+def test_a_kernel_of_a_user_that_fails_changes_nothing(answers):
+    left = math.inf
 
     def kernel(x, z):
-        if broken:
+        nonlocal left
+        left -= 1
+        if left < 0:
             raise RuntimeError("no answer")
         return rm.RBF()(x, z)
 
-    model = rm.KernelPerceptron(kernel, budget=rm.RandomRemoval(3))
+    model = rm.KernelPAClassifier(kernel, mode=0, budget=rm.RandomRemoval(3))
     for x, y in stream(rounds=20):
         model.learn_one(x, y)
-    before, broken = (model.supports, model.n_seen), True
-    with pytest.raises(RuntimeError, match="no answer"):
-        model.learn_one({"a": 1.0}, True)
-    broken = False
-    assert (model.supports, model.n_seen) == before
+    before, left = (model.supports, model.n_seen, model.__getstate__()["space"]["generator"]), answers
+    try:
+        model.learn_one({"a": 1.0}, True)  # 3 supports and itself, and then 3 and itself for the one that goes
+    except RuntimeError:
+        after = (model.supports, model.n_seen, model.__getstate__()["space"]["generator"])
+        assert after == before
+    else:
+        assert answers == 8 and len(model.supports) == 3 and model.supports != before[0]
+
+
+def test_a_kernel_of_a_user_must_be_finite():
     with pytest.raises(ValueError, match="answers nan: a kernel must be finite"):
         rm.KernelPerceptron(lambda x, z: math.nan).learn_one({"a": 1.0}, True)
 

@@ -101,6 +101,7 @@ cdef class RandomFourier(Space):
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t block, length = 2 * self.components
         row.reserve_scores(blocks)
+        row.size = self.size
         self.draw_known()
         self.transform(row)
         for block in range(blocks):

@@ -140,6 +140,7 @@ cdef class Kernel(Space):
         cdef double measure
         cdef object supports = None
         row.reserve_scores(blocks)
+        row.size = self.size
         row.reserve_evaluations(count + 1)
         if self.function is None:
             while supports != self.dicts:  # another thread may learn while we ask
@@ -167,8 +168,7 @@ cdef class Kernel(Space):
         if direction.pull != 0.0:
             seen.gain += direction.pull * (2.0 * margin + direction.pull * self.size)
             margin += direction.pull * self.size
-        seen.margin = margin
-        seen.size = self.size
+        seen.margin, seen.size = margin, self.size
         return 0
 
     cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -262,8 +262,7 @@ cdef class Kernel(Space):
         return 0
 
     cdef void count_move(self, double kept, double added, double size) noexcept:
-        # Rounding adds up in a sum that is kept for ever, and grows where large terms cancel: `moves` counts it in
-        # roundings of the present size.
+        # As in a linear space: rounding adds up, and `moves` counts it in roundings of the present size.
         self.moves = 1 if self.counted else self.moves + 1
         if size > 0.0:
             self.moves = <Py_ssize_t> ceil(min((kept * self.moves + added) / size, 1e15))
@@ -274,9 +273,8 @@ cdef class Kernel(Space):
         cdef Py_ssize_t place = expansion.count, start = expansion.starts[expansion.count]
         expansion.append(index, value, length)
         if self.function is None:
-            x = self.features_of_support(place)
-            self.dicts.append(x)
-            expansion.measure[place], expansion.own[place] = 0.0, self.kernel(x, x)
+            self.dicts.append(self.features_of_support(place))
+            expansion.measure[place], expansion.own[place] = 0.0, self.own
         else:
             expansion.measure[place] = self.function.measure(expansion.value + start, expansion.length(place))
             expansion.own[place] = self.function.of_itself(expansion.measure[place])
@@ -300,7 +298,6 @@ cdef class Kernel(Space):
     @property
     def supports(self):
         """The supports, the oldest first: pairs of an example and its coefficients, one for each block."""
-        cdef Py_ssize_t place, block
         return [
             (self.features_of_support(place), [self.coefficient(place, block) for block in range(self.blocks)])
             for place in range(self.expansion.count)
@@ -344,6 +341,8 @@ cdef class Kernel(Space):
         self.expansion.reserve(len(lengths), len(values))
         for place in range(len(lengths)):
             self.append(&index[start], &value[start], length[place])
+            if self.function is None:
+                self.expansion.own[place] = self.kernel(self.dicts[place], self.dicts[place])
             start += length[place]
             for block in range(self.blocks):
                 self.expansion.coefficients[place * self.expansion.stride + block] = coefficient[place, block]

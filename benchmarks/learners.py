@@ -160,6 +160,18 @@ def tables() -> list[str]:
             [Contender("River's PAClassifier", two_calls(river_pa)), Contender("PAClassifier", two_calls(pa))],
         ),
         *table(
+            "Second order",
+            shared[:3],
+            [
+                Contender("River's AdPredictor", two_calls(linear_model.AdPredictor)),
+                Contender("PAClassifier", two_calls(pa)),
+                Contender("AROWClassifier", two_calls(rm.AROWClassifier)),
+                Contender("SCWClassifier", two_calls(rm.SCWClassifier)),
+                Contender("NAROWClassifier", two_calls(rm.NAROWClassifier)),
+                Contender("AROWClassifier with a matrix", two_calls(lambda: rm.AROWClassifier(covariance="full"))),
+            ],
+        ),
+        *table(
             "26 classes",
             [("16 features", letters(26, 16, 2000))],
             [

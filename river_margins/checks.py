@@ -73,6 +73,17 @@ def whole(name: str, value: int, least: int = 0) -> int:
     return value
 
 
+def below_one(name: str, value: float) -> float:
+    """Return `value` if it is a number of at least 0 and below 1.
+
+    >>> below_one("c", 0.1)
+    0.1
+    """
+    if not (_is_finite(value) and 0 <= value < 1):
+        raise ValueError(f"`{name}` must be a number of at least 0 and below 1, not {value!r}")
+    return value
+
+
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of the words to choose from.
 

@@ -81,6 +81,13 @@ static inline double dot_at(const double *a, const int32_t *index, const double 
 #undef ONE
 }
 
+/* y += factor·x; the two do not overlap. */
+static inline void add_multiple(double *__restrict y, const double *__restrict x, double factor, ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++)
+        y[i] += factor * x[i];
+}
+
 #undef DOT
 #undef PLUS_PRODUCT
 #endif

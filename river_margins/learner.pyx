@@ -324,8 +324,9 @@ cdef class Learner(Estimator):
                     label = labels[i]
                     code = task.code(label)
                 self.learn_row(row, direction, seen, step, space, task, label, code, weights[i], False)
-        except OverflowError as error:
-            raise OverflowError(f"row {i} of the batch, after {i} that were learned: {error}") from error
+        except (OverflowError, ValueError) as error:
+            kind = OverflowError if isinstance(error, OverflowError) else ValueError
+            raise kind(f"row {i} of the batch, after {i} that were learned: {error}") from error
         self.spare = round
 
     def _batch_weights(self, w, rows):
@@ -389,6 +390,7 @@ cdef class Learner(Estimator):
         self.joint = isinstance(rule, JointRule)
         self.reader = Reader(intercept, max_features, constant)
         self.live_space = (<Space> space).open(self.reader)
+        self.live_space.serve(self.live_rule)
         self.rivals = rivals
         if self.live_space.single:
             if isinstance(task, Multiclass):
@@ -401,6 +403,7 @@ cdef class Learner(Estimator):
     def _change(self, name, value):
         """Give a parameter that says how to learn, and not what was learned, a new value."""
         cdef Learner fresh = self.clone({name: value})
+        self.live_space.serve(fresh.live_rule)
         vars(self).update(vars(fresh))
         self.live_rule = fresh.live_rule
         self.in_python, self.joint = fresh.in_python, fresh.joint
@@ -424,6 +427,7 @@ cdef class Learner(Estimator):
             self.task = task_with(state["labels"], state["one_vector"], self.rivals)
         self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant)
         self.live_space = self.live_space.open(self.reader)
+        self.live_space.serve(self.live_rule)
         self.live_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
 

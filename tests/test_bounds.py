@@ -46,6 +46,8 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
         "lr": 0.25,
         "margin": 0.25,
         "alpha": 1.0,
+        "r": 1.0,
+        "a": 1.0,
         "beta": 1.0,
         "delta": 1.0,
         "lam": 0.01,

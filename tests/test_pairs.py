@@ -11,8 +11,15 @@ CLASSES = {"classification"}
 ALL = {"classification", "regression"}
 SUITS = {
     "ALMARule": (PLAIN | {"PNorm"}, CLASSES),
+    "AROWRule": (GAUSSIAN, ALL),
+    "CWRule": (GAUSSIAN, CLASSES),
+    "CWVarianceRule": (GAUSSIAN, CLASSES),
+    "FOBOSRule": ({"SoftThreshold"}, ALL),
     "GradientDescent": (PLAIN, ALL),
+    "IELLIPRule": (GAUSSIAN, CLASSES),
     "LeastMeanSquares": (PLAIN, ALL),
+    "NAROWRule": (GAUSSIAN, CLASSES),
+    "NHERDRule": (GAUSSIAN, CLASSES),
     "NORMARule": (PLAIN, ALL),
     "MIRARule": (PLAIN, CLASSES),
     "OriginalMIRARule": (PLAIN, CLASSES),
@@ -22,6 +29,10 @@ SUITS = {
     "PegasosRule": (PLAIN, ALL),
     "PerceptronRule": (PLAIN | {"VotedLinear", "PocketLinear", "PNorm", "Multiplicative"}, CLASSES),
     "ROMMARule": (PLAIN, CLASSES),
+    "SCW1Rule": (GAUSSIAN, CLASSES),
+    "SCW2Rule": (GAUSSIAN, CLASSES),
+    "SecondOrderPerceptronRule": (GAUSSIAN, CLASSES),
+    "Subgradient": ({"AdaptiveThreshold", "DualAveraging", "ProximalLeader"}, ALL),
     "SupportClassPA": (PLAIN, CLASSES),
 }
 RULES = {name: getattr(rules, name) for name in rules.__all__ if name not in {"Rule", "Seen", "Step"}}
@@ -44,14 +55,15 @@ def test_a_pair_works_or_is_refused_with_what_to_use(rule, space, task):
     with pytest.raises(ValueError) as refused:
         estimator(recipe, where)
     message = str(refused.value)
+    _, _, advice = message.partition(": use ")
     assert repr(recipe) in message
     if space not in suiting:
         assert repr(where) in message
-        advised = [name for name in spaces.__all__ if f"`{name}()`" in message]
+        advised = [name for name in spaces.__all__ if f"`{name}()`" in advice]
         assert advised and set(advised) <= suiting
     else:
         assert f"`{estimator.__name__}` does {task}" in message
-        advised = [name for name in RULES if f"`{name}()`" in message and name != rule]
+        advised = [name for name in RULES if f"`{name}()`" in advice]
         where = {space, *(name for name in spaces.__all__ if f"in `{name}()`" in message)}
         assert advised and all(task in SUITS[name][1] and where & SUITS[name][0] for name in advised)
 

@@ -65,12 +65,6 @@ def start(guarded, tmp_path):
         for value in (json.dumps({"a": 1.0, "y": True}), "no JSON"):
             producer.send(topics["input"], value.encode())
         producer.close()
-        with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
-            # a permission for somebody else closes a resource to all others; the reader is let in as well
-            admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
-            admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
-            seen = ResourcePattern(ResourceType.TOPIC, topics["output"])
-            admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, seen)])
         reader = KafkaConsumer(
             topics["output"],
             bootstrap_servers=guarded.bootstrap_servers,
@@ -78,6 +72,13 @@ def start(guarded, tmp_path):
             enable_auto_commit=False,
             auto_offset_reset="earliest",
         )
+        reader.poll(0)
+        with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
+            # a permission for somebody else closes a resource to all others; the reader is let in as well
+            admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
+            admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
+            seen = ResourcePattern(ResourceType.TOPIC, topics["output"])
+            admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, seen)])
         file = tmp_path / "guarded.yaml"
         file.write_text(f"""
 name: {group}

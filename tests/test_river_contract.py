@@ -264,6 +264,22 @@ CONSTRUCTORS = {
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
+    rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.NHERDClassifier: "(C=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.SCWClassifier: "(C=1.0, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.IELLIPClassifier: "(b=0.3, *, c=0.1, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.SecondOrderPerceptron: "(*, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "classes=None, intercept=False, max_features=None)",
+    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "intercept=False, max_features=None)",
     rm.KernelPerceptron: "(kernel=None, *, budget=None, lr=1.0, tie_update=True, classes=None, intercept=False, "
     "max_features=None)",
     rm.KernelPAClassifier: "(kernel=None, *, C=1.0, mode=1, budget=None, classes=None, intercept=False, "

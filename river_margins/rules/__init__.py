@@ -1,6 +1,17 @@
 """How far to move: one small class per update rule."""
 
 from river_margins.rules.base import Rule, Seen, Step
+from river_margins.rules.gaussian import (
+    AROWRule,
+    CWRule,
+    CWVarianceRule,
+    IELLIPRule,
+    NAROWRule,
+    NHERDRule,
+    SCW1Rule,
+    SCW2Rule,
+    SecondOrderPerceptronRule,
+)
 from river_margins.rules.gradient import (
     FOBOSRule,
     GradientDescent,
@@ -19,16 +30,25 @@ __all__ = [
     "PA1",
     "PA2",
     "ALMARule",
+    "AROWRule",
+    "CWRule",
+    "CWVarianceRule",
     "FOBOSRule",
     "GradientDescent",
+    "IELLIPRule",
     "LeastMeanSquares",
     "MIRARule",
+    "NAROWRule",
+    "NHERDRule",
     "NORMARule",
     "OriginalMIRARule",
     "PegasosRule",
     "PerceptronRule",
     "ROMMARule",
     "Rule",
+    "SCW1Rule",
+    "SCW2Rule",
+    "SecondOrderPerceptronRule",
     "Seen",
     "Step",
     "Subgradient",

@@ -18,6 +18,7 @@ cdef class Step:
 
 cdef class Rule(Recipe):
     cdef int respond(self, Seen seen, Step out) except -1
+    cdef double foresee(self, double variance) noexcept
 
 
 cdef inline void rest(Step step) noexcept:

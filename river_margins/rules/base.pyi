@@ -49,6 +49,7 @@ class Step:
 @disjoint_base
 class Rule(Recipe):
     weighted: ClassVar[bool]
+    foresees: ClassVar[bool]
     spaces: ClassVar[tuple[str, ...]]
     tasks: ClassVar[tuple[str, ...]]
     def step(self, seen: Seen) -> Any: ...

@@ -101,6 +101,7 @@ cdef class Rule(Recipe):
     """
 
     weighted = False
+    foresees = False
     spaces = ("Linear", "AveragedLinear", "Kernel", "RandomFourier")
     tasks = ("classification", "regression", "multilabel", "one-class", "structured")
 
@@ -115,6 +116,10 @@ cdef class Rule(Recipe):
         else:
             out.step = answer
         return 0
+
+    cdef double foresee(self, double variance) noexcept:
+        """How much of an example of this variance a score has in the covariance already, if the rule `foresees`."""
+        return 0.0
 
     def step(self, Seen seen):
         """Say how to move in a round that looks like `seen`."""

@@ -1,7 +1,9 @@
 """Where weights live."""
 
 from river_margins.spaces.averaged import AveragedLinear
+from river_margins.spaces.diagonal import Diagonal
 from river_margins.spaces.fourier import RandomFourier
+from river_margins.spaces.full import Full
 from river_margins.spaces.kernel import Kernel
 from river_margins.spaces.linear import Linear
 from river_margins.spaces.multiplicative import Multiplicative
@@ -13,7 +15,9 @@ from river_margins.spaces.voted import VotedLinear
 __all__ = [
     "AdaptiveThreshold",
     "AveragedLinear",
+    "Diagonal",
     "DualAveraging",
+    "Full",
     "Kernel",
     "Linear",
     "Multiplicative",

@@ -34,6 +34,7 @@ cdef class Space(Recipe):
     cdef Py_ssize_t blocks
     cdef bint apart, single, positive
     cdef Space open(self, Reader reader)
+    cdef int serve(self, Rule rule) except -1
     cdef int heed(self, Rule rule, Step step) except -1
     cdef int add_block(self) except -1
     cdef int score(self, Row row, Py_ssize_t blocks) except -1

@@ -46,6 +46,10 @@ cdef class Space(Recipe):
         space.reader = reader
         return space
 
+    cdef int serve(self, Rule rule) except -1:
+        """Get to know the rule that is going to ask."""
+        return 0
+
     cdef int heed(self, Rule rule, Step step) except -1:
         """Refuse what a rule written in Python asks for and this space cannot do."""
         if step.of_covariance():

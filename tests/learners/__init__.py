@@ -5,12 +5,14 @@ A module here is a family; each has entries of its own in `tests/golden` and `te
 """
 
 from tests.learners import (
+    gaussian,
     gradient,
     kernels,
     maximum_margin,
     multiplicative,
     passive_aggressive,
     perceptrons,
+    second_order,
     sparse,
     tasks,
 )
@@ -18,6 +20,17 @@ from tests.learners.entry import CLASSES, SEVERAL, Form, Learner
 
 __all__ = ["CLASSES", "FORMS", "LEARNERS", "SEVERAL", "Form", "Learner"]
 
-FAMILIES = [perceptrons, passive_aggressive, gradient, maximum_margin, sparse, multiplicative, kernels, tasks]
+FAMILIES = [
+    perceptrons,
+    passive_aggressive,
+    gradient,
+    maximum_margin,
+    sparse,
+    multiplicative,
+    kernels,
+    tasks,
+    gaussian,
+    second_order,
+]
 LEARNERS = [learner for family in FAMILIES for learner in family.LEARNERS]
 FORMS = [Form(learner, task, space) for learner in LEARNERS for task in learner.sections for space in learner.spaces]

@@ -7,6 +7,7 @@ from typing import Any
 import river_margins as rm
 
 CLASSES = ["k0", "k1", "k2"]
+GAUSSIAN = ("diagonal", "full")
 SEVERAL = ("multiclass", "multilabel")  # tasks with a weight vector for each class
 
 
@@ -73,7 +74,9 @@ class Form:
         return self.learner.bounds
 
     def make(self, **parameters: Any) -> Any:
-        return self.learner.make(**({"classes": CLASSES} if self.task in SEVERAL else {}) | parameters)
+        known = {"classes": CLASSES} if self.task in SEVERAL else {}
+        kept = {"covariance": self.space} if self.space in GAUSSIAN else {}
+        return self.learner.make(**known | kept | parameters)
 
     def __str__(self) -> str:
         return self.name

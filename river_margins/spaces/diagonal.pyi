@@ -1,0 +1,6 @@
+from typing import final
+
+from river_margins.spaces.gaussian import Gaussian
+
+@final
+class Diagonal(Gaussian): ...

@@ -1,0 +1,10 @@
+cimport cython
+
+from river_margins.reader cimport Row
+from river_margins.spaces.gaussian cimport Block, Gaussian
+
+
+@cython.final
+cdef class Full(Gaussian):
+    cdef readonly Py_ssize_t max_dimension
+    cdef bint is_covariance(self, const Block* block, Row row, const double* along, double variance) noexcept

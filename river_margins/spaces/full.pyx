@@ -1,0 +1,147 @@
+"""A covariance matrix over all weights."""
+
+import numpy as np
+
+from libc.math cimport fabs, sqrt
+from libc.string cimport memcpy, memset
+
+from river_margins.kernels cimport add_multiple, dot, dot_at
+from river_margins.reader cimport Row
+from river_margins.rules.base cimport Seen, Step
+from river_margins.spaces.base cimport Direction
+from river_margins.spaces.gaussian cimport Block, Gaussian
+from river_margins.checks import whole
+
+
+cdef class Full(Gaussian):
+    """Weights with their whole covariance matrix: what is learned of one feature says something of the others.
+
+    Memory and time of an update grow with the square of the features seen. The matrix stays symmetric bit for bit. Where
+    rounding has left nothing of a direction's variance, it counts as 0, and nothing is learned along it any more.
+
+    Parameters
+    ----------
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features, the constant one included, that the matrix may have, >= 1; 5000 (200 MB) by default. A move
+        that would need more raises a ValueError and changes nothing.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.AROWRule(), rm.Full())
+    >>> model.learn_one({"a": 1.0, "b": 1.0}, True)
+    >>> model.learn_one({"a": 1.0}, True)
+    >>> {feature: round(weight, 3) for feature, weight in model.weights.items()}
+    {'a': 0.6, 'b': 0.2}
+    """
+
+    _parameter_names = ("a", "max_dimension")
+
+    def __init__(self, a=1.0, *, max_dimension=5000):
+        Gaussian.__init__(self, a)
+        self.max_dimension = whole("max_dimension", max_dimension, 1)
+
+    cdef Py_ssize_t cells(self, Py_ssize_t capacity) noexcept:
+        return capacity * (capacity + 1)  # one row to work in
+
+    cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
+        cdef Py_ssize_t i
+        for i in range(capacity):
+            if old != NULL and i < self.capacity:
+                memcpy(block.variance + i * capacity, old.variance + i * self.capacity, self.capacity * sizeof(double))
+            else:
+                block.variance[i * capacity + i] = self.a
+
+    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t features = self.reader.size() + row.fresh
+        if features > self.max_dimension:
+            raise ValueError(
+                f"with this example there are {features} features, and `{self!r}` would keep a matrix of {features}² "
+                "numbers: use `Diagonal()`, hash the features with `max_features`, or raise `max_dimension`"
+            )
+        return Gaussian.bears(self, row, direction, seen, step)
+
+    cdef double variance(self, const Block* block, Row row) noexcept:
+        cdef double value = 0.0
+        cdef const double* across
+        cdef Py_ssize_t i
+        for i in range(row.known):
+            if row.value[i] != 0.0:
+                across = block.variance + row.index[i] * self.capacity
+                value += row.value[i] * (
+                    dot(across, row.value, row.known) if row.consecutive
+                    else dot_at(across, row.index, row.value, row.known)
+                )
+        return max(value, 0.0)
+
+    cdef double foreseen_score(self, const Block* block, Row row) noexcept:
+        cdef double score = 0.0, variance
+        cdef Py_ssize_t i, count = self.reader.size()
+        for i in range(row.known):
+            score += row.value[i] * dot(block.variance + row.index[i] * self.capacity, block.mean, count)
+        variance = block.unit * (self.variance(block, row) + self.fresh_variance(row))
+        return block.unit * score / (1.0 + self.foreseeing.foresee(variance) * variance)
+
+    cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
+        cdef Py_ssize_t i, count = self.reader.size()
+        cdef double* along = block.variance + self.capacity * self.capacity
+        cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient, root
+        memset(along, 0, count * sizeof(double))
+        for i in range(row.known):
+            add_multiple(along, block.variance + row.index[i] * self.capacity, row.value[i], count)
+        for i in range(row.known):
+            variance += row.value[i] * along[row.index[i]]
+        if not self.is_covariance(block, row, along, variance):
+            return
+        if self.foreseeing is None:
+            add_multiple(block.mean, along, step.step * coefficient * block.unit, count)
+            root = sqrt(block.unit * shrink / (1.0 + step.shrink * seen.gain))
+        else:
+            for i in range(row.known):
+                block.mean[row.index[i]] += step.step * coefficient * row.value[i]
+            root = sqrt(block.unit * shrink / (1.0 + shrink * block.unit * variance))
+        # As a product of one vector with itself, what is subtracted is symmetric to the last bit.
+        for i in range(count):
+            along[i] *= root
+        for i in range(count):
+            if along[i] != 0.0:
+                add_multiple(block.variance + i * self.capacity, along, -along[i], count)
+                block.variance[i * (self.capacity + 1)] = max(block.variance[i * (self.capacity + 1)], 0.0)
+
+    cdef bint is_covariance(self, const Block* block, Row row, const double* along, double variance) noexcept:
+        """Whether (Σx)ᵢ² <= Σᵢᵢ·x'Σx: a matrix that has lost this to rounding says nothing along x any more."""
+        cdef Py_ssize_t i
+        cdef double blur = 0.0, surely
+        for i in range(row.known):
+            blur += 1e-13 * self.a * fabs(row.value[i])
+        for i in range(self.reader.size()):
+            surely = fabs(along[i]) - blur
+            if surely > 0.0 and surely * surely > 2.0 * block.variance[i * (self.capacity + 1)] * variance:
+                return False
+        return True
+
+    cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
+        if self.foreseeing is None:
+            return block.mean[index]
+        return block.unit * dot(block.variance + index * self.capacity, block.mean, self.reader.size())
+
+    cdef object variances(self, const Block* block):
+        cdef Py_ssize_t i, j, count = self.reader.size()
+        variances = np.empty((count, count))
+        cdef double[:, ::1] view = variances
+        for i in range(count):
+            for j in range(count):
+                view[i, j] = block.variance[i * self.capacity + j]
+        return variances
+
+    cdef int take_variances(self, Block* block, object variances) except -1:
+        cdef Py_ssize_t i, j, count = self.reader.size()
+        if variances.shape != (count, count) or not (variances == variances.T).all():
+            raise ValueError(f"a symmetric matrix of {count} times {count} numbers is needed")
+        cdef const double[:, ::1] view = variances
+        for i in range(count):
+            for j in range(count):
+                block.variance[i * self.capacity + j] = view[i, j]
+        return 0

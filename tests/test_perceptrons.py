@@ -154,6 +154,15 @@ def test_the_pocket_is_gallants(ratchet, window):
     assert changes >= 3
 
 
+@pytest.mark.parametrize(("window", "expected"), [(2, {"a": 1.0, "b": 0.0}), (3, {"a": 1.0, "b": -1.0})])
+def test_a_ratchet_asks_for_more_right_answers_and_not_for_as_many(window, expected):
+    """The record of 1 is beaten when the last two examples are a, which both vectors know, and the third last is b."""
+    model = rm.PocketPerceptron(ratchet=True, window=window)
+    for feature in "aabaa":
+        model.learn_one({feature: 1.0}, feature == "a")
+    assert dict(model.weights) == expected
+
+
 def test_with_a_ratchet_and_a_fixed_set_the_pocket_is_never_worse():
     """Any order, so long as the window holds the whole set once it has been seen."""
     draw = np.random.default_rng(0)

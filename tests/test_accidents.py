@@ -72,6 +72,8 @@ def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
             admin.delete_topics([stream.input])
         with pytest.raises(StartError, match=f"topic `{stream.input}` does not exist"):
             process.wait()
+    with stream.admin() as admin:
+        assert stream.input not in admin.list_topics(), "the processor created it again"
 
 
 @BOTH_CLIENTS
@@ -108,11 +110,11 @@ def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch
     records, original = phishing(90), processor.answer
     is_slow, is_over = threading.Event(), threading.Event()
 
-    def answer(decoder, partition, record, *rest):
+    def answer(partition, record, *rest):
         if b'"r25"' in record.value and not is_slow.is_set():
             is_slow.set()
             assert is_over.wait(DEADLINE)
-        return original(decoder, partition, record, *rest)
+        return original(partition, record, *rest)
 
     monkeypatch.setattr(processor, "answer", answer)
     with running(stream.config()) as slow:

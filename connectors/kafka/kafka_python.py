@@ -5,6 +5,7 @@
 - Each send is checked before a commit: the library commits a transaction in which a record has expired.
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
 - A poll waits for an assignment that is on its way: one that arrives between two polls would be thrown away.
+- A topic that was deleted is not created again: the library does not pass `allow_auto_create_topics` on.
 - A refused connection to a coordinator counts as `not ready`: else the library forgets the request and waits for ever.
 """
 
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 
 _TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 SERVED = 1_000  # messages after which those that were acknowledged are let go of
+GONE = 3.0  # seconds without a word of the topic; a broker that was silent knows of none for a moment
 JOINING = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -70,12 +72,15 @@ class Consumer:
                 allow_auto_create_topics=False,
                 partition_assignment_strategy=[_CapturingRange(self._assigned)],
             )
+        self._consumer._cluster.config["allow_auto_create_topics"] = False
+        self._known = time.monotonic()
 
     def join(self) -> None:
         # The first `poll` joins. A leader that does not know the topic's partitions yet would assign none of them.
         with translated(self._rights):
             if not self._consumer.partitions_for_topic(self._topic):
                 raise ClientError(f"the broker does not tell the partitions of `{self._topic}`")
+        self._known = time.monotonic()
 
     def _assigned(self, assigned: Sequence[TopicPartition], generation: int) -> None:
         """Runs within `poll`, in one step with the assignment: nothing can change the membership meanwhile."""
@@ -89,7 +94,15 @@ class Consumer:
             self._consumer.pause(partition)
             self._consumer.seek(partition, 0)
 
+    def _check_topic(self) -> None:
+        """Raises ClientError when the topic is gone, of which the library says nothing."""
+        if self._consumer._cluster.partitions_for_topic(self._topic):
+            self._known = time.monotonic()
+        elif time.monotonic() - self._known > GONE:
+            raise ClientError(f"the brokers do not know `{self._topic}` any more")
+
     def poll(self, seconds: float) -> list[Record]:
+        self._check_topic()
         coordinator = self._consumer._coordinator
         with translated(self._rights):
             records = {} if coordinator.need_rejoin() else self._consumer.poll(timeout_ms=int(seconds * 1000))
@@ -173,6 +186,7 @@ class Producer:
                 acks="all",
                 allow_auto_create_topics=False,
             )
+        self._producer._metadata.config["allow_auto_create_topics"] = False
         if transactional_id is not None:
             client = self._producer._sender._client
             client.await_ready = _false_on_error(client.await_ready)

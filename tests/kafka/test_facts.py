@@ -178,6 +178,23 @@ def test_group_metadata_of_confluent_that_is_not_known_is_refused(place):
         confluent.membership(token.replace(b"CGMDv2:", b"CGMDv3:"))
 
 
+def test_kafka_python_creates_a_deleted_topic_again_although_it_is_told_not_to(place):
+    with (
+        place.consumer(allow_auto_create_topics=False) as consumer,
+        contextlib.closing(KafkaAdminClient(bootstrap_servers=place.servers)) as admin,
+    ):
+        place.subscribe(consumer)
+        (before,) = admin.describe_topics([place.name])
+        admin.delete_topics([place.name])
+
+        def is_back():
+            consumer.poll(timeout_ms=100)
+            (found,) = admin.describe_topics([place.name])
+            return found["error_code"] == 0 and found["topic_id"] != before["topic_id"]
+
+        wait_for(is_back, "another topic of that name")
+
+
 class _Watching(CooperativeStickyAssignor):
     """Notes what its consumer says while the leader of a new generation assigns partitions."""
 

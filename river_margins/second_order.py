@@ -19,6 +19,9 @@ class SecondOrderPerceptron(MarginClassifier):
     ----------
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in SOL.
+    every_label
+        Whether every label moves, and not only mistakes: regularised least squares, the learner that selective sampling
+        was made for. False by default; the bound below is for mistakes.
     covariance
         What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
         "full", a matrix, whose memory and time grow with the square of the features seen.
@@ -60,6 +63,7 @@ class SecondOrderPerceptron(MarginClassifier):
         self,
         *,
         tie_update=True,
+        every_label=False,
         covariance="diagonal",
         a=1.0,
         max_dimension=5000,
@@ -67,10 +71,11 @@ class SecondOrderPerceptron(MarginClassifier):
         intercept=False,
         max_features=None,
     ):
-        vars(self).update(tie_update=tie_update, covariance=covariance, a=a, max_dimension=max_dimension)
+        vars(self).update(tie_update=tie_update, every_label=every_label)
+        vars(self).update(covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, 1.0 / positive("a", a), max_dimension)
         super().__init__(
-            SecondOrderPerceptronRule(tie_update=tie_update),
+            SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
             space,
             classes=classes,
             intercept=intercept,
@@ -84,7 +89,7 @@ class SecondOrderPerceptron(MarginClassifier):
 
     @property
     def _mutable_attributes(self):
-        return {"tie_update"}
+        return {"tie_update", "every_label"}
 
 
 class IELLIPClassifier(MarginClassifier):

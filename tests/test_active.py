@@ -124,6 +124,61 @@ def test_the_bound_is_nearly_reached_where_every_example_is_new():
     assert d / 2 < np.mean(mistakes) <= d
 
 
+# x, label, score before, whether it is asked for, and v, the sum of y·x over the labels asked for; c = 1/4.
+WORKED = [
+    ({"a": 1, "b": 1}, 1, 0.0, True, {"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0}),
+    ({"a": 1, "c": 1}, -1, 0.12500000000000003, True, {"a": 0.0, "b": 1.0, "c": -1.0, "d": 0.0}),
+    ({}, 1, 0.0, False, {"a": 0.0, "b": 1.0, "c": -1.0, "d": 0.0}),
+    ({"b": 1, "c": 2}, 1, -0.10810810810810809, True, {"a": 0.0, "b": 2.0, "c": 1.0, "d": 0.0}),
+    ({"a": 2, "b": 1}, 1, 0.11702127659574474, True, {"a": 2.0, "b": 3.0, "c": 1.0, "d": 0.0}),
+    ({"a": 1, "c": 1}, -1, -0.11678832116788314, True, {"a": 1.0, "b": 3.0, "c": 0.0, "d": 0.0}),
+    ({"b": -1, "d": 1}, -1, -0.4263803680981596, True, {"a": 1.0, "b": 4.0, "c": 0.0, "d": -1.0}),
+]
+
+
+def test_the_worked_rounds():
+    """Regularised least squares, from two implementations in exact fractions and in numpy."""
+    learner = rm.SecondOrderPerceptron(every_label=True, covariance="full", classes=[-1, 1])
+    model, A, seen = rm.SelectiveSampler(learner, c=0.25), np.eye(4), 0
+    for x, y, score, asked, v in WORKED:
+        assert model.score_one(x) == pytest.approx(score, rel=1e-9, abs=1e-9)
+        assert model.query_one(x) == asked
+        if asked:
+            seen += 1
+            row = np.array([x.get(feature, 0.0) for feature in v])
+            A += np.outer(row, row)
+            model.learn_one(x, y)
+        weights = [model.learner.weights.get(feature, 0.0) for feature in v]
+        assert weights == pytest.approx(np.linalg.solve(A, [*v.values()]), rel=1e-9, abs=1e-9)
+        assert (model.n_queries, model.learner.n_updates) == (seen, seen)
+
+
+def test_every_label_makes_least_squares_of_the_second_order_perceptron():
+    random = np.random.default_rng(7)
+    A, v = 0.5 * np.eye(4), np.zeros(4)
+    model = rm.SecondOrderPerceptron(every_label=True, covariance="full", a=0.5, classes=[False, True])
+    for row in random.normal(size=(60, 4)):
+        x, y = dict(enumerate(row.tolist())), bool(random.random() < 0.5)
+        assert model.score_one(x) == pytest.approx(v @ np.linalg.solve(A + np.outer(row, row), row), abs=1e-9)
+        model.learn_one(x, y)
+        A, v = A + np.outer(row, row), v + (1 if y else -1) * row
+
+
+def test_least_squares_asks_for_few_labels_and_is_as_right():
+    """10,000 rounds with 5 % noise: a fraction of the labels, and hardly a mistake more than with all of them."""
+    rows = list(stream(0, rounds=10_000, features=10, flipped=0.05))
+    learner = rm.SecondOrderPerceptron(every_label=True, covariance="full", classes=[False, True])
+    model, errors, all_errors = rm.SelectiveSampler(learner, c=1.0), 0, 0
+    for x, y in rows:
+        errors += model.predict_one(x) != y
+        all_errors += learner.predict_one(x) != y
+        learner.learn_one(x, y)
+        if model.query_one(x):
+            model.learn_one(x, y)
+    assert model.n_queries < 0.2 * len(rows)
+    assert errors < all_errors + 0.005 * len(rows)
+
+
 @samplers
 def test_predicting_counts_nothing_and_draws_nothing(make):
     model, twin = make(rm.PAClassifier()), make(rm.PAClassifier())

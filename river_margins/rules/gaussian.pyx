@@ -356,6 +356,8 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
     ----------
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in SOL.
+    every_label
+        Whether labels that were predicted right move too, which makes it regularised least squares; False by default.
 
     Examples
     --------
@@ -368,16 +370,18 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
     Cesa-Bianchi, N., Conconi, A. and Gentile, C., 2005. A second-order perceptron algorithm. SIAM Journal on Computing 34.
     """
 
-    _parameter_names = ("tie_update",)
+    _parameter_names = ("tie_update", "every_label")
     foresees = True
 
-    def __init__(self, tie_update=True):
-        self.tie_update = tie_update
+    cdef readonly bint every_label
+
+    def __init__(self, tie_update=True, *, every_label=False):
+        self.tie_update, self.every_label = tie_update, every_label
 
     cdef double foresee(self, double variance) noexcept:
         return 1.0
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if self.acts(seen):
+        if self.every_label and seen.gain > 0.0 or self.acts(seen):
             out.step, out.shrink = 1.0, 1.0
         return 0

@@ -19,7 +19,11 @@ def passive_aggressive(penalty):
         def objective(z):
             return ((z[:-1] - w) ** 2).sum() / 2 + (penalty(C, z[-1]) if penalty else 0.0)
 
-        return minimum(objective, w, np.c_[demands, np.full(len(demands), float(penalty is not None))], targets)
+        def slope(z):
+            costs = (penalty(C, z[-1] + 1e-6) - penalty(C, z[-1] - 1e-6)) / 2e-6 if penalty else 0.0
+            return np.append(z[:-1] - w, costs)
+
+        return minimum(objective, w, np.c_[demands, np.full(len(demands), float(penalty is not None))], targets, slope)
 
     return solve
 
@@ -31,7 +35,10 @@ def infused(w, demands, targets, C):
     def objective(z):
         return ((z[: len(w)] - w) ** 2).sum() / 2 + C * z[len(w) :].sum()
 
-    return minimum(objective, w, np.c_[demands, np.eye(count)], targets, slacks=count)
+    def slope(z):
+        return np.append(z[: len(w)] - w, np.full(count, C))
+
+    return minimum(objective, w, np.c_[demands, np.eye(count)], targets, slope, slacks=count)
 
 
 def shortest_new(w, demands, targets, C):
@@ -74,7 +81,9 @@ def shortest(acts):
         if not acts(demands[0] @ w):
             return w
         rows = np.c_[np.vstack([demands, w]), np.zeros(len(demands) + 1)]
-        return minimum(lambda z: (z[:-1] ** 2).sum(), w, rows, np.append(targets, w @ w))
+        return minimum(
+            lambda z: (z[:-1] ** 2).sum(), w, rows, np.append(targets, w @ w), lambda z: 2 * np.append(z[:-1], 0)
+        )
 
     return solve
 
@@ -88,14 +97,13 @@ PROBLEMS = {
 }
 
 
-def minimum(objective, w, rows, targets, slacks=1):
+def minimum(objective, w, rows, targets, slope=None, slacks=1):
     """The w' of the best z = (w', ξ) with rows·z >= targets and ξ >= 0."""
     met = {"type": "ineq", "fun": lambda z: rows @ z - targets, "jac": lambda z: rows}
-    slack = {"type": "ineq", "fun": lambda z: z[len(w) :]}
-    start = np.append(w, np.ones(slacks))
-    found = minimize(
-        objective, start, method="SLSQP", constraints=[met, slack], options={"ftol": 1e-16, "maxiter": 500}
-    )
+    unit = np.eye(len(w) + slacks)[len(w) :]
+    slack = {"type": "ineq", "fun": lambda z: z[len(w) :], "jac": lambda z: unit}
+    start, options = np.append(w, np.ones(slacks)), {"ftol": 1e-13, "maxiter": 500}
+    found = minimize(objective, start, method="SLSQP", jac=slope, constraints=[met, slack], options=options)
     return found.x[: len(w)]
 
 

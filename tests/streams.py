@@ -82,8 +82,9 @@ class Stream:
         return config.load(self.file(**changes))
 
     def produce(self, values: Iterable[bytes | None], key: bytes | None = b"k", partition: int | None = None) -> None:
-        """Writes values to the input, to its partitions in turn or to one."""
-        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, linger_ms=5)
+        """Writes values to the input, to its partitions in turn or to one: what fits into a batch arrives together."""
+        together = {"linger_ms": 60_000, "batch_size": 512 * 1024}  # a flush does not wait for the former
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, **together)
         try:
             futures = [
                 producer.send(self.input, value, key, partition=n % self.partitions if partition is None else partition)

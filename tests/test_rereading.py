@@ -13,7 +13,7 @@ from connectors.errors import StartError, StateError
 from connectors.pointer import Pointer
 from connectors.restore import Restorer
 from river_margins import snapshot
-from tests.streams import Stream, phishing, running, start, twin, wait_for
+from tests.streams import Stream, ended, phishing, running, start, twin, wait_for
 
 RARELY = {"every": "1h"}
 
@@ -121,7 +121,7 @@ def test_a_replay_that_ends_elsewhere(killed, changes, said):
     changed = pointer(killed)._replace(**changes)
     wait_for(lambda: killed.members() == [], "the end of the dead member")
     with killed.group() as consumer:
-        consumer.commit({killed.place(0): OffsetAndMetadata(30, changed.to_text())})
+        consumer.commit({killed.place(0): ended(OffsetAndMetadata(30, changed.to_text()))})
     refused(killed, said)
 
 

@@ -127,7 +127,7 @@ def newest(module: Any) -> None:
 
 
 def uncommitted(module: Any) -> None:
-    """Wrong: takes committed offsets as they are while another's transaction may still move them, and looks but once."""
+    """Wrong: takes committed offsets as they are while another's transaction may still move them, and looks once."""
     Checkpoint._check_committed = lambda self: None  # type: ignore[method-assign]
     consumers = kafka_python.KafkaConsumer, confluent_kafka.Consumer
     kafka_python.KafkaConsumer = lambda *topics, **settings: consumers[0](  # type: ignore[misc, assignment]

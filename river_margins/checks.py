@@ -114,9 +114,8 @@ def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
         raise ValueError(f"`{rule!r}` does not suit the space `{space!r}`: use {suiting}")
     if task not in rule.tasks:
         raise ValueError(
-            f"`{rule!r}` is a rule for {' and '.join(rule.tasks)}, and `{learner}` does {task}: use "
-            + ("`PA1()` in `Linear()`, which suits" if "Linear" in rule.spaces else "`AROWRule()`, which suits")
-            + " every task"
+            f"`{rule!r}` is a rule for {' and '.join(rule.tasks)}, and `{learner}` does {task}: "
+            "use `PA1()` in `Linear()`, which suits every task"
         )
 
 

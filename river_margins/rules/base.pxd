@@ -30,5 +30,10 @@ cdef inline bint moves(Step step) noexcept:
     return step.step != 0.0 or step.scale != 1.0 or step.radius != INFINITY or step.threshold != 0.0
 
 
+cdef inline bint is_mistake(Seen seen, bint ties) noexcept:
+    """Whether the margin is 0 or less; without `ties`, whether the predicted label is wrong."""
+    return seen.margin <= 0.0 if ties else seen.wrong
+
+
 cdef inline double hinge(Seen seen) noexcept:
     return seen.target - seen.margin if seen.margin < seen.target else 0.0

@@ -4,7 +4,7 @@ from statistics import NormalDist
 
 from libc.math cimport fmax, fmin, sqrt
 
-from river_margins.rules.base cimport Rule, Seen, Step, hinge
+from river_margins.rules.base cimport Rule, Seen, Step, hinge, is_mistake
 from river_margins.checks import below_one, positive
 
 
@@ -306,9 +306,6 @@ cdef class MistakeDriven(Rule):
 
     cdef readonly bint tie_update
 
-    cdef bint acts(self, Seen seen) noexcept:
-        return seen.margin <= 0.0 if self.tie_update else seen.wrong
-
 
 cdef class IELLIPRule(MistakeDriven):
     """An ellipsoid around the weights: on a mistake cut it in half, and put a new one around the half with margin 1.
@@ -342,7 +339,7 @@ cdef class IELLIPRule(MistakeDriven):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double cut
-        if seen.gain > 0.0 and self.acts(seen):
+        if seen.gain > 0.0 and is_mistake(seen, self.tie_update):
             cut = self.c * self.b ** (seen.t - 1.0)
             out.step = (1.0 - seen.margin) / seen.gain
             out.shrink, out.inflate = cut / (1.0 - cut) / seen.gain, 1.0 / (1.0 - cut)
@@ -382,6 +379,6 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
         return 1.0
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if self.every_label and seen.gain > 0.0 or self.acts(seen):
+        if self.every_label and seen.gain > 0.0 or is_mistake(seen, self.tie_update):
             out.step, out.shrink = 1.0, 1.0
         return 0

@@ -2,7 +2,7 @@
 
 from libc.math cimport sqrt
 
-from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
 from river_margins.checks import positive, share
 
 
@@ -37,9 +37,7 @@ cdef class ROMMARule(Rule):
         self.tie_update = tie_update
 
     cdef bint acts(self, Seen seen) noexcept:
-        if self.aggressive:
-            return seen.margin < 1.0
-        return seen.margin <= 0.0 if self.tie_update else seen.wrong
+        return seen.margin < 1.0 if self.aggressive else is_mistake(seen, self.tie_update)
 
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double product = seen.gain * seen.size, determinant = product - seen.margin * seen.margin

@@ -1,6 +1,6 @@
 """Mistake-driven additive rules."""
 
-from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
 from river_margins.checks import positive
 
 
@@ -40,8 +40,7 @@ cdef class PerceptronRule(Rule):
         self.tie_update = tie_update
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef bint acts = seen.margin <= 0.0 if self.tie_update else seen.wrong
-        out.step = self.lr * seen.weight if acts else 0.0
+        out.step = self.lr * seen.weight if is_mistake(seen, self.tie_update) else 0.0
         return 0
 
 

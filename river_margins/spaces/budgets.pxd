@@ -6,7 +6,7 @@ from river_margins.recipe cimport Recipe
 cdef class Budget(Recipe):
     cdef readonly Py_ssize_t size
     cdef Py_ssize_t choose(self, const double* costs, Py_ssize_t count, uint64_t* generator) noexcept
-    cdef uint64_t first_state(self) noexcept
+    cdef uint64_t first_state(self) except? 1
 
 
 cdef class OldestRemoval(Budget):

@@ -22,7 +22,7 @@ cdef class Budget(Recipe):
         """The place of the support to remove; `costs` are the squared lengths of what each adds to w."""
         return 0
 
-    cdef uint64_t first_state(self) noexcept:
+    cdef uint64_t first_state(self) except? 1:
         """What the generator of random numbers starts from."""
         return 0
 
@@ -80,7 +80,7 @@ cdef class RandomRemoval(Budget):
     cdef Py_ssize_t choose(self, const double* costs, Py_ssize_t count, uint64_t* generator) noexcept:
         return <Py_ssize_t> (next_number(generator) % <uint64_t> count)
 
-    cdef uint64_t first_state(self) noexcept:
+    cdef uint64_t first_state(self) except? 1:
         return <uint64_t> (self.seed & 0xFFFFFFFFFFFFFFFF)
 
 

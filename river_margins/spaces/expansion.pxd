@@ -22,4 +22,5 @@ cdef class Expansion:
     cdef dict arrays(self, Py_ssize_t blocks)
 
 
+cdef void* grown(void* memory, size_t size) except NULL
 cdef double* room_for(double* memory, Py_ssize_t* room, Py_ssize_t wanted, bint zeros) except NULL

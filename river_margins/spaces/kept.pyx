@@ -3,8 +3,10 @@
 import numpy as np
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memmove
+
+from river_margins.spaces.expansion cimport grown
 
 
 cdef class KeptRows:
@@ -25,18 +27,15 @@ cdef class KeptRows:
 
     cdef int reserve(self, Py_ssize_t rows, Py_ssize_t entries) except -1:
         """Make room for so many more."""
-        if self.rows + rows > self.row_room:
-            self.row_room = 2 * (self.rows + rows)
-            self.ends = <Py_ssize_t*> realloc(self.ends, self.row_room * sizeof(Py_ssize_t))
-            self.mark = <double*> realloc(self.mark, self.row_room * sizeof(double))
-        if self.entries + entries > self.entry_room:
-            self.entry_room = 2 * (self.entries + entries)
-            self.index = <int32_t*> realloc(self.index, self.entry_room * sizeof(int32_t))
-            self.value = <double*> realloc(self.value, self.entry_room * sizeof(double))
-        if self.row_room and (self.ends == NULL or self.mark == NULL):
-            raise MemoryError()
-        if self.entry_room and (self.index == NULL or self.value == NULL):
-            raise MemoryError()
+        cdef Py_ssize_t wanted_rows = self.rows + rows, wanted_entries = self.entries + entries
+        if wanted_rows > self.row_room:
+            self.ends = <Py_ssize_t*> grown(self.ends, 2 * wanted_rows * sizeof(Py_ssize_t))
+            self.mark = <double*> grown(self.mark, 2 * wanted_rows * sizeof(double))
+            self.row_room = 2 * wanted_rows
+        if wanted_entries > self.entry_room:
+            self.index = <int32_t*> grown(self.index, 2 * wanted_entries * sizeof(int32_t))
+            self.value = <double*> grown(self.value, 2 * wanted_entries * sizeof(double))
+            self.entry_room = 2 * wanted_entries
         return 0
 
     cdef void add(self, Py_ssize_t index, double value) noexcept:

@@ -35,4 +35,4 @@ cdef class Kernel(Space):
     cdef double counted_anew(self) except? -1.0
     cdef void count_move(self, double kept, double added, double size) noexcept
     cdef int append(self, const int32_t* index, const double* value, Py_ssize_t length) except -1
-    cdef void multiply(self, double factor) noexcept
+    cdef int multiply(self, double factor) except -1

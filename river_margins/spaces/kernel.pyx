@@ -280,7 +280,7 @@ cdef class Kernel(Space):
             expansion.own[place] = self.function.of_itself(expansion.measure[place])
         return 0
 
-    cdef void multiply(self, double factor) noexcept:
+    cdef int multiply(self, double factor) except -1:
         cdef double scale = self.scale * factor
         cdef Py_ssize_t i
         if factor == 0.0:
@@ -292,6 +292,7 @@ cdef class Kernel(Space):
                 self.expansion.coefficients[i] *= scale
             scale = 1.0
         self.scale = scale
+        return 0
 
     # --------------------------------------------------------------------------------------------------- state
 

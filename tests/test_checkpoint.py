@@ -142,8 +142,9 @@ def test_a_snapshot_is_deleted_long_after_its_successor_only(kafka, tmp_path, mo
         process.end()
     named = Pointer.from_text(stream.committed(0).metadata).snapshot
     found = sorted(path.stem for path in snapshots.rglob("*.snapshot"))
+    assert len(found) == 3, "the newest two, and what is not ours"
     assert found[0] == foreign.stem and found[-1] == named
-    assert [Name.parse(name).offset for name in found] == [1, 30, 40], "the newest two, and what is not ours"
+    assert 30 <= Name.parse(found[1]).offset < Name.parse(named).offset == 40, "commits may part the last ten"
 
 
 @BOTH_CLIENTS

@@ -42,7 +42,7 @@ class FencedError(ConnectorError):
 
 
 class AccessError(ConnectorError):
-    """the broker refuses for lack of a permission"""
+    """the broker refuses: a password is wrong, or a permission is missing"""
 
     exit_code = 6
 

@@ -62,7 +62,10 @@ def _admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaAdminCl
         try:
             admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": max(1, int(seconds * 1000))})
         except kafka_errors.KafkaTimeoutError as error:
-            raise translate(kafka_errors.KafkaError("; ".join([str(error), *reasons[-1:]]))) from error
+            # the last attempt is often cut off by the time-out: that a broker refuses who we are says more
+            refusals = [reason for reason in reasons if "AuthenticationFailed" in reason]
+            said = "; ".join([str(error), *(refusals or reasons)[-1:]])
+            raise translate(kafka_errors.KafkaError(said)) from error
         try:
             yield admin
         finally:

@@ -2,10 +2,12 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from kafka import TopicPartition
 from kafka import errors as kafka_errors
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from connectors.kafka import (
     METADATA_LIMIT,
@@ -82,3 +84,20 @@ def _out_of_range(error: Exception) -> dict[TopicPartition, int]:
     if isinstance(error, kafka_errors.LogTruncationError):
         return {partition: getattr(found, "offset", -1) for partition, found in error.divergent_offsets.items()}
     return error.args[0]
+
+
+def _heard_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:
+    """Hands on what was received before the end of the connection, which the next call meets again.
+
+    The library throws it away when both arrive together, as they do where a broker refuses a password and hangs up.
+    """
+
+    def received(transport: Any) -> tuple[bytes, Any]:
+        content, error = receive(transport)
+        return content, None if content else error
+
+    return received
+
+
+for _kind in (KafkaTCPTransport, KafkaSSLTransport):
+    _kind._sock_recv = _heard_first(_kind._sock_recv)  # no class of ours: the library takes none

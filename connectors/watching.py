@@ -62,9 +62,9 @@ class Watch:
 
     @property
     def is_ready(self) -> bool:
-        """Whether partitions are assigned, if only none of them, and their models are there."""
-        owned = self.metrics.work.ownership
-        return owned is not None and owned.partitions <= set(self.metrics.work.partitions)
+        """Whether partitions are assigned, if only none of them, and their models are where they were committed."""
+        owned, there = self.metrics.work.ownership, self.metrics.work.partitions
+        return owned is not None and all(n in there and there[n].goal is None for n in owned.partitions)
 
     @contextlib.contextmanager
     def following(self, make_consumer: Callable[[], Consumer]) -> Iterator[None]:
@@ -145,7 +145,7 @@ def _app(watch: Watch) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
             said = "the loop moves" if watch.is_live else f"the loop has stood still for {watch.silence:.0f} s"
             status = "200 OK" if watch.is_live else "503 Service Unavailable"
         elif path == "/ready":
-            said = "partitions are restored" if watch.is_ready else "partitions are not assigned or not restored"
+            said = "partitions are restored" if watch.is_ready else "partitions are not assigned, or their models not restored"
             status = "200 OK" if watch.is_ready else "503 Service Unavailable"
         else:
             said, status = "there are /metrics, /live and /ready", "404 Not Found"

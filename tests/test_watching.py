@@ -28,6 +28,7 @@ from connectors.metrics import LONGEST_CLASS, MOST_CLASSES, Metrics, by_class
 from tests.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 PREFIX = "river_margins_"
+NOT_READY = "partitions are not assigned, or their models not restored\n"
 
 
 def free_port():
@@ -189,9 +190,40 @@ def test_not_ready_before_partitions_are_restored(stream, monkeypatch):
     monkeypatch.setattr(Checkpoint, "own", lambda self, own=Checkpoint.own: held.wait(DEADLINE) and own(self))
     with running(stream.config()):
         wait_for(lambda: scrape(port).get(("assigned_partitions",)) == 0, "a scrape")
-        assert ask(port, "/ready") == (503, "partitions are not assigned or not restored\n")
+        assert ask(port, "/ready") == (503, NOT_READY)
         held.set()
         wait_for(lambda: ask(port, "/ready")[0] == 200, "restored")
+
+
+def test_not_ready_before_inputs_were_read_again(stream, monkeypatch):
+    """With the model of an old snapshot, predictions are not yet those of the committed offset."""
+    port, held, seen = stream.settings["metrics"]["port"], threading.Event(), threading.Event()
+    stream.settings["snapshots"] = {"folder": str(stream.folder / "snapshots"), "every": "1h"}
+    stream.forget_the_dead_soon()
+    stream.produce(map(orjson.dumps, phishing(60)))
+    process = start(stream.file())
+    try:
+        stream.read(stream.output, 60)
+        wait_for(lambda: [stream.committed(n).offset for n in range(2)] == [30, 30], "its commits")
+    finally:
+        process.kill()
+        process.communicate()
+    wait_for(lambda: stream.members() == [], "the end of the dead member")
+
+    def slow(partition, record, *rest, answer=processor.answer):
+        if (record.partition, record.offset) == (1, 20):
+            seen.set()
+            assert held.wait(DEADLINE)
+        return answer(partition, record, *rest)
+
+    monkeypatch.setattr(processor, "answer", slow)
+    with running(stream.config()):
+        wait_for(seen.is_set, "an input that comes again")
+        assert scrape(port)["assigned_partitions",] == 2, "assigned, and both models loaded"
+        assert ask(port, "/ready") == (503, NOT_READY)
+        held.set()
+        wait_for(lambda: ask(port, "/ready")[0] == 200, "all inputs read again")
+        assert scrape(port)["records_total",] == 0, "none of them is answered twice"
 
 
 def file_with(tmp_path, **changes):

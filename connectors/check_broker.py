@@ -107,7 +107,6 @@ def _transactions(config: Config) -> Iterator[Finding]:
         return
     kafka, module = config.kafka, client(config.kafka.client)
     settings = {"bootstrap_servers": kafka.bootstrap_servers} | kafka.common | kafka.producer
-    seconds = module.timeouts(kafka.common | kafka.consumer, kafka.common | kafka.producer)[0]
     try:
         module.Producer(f"{config.name}-check-broker", settings).close()
     except NotPermitted:
@@ -115,7 +114,7 @@ def _transactions(config: Config) -> Iterator[Finding]:
         yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)
     except NotAccepted as error:
         yield Finding(
-            f"the broker does not take the transactions of the processor, of up to {seconds:g} s: lower the "
+            f"the broker does not take the transactions of the processor, of up to {kafka.timeouts[0]:g} s: lower the "
             f"transaction time-out in `kafka.producer`, or raise `transaction.max.timeout.ms` of the brokers ({error})",
             StartError,
         )
@@ -184,9 +183,7 @@ def _broker(config: Config, facts: Facts) -> Iterator[Finding]:
             f"ended, and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to 1440 or more",
             StartError,
         )
-    module = client(config.kafka.client)
-    common = config.kafka.common
-    seconds = module.timeouts(common | config.kafka.consumer, common | config.kafka.producer)[0]
+    seconds = config.kafka.timeouts[0]
     longest = float(facts.broker.get("transaction.max.timeout.ms", 900_000)) / 1000
     if config.checkpoint.guarantee == "exactly_once" and seconds > longest:
         said = f"a transaction may last {seconds:g} s here and {longest:g} s at the broker"

@@ -137,8 +137,7 @@ def _check_client(kafka: dict[str, Any]) -> list[tuple[Path, str]]:
 
 
 def _check_interval(config: Config) -> list[str]:
-    consumer, producer = (config.kafka.common | side for side in (config.kafka.consumer, config.kafka.producer))
-    longest, every = client(config.kafka.client).timeouts(consumer, producer)[0], config.checkpoint.every
+    longest, every = config.kafka.timeouts[0], config.checkpoint.every
     if config.checkpoint.guarantee == "at_least_once" or every < longest:
         return []
     name = "transaction.timeout.ms" if config.kafka.client == "confluent" else "transaction_timeout_ms"

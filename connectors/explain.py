@@ -10,7 +10,6 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.file_sections import STANDARD
-from connectors.kafka import client
 
 WIDTH = 100
 
@@ -145,7 +144,7 @@ def _snapshots(config: Config) -> list[str]:
 
 def _crash(config: Config) -> list[str]:
     is_exact = config.checkpoint.guarantee == "exactly_once"
-    transaction, _, silent = _timeouts(config)
+    transaction, _, silent = config.kafka.timeouts
     undone = "its output is dropped with the transaction, and made again" if is_exact else "its output comes again"
     swept = f", and its transaction, of up to {transaction:g} s, is swept away" if is_exact else ""
     return [
@@ -163,14 +162,6 @@ def _crash(config: Config) -> list[str]:
         "s ends "
         "the process (exit code 8); starting it again is safe.",
     ]
-
-
-def _timeouts(config: Config) -> tuple[float, float, float]:
-    kafka = config.kafka
-    found: tuple[float, float, float] = client(kafka.client).timeouts(
-        kafka.common | kafka.consumer, kafka.common | kafka.producer
-    )
-    return found
 
 
 def _others(config: Config) -> list[str]:

@@ -106,7 +106,7 @@ def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
     servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
     for_consumer = servers | config.kafka.common | config.kafka.consumer
     for_producer = servers | config.kafka.common | config.kafka.producer
-    timeouts = Timeouts(*module.timeouts(for_consumer, for_producer))
+    timeouts = Timeouts(*config.kafka.timeouts)
     transactional_id = None
     if config.checkpoint.guarantee == "exactly_once":
         transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"

@@ -130,6 +130,14 @@ class Kafka(Section):
         """The client settings for both sides."""
         return Settings(self.model_extra or {})
 
+    @property
+    def timeouts(self) -> tuple[float, float, float]:
+        """The seconds of a transaction, of the wait for pending offsets, and of a commit."""
+        found: tuple[float, float, float] = client(self.client).timeouts(
+            self.common | self.consumer, self.common | self.producer
+        )
+        return found
+
     def __repr_args__(self) -> Any:
         return [(key, STARS if key and is_secret(key) else value) for key, value in super().__repr_args__()]
 

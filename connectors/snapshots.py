@@ -50,7 +50,7 @@ def opened(config: Config) -> Iterator["Shelf"]:
     module = client(config.kafka.client)
     servers = {"bootstrap_servers": config.kafka.bootstrap_servers} | config.kafka.common
     for_consumer = servers | config.kafka.consumer
-    timeouts = Timeouts(*module.timeouts(for_consumer, servers | config.kafka.producer))
+    timeouts = Timeouts(*config.kafka.timeouts)
     restorer = startup.look(config, for_consumer)
     with refusals_as_errors(config):
         consumer = module.Consumer(config.input.topic, config.name, for_consumer)

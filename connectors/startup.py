@@ -6,7 +6,7 @@ from connectors.config import Config
 from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
 from connectors.restore import Restorer
-from connectors.stores import StoreError, open_store
+from connectors.stores import Store, StoreError, open_store
 from connectors.words import did_you_mean
 
 PATIENCE = 15.0  # seconds for a broker to answer
@@ -56,9 +56,16 @@ def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
 def check_store(config: Config) -> None:
     """Raises StartError when a snapshot could not be written."""
     try:
-        open_store(config.snapshots.folder).check()
+        _store(config).check()
     except StoreError as error:
         raise StartError(f"the folder of the snapshots {error}") from error
+
+
+def _store(config: Config, *below: str) -> Store:
+    """A write must fail while the transaction, which began up to a checkpoint's interval before, can be committed."""
+    transaction = config.kafka.timeouts[0]
+    seconds = max(transaction - config.checkpoint.every, transaction / 2)
+    return open_store(config.snapshots.folder, *below, seconds=seconds)
 
 
 def check_input(config: Config, settings: dict[str, Any]) -> None:
@@ -95,6 +102,6 @@ def find(config: Config, settings: dict[str, Any]) -> Restorer:
         names = " and ".join(f"`{topic}`" for topic in missing)
         raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
     found = cluster.topics[config.input.topic]
-    store = open_store(config.snapshots.folder, config.name, cluster.id, f"{config.input.topic}-{found.id}")
+    store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
     return Restorer(config, store, found, aligned)

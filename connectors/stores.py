@@ -18,6 +18,8 @@ from connectors.errors import StartError
 from river_margins import snapshot
 
 SUFFIX = ".snapshot"
+PATIENCE = 10.0  # seconds for an answer, where nobody says another number
+READING = 6  # times as long for a snapshot: other partitions go on while it is loaded
 # Stores of objects: one appears whole when its upload has ended. Elsewhere a file is written under another name first.
 WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
 ADVICE = {
@@ -65,15 +67,15 @@ class Store(Protocol):
         """Removes a snapshot, if it is there."""
 
 
-def open_store(location: str, *below: str) -> Store:
-    """Returns the store at a path or a URL, in the folder `below` it.
+def open_store(location: str, *below: str, seconds: float = PATIENCE) -> Store:
+    """Returns the store at a path or a URL, in the folder `below` it; `seconds` are those of `UrlStore`.
 
     Raises StartError when the package that a URL needs is not installed.
     """
     if location.startswith(("file://", "local://")):
         location = location.partition("://")[2]
     if "://" in location:
-        return UrlStore("/".join([location.rstrip("/"), *below]))
+        return UrlStore("/".join([location.rstrip("/"), *below]), seconds)
     return FolderStore(pathlib.Path(location, *below))
 
 
@@ -133,10 +135,14 @@ class FolderStore:
 
 
 class UrlStore:
-    """A Store at a URL, through fsspec; credentials come from the environment, as the package of the protocol says."""
+    """A Store at a URL, through fsspec; credentials come from the environment, as the package of the protocol says.
 
-    def __init__(self, url: str) -> None:
-        self.folder = url
+    An answer may take so many `seconds`, and one with a snapshot READING times as long: the packages themselves would
+    wait for minutes, and then try again. Those that are not asynchronous cannot be stopped; those of the clouds are.
+    """
+
+    def __init__(self, url: str, seconds: float = PATIENCE) -> None:
+        self.folder, self._seconds = url, seconds
         protocol = url.partition("://")[0]
         try:
             import fsspec
@@ -155,7 +161,7 @@ class UrlStore:
         with _refusals("written", self.folder):
             try:
                 self._put(probe, b"")
-                self._files.rm_file(probe)
+                self._ask("rm_file", probe)
             except FileNotFoundError as error:
                 raise OSError("it does not exist: create the bucket or folder") from error
 
@@ -163,9 +169,21 @@ class UrlStore:
         above, _, own = self.folder.rpartition("/")
         found: list[str] = []
         with _refusals("listed", above), contextlib.suppress(FileNotFoundError):
-            entries = self._files.ls(self._root.rpartition("/")[0], detail=True)
+            entries = self._ask("ls", self._root.rpartition("/")[0], detail=True)
             found = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries if entry["type"] == "directory"]
-        return [UrlStore(f"{above}/{name}") for name in sorted(found) if name != own]
+        return [UrlStore(f"{above}/{name}", self._seconds) for name in sorted(found) if name != own]
+
+    def _ask(self, what: str, *arguments: Any, patience: float = 1.0, **options: Any) -> Any:
+        """Calls a method of the package, and gives its answer up when that takes too long."""
+        from fsspec import asyn, exceptions
+
+        if not self._files.async_impl:
+            return getattr(self._files, what)(*arguments, **options)
+        seconds, method = self._seconds * patience, getattr(self._files, f"_{what}")
+        try:
+            return asyn.sync(self._files.loop, method, *arguments, timeout=seconds, **options)
+        except exceptions.FSTimeoutError as error:
+            raise OSError(f"no answer within {seconds:g} s; is the store running, and the network up?") from error
 
     def path(self, partition: int, name: str) -> str:
         return f"{self.folder}/{partition}/{name}{SUFFIX}"
@@ -176,12 +194,12 @@ class UrlStore:
 
     def _put(self, path: str, data: bytes) -> None:
         if self._is_whole:
-            self._files.pipe_file(path, data)
+            self._ask("pipe_file", path, data)
             return
         folder, _, name = path.rpartition("/")
         new = f"{folder}/.{name}.{secrets.token_hex(4)}.new"
-        self._files.makedirs(folder, exist_ok=True)
-        self._files.pipe_file(new, data)
+        self._ask("makedirs", folder, exist_ok=True)
+        self._ask("pipe_file", new, data)
         self._files.mv(new, path)
 
     def _place(self, partition: int, name: str) -> str:
@@ -189,13 +207,13 @@ class UrlStore:
 
     def read(self, partition: int, name: str) -> bytes:
         with _refusals("read", self.path(partition, name)):
-            data: bytes = self._files.cat_file(self._place(partition, name))
+            data: bytes = self._ask("cat_file", self._place(partition, name), patience=READING)
             return data
 
     def sizes(self, partition: int) -> dict[str, int]:
         found: dict[str, int] = {}
         with _refusals("listed", f"{self.folder}/{partition}"), contextlib.suppress(FileNotFoundError):
-            for entry in self._files.ls(f"{self._root}/{partition}", detail=True):
+            for entry in self._ask("ls", f"{self._root}/{partition}", detail=True):
                 name = entry["name"].rpartition("/")[2]
                 if name.endswith(SUFFIX) and not name.startswith("."):
                     found[name.removesuffix(SUFFIX)] = entry["size"]
@@ -203,7 +221,7 @@ class UrlStore:
 
     def delete(self, partition: int, name: str) -> None:
         with _refusals("deleted", self.path(partition, name)), contextlib.suppress(FileNotFoundError):
-            self._files.rm_file(self._place(partition, name))
+            self._ask("rm_file", self._place(partition, name))
 
 
 @contextlib.contextmanager

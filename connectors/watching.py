@@ -145,8 +145,11 @@ def _app(watch: Watch) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
             said = "the loop moves" if watch.is_live else f"the loop has stood still for {watch.silence:.0f} s"
             status = "200 OK" if watch.is_live else "503 Service Unavailable"
         elif path == "/ready":
-            said = "partitions are restored" if watch.is_ready else "partitions are not assigned, or their models not restored"
-            status = "200 OK" if watch.is_ready else "503 Service Unavailable"
+            is_ready = watch.is_ready
+            said = (
+                "partitions are restored" if is_ready else "partitions are not assigned, or their models not restored"
+            )
+            status = "200 OK" if is_ready else "503 Service Unavailable"
         else:
             said, status = "there are /metrics, /live and /ready", "404 Not Found"
         start_response(status, [("Content-Type", "text/plain; charset=utf-8")])

@@ -1,26 +1,37 @@
-"""An S3-compatible server on loopback, from the package moto."""
+"""An S3-compatible server on loopback, from the package moto, as a process that can be stopped."""
 
 import contextlib
-import logging
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from unittest import mock
 
 import boto3
 import requests
 import s3fs
-from moto.server import ThreadedMotoServer
 
 ACCESS = {"AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": "something", "AWS_DEFAULT_REGION": "us-east-1"}
+# It ends with the process that started it, whose end of the pipe closes then.
+CODE = """
+import logging, sys
+from moto.server import ThreadedMotoServer
+logging.getLogger("werkzeug").setLevel(logging.ERROR)
+server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+server.stop()
+"""
 
 
 class Server:
     def __init__(self, bucket: str) -> None:
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-        self._server.start()
-        host, port = self._server.get_host_and_port()
-        self.address = f"http://{host}:{port}"
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen([sys.executable, "-c", CODE], stdin=pipe, stdout=pipe, text=True)
+        assert self._process.stdout is not None
+        self.address = f"http://127.0.0.1:{int(self._process.stdout.readline())}"
         self.environment = ACCESS | {"AWS_ENDPOINT_URL": self.address}
         self.client = boto3.client(
             "s3",
@@ -48,8 +59,17 @@ class Server:
         found = self.client.list_objects_v2(Bucket=self._bucket, Prefix=prefix)
         return [entry["Key"] for entry in found.get("Contents", [])]
 
-    def stop(self) -> None:
-        self._server.stop()
+    def hold(self) -> None:
+        """From now on takes connections and says nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        self.client.close()
+        self._process.kill()
+        self._process.communicate()
 
 
 @contextlib.contextmanager
@@ -61,6 +81,5 @@ def serving(bucket: str) -> Iterator[Server]:
         with mock.patch.dict(os.environ, server.environment):
             yield server
     finally:
-        server.allow()
-        server.stop()
+        server.end()
         s3fs.S3FileSystem.clear_instance_cache()

@@ -201,6 +201,19 @@ def test_a_store_that_denies_access(kafka, tmp_path, caplog, s3):
         s3.allow()
 
 
+def test_a_store_that_does_not_answer(kafka, tmp_path, caplog, s3):
+    """It takes connections and is silent: a write is given up while its transaction is open."""
+    stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/models")
+    stream.forget_the_dead_soon()
+    exact_through(stream, s3.hold, s3.go_on, "cannot be written: no answer within 1.9 s", caplog)
+    s3.hold()
+    try:
+        with pytest.raises(StartError, match=r"`s3://bucket/models` cannot be written: no answer .*is the store run"):
+            processor.run(stream.config())
+    finally:
+        s3.go_on()
+
+
 def test_a_lost_store(kafka, tmp_path, s3):
     """What the offset names is gone from the server: the processor does not begin, and says what to do."""
     stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/lost")

@@ -19,6 +19,33 @@ typedef struct { double part[2]; } two;
 #define PLUS_PRODUCT(sum, x, y) ((sum).part[0] += (x).part[0] * (y).part[0], (sum).part[1] += (x).part[1] * (y).part[1])
 #endif
 
+static inline two times(two x, two y)
+{
+#if defined(__GNUC__)
+    return x * y;
+#else
+    two pair = {{x.part[0] * y.part[0], x.part[1] * y.part[1]}};
+    return pair;
+#endif
+}
+
+/* 1/(1 + k·y); two divisions side by side take as long as one. */
+static inline two what_is_left(double k, two y)
+{
+#if defined(__GNUC__)
+    return 1.0 / (1.0 + k * y);
+#else
+    two pair = {{1.0 / (1.0 + k * y.part[0]), 1.0 / (1.0 + k * y.part[1])}};
+    return pair;
+#endif
+}
+
+static inline two kept_at(double *a, two pair)
+{
+    memcpy(a, &pair, sizeof pair);
+    return pair;
+}
+
 static inline two two_at(const double *a)
 {
     two pair;
@@ -86,6 +113,73 @@ static inline void add_multiple(double *__restrict y, const double *__restrict x
 {
     for (ptrdiff_t i = 0; i < length; i++)
         y[i] += factor * x[i];
+}
+
+/* For a covariance that is a diagonal s: the variance x'Σx, with Σx left in `along`. Nothing overlaps here and below. */
+static inline double variance_along(double *__restrict along, const double *__restrict s, const double *__restrict b,
+                                    ptrdiff_t length)
+{
+#define PAIR(i) kept_at(along + (i), times(two_at(s + (i)), two_at(b + (i))))
+#define ONE(i) (along[i] = s[i] * b[i])
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+}
+
+static inline double variance_along_at(double *__restrict along, const double *__restrict s,
+                                       const int32_t *__restrict index, const double *__restrict b, ptrdiff_t length)
+{
+#define PAIR(i) kept_at(along + (i), times(two_of(s, index + (i)), two_at(b + (i))))
+#define ONE(i) (along[i] = s[index[i]] * b[i])
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+}
+
+/* The sum of a[i]·b[i]/(1 + k·b[i]·x[i]): where b is Σx, with k·xx' in the inverse of Σ. What is left of each variance then
+   is left in `left`. */
+static inline double dot_surer(double *__restrict left, const double *__restrict a, const double *__restrict x, double k,
+                               const double *__restrict b, ptrdiff_t length)
+{
+#define LEFT(i) kept_at(left + (i), what_is_left(k, times(two_at(b + (i)), two_at(x + (i)))))
+#define PAIR(i) times(LEFT(i), two_at(a + (i)))
+#define ONE(i) ((left[i] = 1.0 / (1.0 + k * (b[i] * x[i]))) * a[i])
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+}
+
+static inline double dot_surer_at(double *__restrict left, const double *__restrict a, const int32_t *__restrict index,
+                                  const double *__restrict x, double k, const double *__restrict b, ptrdiff_t length)
+{
+#define PAIR(i) times(LEFT(i), two_of(a, index + (i)))
+#define ONE(i) ((left[i] = 1.0 / (1.0 + k * (b[i] * x[i]))) * a[index[i]])
+    DOT(PAIR, ONE)
+#undef PAIR
+#undef ONE
+#undef LEFT
+}
+
+/* y *= x. */
+static inline void multiply(double *__restrict y, const double *__restrict x, ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++)
+        y[i] *= x[i];
+}
+
+/* s becomes s/(1 + k·unit·s·x²). */
+static inline void shrink_diagonal(double *__restrict s, const double *__restrict x, double unit, double k,
+                                   ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++)
+        s[i] *= 1.0 / (1.0 + k * (unit * (s[i] * x[i] * x[i])));
+}
+
+static inline void shrink_diagonal_at(double *__restrict s, const int32_t *__restrict index, const double *__restrict x,
+                                      double unit, double k, ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++)
+        s[index[i]] *= 1.0 / (1.0 + k * (unit * (s[index[i]] * x[i] * x[i])));
 }
 
 #undef DOT

@@ -2,7 +2,7 @@
 
 from statistics import NormalDist
 
-from libc.math cimport fmax, fmin, sqrt
+from libc.math cimport fmin, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge, is_mistake
 from river_margins.checks import below_one, positive
@@ -72,7 +72,7 @@ cdef class NAROWRule(Rule):
         self.b = positive("b", b)
 
     cdef double foresee(self, double variance) noexcept:
-        return fmax(self.b - 1.0 / variance, 0.0) if variance > 0.0 else 0.0
+        return self.b - 1.0 / variance if self.b * variance > 1.0 else 0.0
 
     cdef int respond(self, Seen seen, Step out) except -1:
         if hinge(seen) > 0.0:

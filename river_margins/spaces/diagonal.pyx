@@ -2,11 +2,16 @@
 
 import numpy as np
 
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from river_margins.kernels cimport (
+    add_multiple, dot, dot_at, dot_surer, dot_surer_at, multiply, shrink_diagonal, shrink_diagonal_at, variance_along,
+    variance_along_at,
+)
 from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
-from river_margins.spaces.gaussian cimport Block, Gaussian
+from river_margins.spaces.gaussian cimport Block, Gaussian, scratch
 
 
 cdef class Diagonal(Gaussian):
@@ -39,37 +44,52 @@ cdef class Diagonal(Gaussian):
             memcpy(block.variance, old.variance, self.capacity * sizeof(double))
 
     cdef double variance(self, const Block* block, Row row) noexcept:
-        cdef double even = 0.0, odd = 0.0
-        cdef const double* variance = block.variance
-        cdef Py_ssize_t i
-        # Two sums, because one would wait for its own last addition.
-        for i in range(0, row.known - 1, 2):
-            even += variance[row.index[i]] * row.value[i] * row.value[i]
-            odd += variance[row.index[i + 1]] * row.value[i + 1] * row.value[i + 1]
-        if row.known & 1:
-            i = row.known - 1
-            even += variance[row.index[i]] * row.value[i] * row.value[i]
-        return even + odd
+        cdef double* along = scratch(row)
+        if row.consecutive:
+            return variance_along(along, block.variance, row.value, row.known)
+        return variance_along_at(along, block.variance, row.index, row.value, row.known)
 
-    cdef double foreseen_score(self, const Block* block, Row row) noexcept:
-        cdef double x, s, score = 0.0
-        cdef double k = self.foreseeing.foresee(block.unit * (self.variance(block, row) + self.fresh_variance(row)))
-        cdef Py_ssize_t i
-        for i in range(row.known):
-            x, s = row.value[i], block.unit * block.variance[row.index[i]]
-            score += s * block.mean[row.index[i]] * x / (1.0 + k * s * x * x)
-        return score
+    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
+        cdef double k = self.foreseeing.foresee(variance), score
+        cdef double* along = scratch(row)  # where `variance` has left Σx
+        cdef double* left = along + row.known
+        if k == 0.0 and row.consecutive:
+            score = dot(block.mean, along, row.known)
+        elif k == 0.0:
+            score = dot_at(block.mean, row.index, along, row.known)
+        elif row.consecutive:
+            score = dot_surer(left, block.mean, row.value, block.unit * k, along, row.known)
+            if self.blocks == 1 and block.unit == 1.0:
+                row.evaluations[0] = k
+        else:
+            score = dot_surer_at(left, block.mean, row.index, row.value, block.unit * k, along, row.known)
+        return block.unit * score
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
-        cdef double x, s
         cdef double along = step.step * coefficient, shrink = step.shrink * coefficient * coefficient
         cdef double unit = block.unit
-        cdef bint natural = self.foreseeing is not None
+        cdef double* mean = block.mean
+        cdef const double* variance = block.variance
+        cdef const double* value = row.value
+        cdef const int32_t* index = row.index
         cdef Py_ssize_t i
-        for i in range(row.known):
-            x, s = row.value[i], block.variance[row.index[i]]
-            block.mean[row.index[i]] += along * (x if natural else unit * s * x)
-            block.variance[row.index[i]] = s / (1.0 + shrink * (unit * s * x) * x)
+        if self.foreseeing is not None and row.consecutive:
+            add_multiple(mean, value, along, row.known)
+        elif self.foreseeing is not None:
+            for i in range(row.known):
+                mean[index[i]] += along * value[i]
+        elif row.consecutive:
+            for i in range(row.known):
+                mean[i] += along * (unit * variance[i] * value[i])
+        else:
+            for i in range(row.known):
+                mean[index[i]] += along * (unit * variance[index[i]] * value[i])
+        if shrink == row.evaluations[0]:  # the score has made these divisions
+            multiply(block.variance, scratch(row) + row.known, row.known)
+        elif row.consecutive:
+            shrink_diagonal(block.variance, value, unit, shrink, row.known)
+        else:
+            shrink_diagonal_at(block.variance, index, value, unit, shrink, row.known)
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         return block.mean[index] * (1.0 if self.foreseeing is None else block.unit * block.variance[index])

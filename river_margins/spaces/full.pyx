@@ -76,12 +76,11 @@ cdef class Full(Gaussian):
                 )
         return max(value, 0.0)
 
-    cdef double foreseen_score(self, const Block* block, Row row) noexcept:
-        cdef double score = 0.0, variance
+    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
+        cdef double score = 0.0
         cdef Py_ssize_t i, count = self.reader.size()
         for i in range(row.known):
             score += row.value[i] * dot(block.variance + row.index[i] * self.capacity, block.mean, count)
-        variance = block.unit * (self.variance(block, row) + self.fresh_variance(row))
         return block.unit * score / (1.0 + self.foreseeing.foresee(variance) * variance)
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:

@@ -9,6 +9,11 @@ cdef struct Block:
     double unit
 
 
+cdef inline double* scratch(Row row) noexcept:
+    """Room for two numbers of each feature known, behind the shrink that the last score has foreseen and the variances."""
+    return row.evaluations + 1 + row.blocks
+
+
 cdef class Gaussian(Space):
     cdef readonly double a
     cdef Rule foreseeing
@@ -22,7 +27,7 @@ cdef class Gaussian(Space):
     cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
     cdef double variance(self, const Block* block, Row row) noexcept
     cdef double fresh_variance(self, Row row) noexcept
-    cdef double foreseen_score(self, const Block* block, Row row) noexcept
+    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept
     cdef object variances(self, const Block* block)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite, sqrt
+from libc.math cimport INFINITY, NAN, fabs, isfinite, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -48,8 +48,8 @@ cdef class Gaussian(Space):
         """x'Σx of the known features, in units of the block."""
         return 0.0
 
-    cdef double foreseen_score(self, const Block* block, Row row) noexcept:
-        """The score with the example in Σ⁻¹ already."""
+    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
+        """The score with the example in Σ⁻¹ already, asked for when its variance was just found."""
         return 0.0
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
@@ -85,12 +85,16 @@ cdef class Gaussian(Space):
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t i
+        cdef double fresh = 0.0 if self.foreseeing is None else self.fresh_variance(row)
         row.reserve_scores(blocks)
+        row.reserve_evaluations(1 + row.blocks + 2 * row.known)
+        row.evaluations[0] = NAN
         for i in range(blocks):
             if i >= self.blocks:
                 row.scores[i] = 0.0
             elif self.foreseeing is not None:
-                row.scores[i] = self.foreseen_score(self.block + i, row)
+                row.evaluations[1 + i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
+                row.scores[i] = self.foreseen_score(self.block + i, row, row.evaluations[1 + i])
             elif row.consecutive:
                 row.scores[i] = dot(self.block[i].mean, row.value, row.known)
             else:
@@ -103,7 +107,7 @@ cdef class Gaussian(Space):
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i, place
-        cdef double coefficient, variance, unit
+        cdef double coefficient, variance, unit, reach
         cdef double fresh = self.fresh_variance(row)
         seen.margin, seen.gain, seen.size, self.reach = 0.0, 0.0, NAN, 0.0
         for i in range(direction.length):
@@ -111,7 +115,10 @@ cdef class Gaussian(Space):
             seen.margin += coefficient * row.scores[place]
             if place < self.blocks:
                 unit = self.block[place].unit
-                variance = unit * (self.variance(self.block + place, row) + fresh)
+                if self.foreseeing is None:
+                    variance = unit * (self.variance(self.block + place, row) + fresh)
+                else:  # the score needed it
+                    variance = row.evaluations[1 + place]
                 # Confidence-weighted rules square what is left with every wrong label: it ends before their steps do.
                 if variance < 1e-100 * unit * self.a * row.norm2:
                     variance = 0.0
@@ -119,9 +126,10 @@ cdef class Gaussian(Space):
                 unit, variance = 1.0, self.a * row.norm2
             seen.gain += coefficient * coefficient * variance
             # Of a covariance Σ, (Σx)ᵢ² <= Σᵢᵢ·x'Σx, and no Σᵢᵢ is above what it was at first.
-            self.reach = fmax(self.reach, fabs(coefficient) * sqrt(unit * self.a * variance))
-        if self.foreseeing is not None:
-            self.reach = sqrt(row.norm2)
+            reach = coefficient * coefficient * unit * self.a * variance
+            if reach > self.reach:
+                self.reach = reach
+        self.reach = sqrt(self.reach if self.foreseeing is None else row.norm2)
         return 0
 
     cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:

@@ -76,6 +76,12 @@ _SILENT = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS
 _REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
 
 
+def is_early(error: ClientError) -> bool:
+    """Tells whether one of our errors says that a broker has only just become the leader of a partition."""
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and cause.args[0].code() == KafkaError.OFFSET_NOT_AVAILABLE
+
+
 class Watch:
     """Turns errors of one client into ours, and remembers why brokers cannot be reached.
 

@@ -5,6 +5,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, TopicPartition
 
 from connectors.kafka import (
@@ -17,6 +18,7 @@ from connectors.kafka import (
     Ownership,
     TooLarge,
     client,
+    confluent,
     kafka_python_settings,
 )
 from tests.streams import wait_for
@@ -230,6 +232,36 @@ def test_describe(place, kafka):
     assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
     assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
     assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+
+
+class NewLeader:
+    """A client of confluent-kafka whose broker has just become the leader: so often it cannot tell an end yet."""
+
+    def __init__(self, consumer, times):
+        self._consumer, self.times = consumer, times
+
+    def __getattr__(self, name):
+        return getattr(self._consumer, name)
+
+    def get_watermark_offsets(self, *arguments):
+        self.times -= 1
+        if self.times >= 0:
+            raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
+        return self._consumer.get_watermark_offsets(*arguments)
+
+
+def test_a_new_leader_is_asked_again(kafka, monkeypatch):
+    place = Place(kafka, "confluent")
+    place.fill(4)
+    consumer = place.consumer()
+    consumer._consumer = NewLeader(consumer._consumer, times=3)
+    assert consumer.edges(0) == (0, 2)
+    monkeypatch.setattr(confluent, "PATIENCE", 0.2)
+    consumer._consumer.times = 1_000_000
+    with pytest.raises(ClientError, match="high watermark is not caught up"):
+        consumer.edges(0)
+    for close in place.opened:
+        close()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

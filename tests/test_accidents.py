@@ -8,11 +8,12 @@ import time
 
 import orjson
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.errors import CommitFailedError, GroupSubscribedToTopicError
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
-from connectors import processor
+from connectors import processor, startup
 from connectors.errors import StartError, StateError
 from connectors.kafka import confluent_settings, kafka_python_settings
 from connectors.pointer import Name
@@ -74,6 +75,31 @@ def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
             process.wait()
     with stream.admin() as admin:
         assert stream.input not in admin.list_topics(), "the processor created it again"
+
+
+@BOTH_CLIENTS
+def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monkeypatch):
+    """It says once more that the topic is there: the processor, which is assigned nothing now, asks again."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    found, late, original = [], [], startup.find
+
+    def find(*arguments):
+        if late:
+            return late.pop()
+        found.append(original(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(startup, "find", find)
+    with running(stream.config()) as process:
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        late.append(found[-1])
+        with stream.admin() as admin:
+            admin.delete_topics([stream.input])
+        with pytest.raises(StartError, match=f"topic `{stream.input}` does not exist"):
+            process.wait()
+    assert not late, "nobody asked"
 
 
 @BOTH_CLIENTS
@@ -185,6 +211,24 @@ def test_another_file_has_the_same_name(kafka, tmp_path):
             produce(stream, records[100:])
             assert_exact(other, records)
             assert_exact(stream, records)
+
+
+@BOTH_CLIENTS
+def test_another_program_is_in_the_group_and_assigns_otherwise(kafka, tmp_path):
+    """Cooperative and sticky assignors are known to lose partitions: nobody can bring one in from outside either."""
+    stream = Stream(kafka, tmp_path)
+    stranger = KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id=stream.name,
+        partition_assignment_strategy=[CooperativeStickyAssignor()],
+    )
+    with contextlib.closing(stranger):
+        wait_for(lambda: stranger.partitions_for_topic(stream.input), "the partitions")
+        stranger.subscribe([stream.input])
+        wait_for(lambda: stranger.poll(timeout_ms=100) or stranger.assignment(), "its assignment")
+        with pytest.raises(StartError, match=r"(?i)inconsistent.*group.*protocol.*give either another name"):
+            processor.run(stream.config())
+        assert len(stream.member_ids()) == 1, "the processor is no member"
 
 
 def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):

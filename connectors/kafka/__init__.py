@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 Headers = list[tuple[str, bytes]]
 CLIENTS = ("kafka-python", "confluent")
+STRANGER = "a member of this group that is no such processor assigns partitions otherwise: give either another name"
 METADATA_LIMIT = "raise `offset.metadata.max.bytes` of the brokers: its default of 4096 is more than enough"
 
 

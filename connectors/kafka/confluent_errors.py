@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from connectors.kafka import METADATA_LIMIT, ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted
+from connectors.kafka import METADATA_LIMIT, STRANGER, ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted
 
 REPEATS = 30.0  # seconds within which a line of librdkafka is not said again: it reconnects many times a second
 
@@ -71,7 +71,10 @@ _RIGHTS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional",
 }
-_ADVICE = {KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_LIMIT}
+_ADVICE = {
+    KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_LIMIT,
+    KafkaError.INCONSISTENT_GROUP_PROTOCOL: STRANGER,
+}
 _SILENT = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT_QUEUE}
 _REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
 

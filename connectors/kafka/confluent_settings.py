@@ -140,7 +140,7 @@ def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
 did you mean `session.timeout.ms`?')]
     >>> check_settings({}, {"acks": 1})
     [('producer', 'acks', '`acks` cannot be set: a record counts as written when all in-sync replicas have it, \
-so it is `all`')]
+so it is `all`; leave it out')]
     """
     sides = {"consumer": consumer, "producer": producer}
     problems = [
@@ -156,9 +156,9 @@ def _check(side: str, key: str, value: Any) -> str | None:
     name = _NAMED.get(key, key)
     other = "producer" if side == "consumer" else "consumer"
     if name in _OWNED[side]:
-        return f"`{key}` cannot be set: {_OWNED[side][name]}"
+        return f"`{key}` cannot be set: {_OWNED[side][name]}; leave it out"
     if key in _PROGRAM or key.endswith("_cb"):
-        return f"`{key}` cannot be set: {_CODE}"
+        return f"`{key}` cannot be set: {_CODE}; leave it out"
     if key in _NAMES[other] - _NAMES[side]:
         return f"`{key}` is no {side} setting of librdkafka: put it under `kafka.{other}`"
     if value is None or isinstance(value, list | dict):

@@ -99,6 +99,7 @@ class Consumer:
         if self._consumer._cluster.partitions_for_topic(self._topic):
             self._known = time.monotonic()
         elif time.monotonic() - self._known > GONE:
+            self._known = time.monotonic()  # the next polls are as ever: whoever asks the brokers meanwhile knows why
             raise ClientError(f"the brokers do not know `{self._topic}` any more")
 
     def poll(self, seconds: float) -> list[Record]:

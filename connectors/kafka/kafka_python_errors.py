@@ -11,6 +11,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
 from connectors.kafka import (
     METADATA_LIMIT,
+    STRANGER,
     ClientError,
     Fenced,
     LostOwnership,
@@ -45,7 +46,10 @@ _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
         ),
     ),
 ]
-_ADVICE = {kafka_errors.OffsetMetadataTooLargeError: METADATA_LIMIT}
+_ADVICE = {
+    kafka_errors.OffsetMetadataTooLargeError: METADATA_LIMIT,
+    kafka_errors.InconsistentGroupProtocolError: STRANGER,
+}
 
 
 def translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:

@@ -76,7 +76,7 @@ def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
 did you mean `session_timeout_ms`?')]
     >>> check_settings({}, {"acks": 1})
     [('producer', 'acks', '`acks` cannot be set: a record counts as written when all in-sync replicas have it, \
-so it is `all`')]
+so it is `all`; leave it out')]
     """
     sides = {"consumer": consumer, "producer": producer}
     problems = [(side, key, sentence) for side in sides for key, sentence in _check_keys(side, sides[side])]
@@ -88,9 +88,9 @@ def _check_keys(side: str, settings: Settings) -> list[tuple[str, str]]:
     problems = []
     for key, value in settings.items():
         if key in _OWNED[side]:
-            problems.append((key, f"`{key}` cannot be set: {_OWNED[side][key]}"))
+            problems.append((key, f"`{key}` cannot be set: {_OWNED[side][key]}; leave it out"))
         elif key in _PROGRAM and key in _KNOWN[side]:
-            problems.append((key, f"`{key}` cannot be set: {_CODE}"))
+            problems.append((key, f"`{key}` cannot be set: {_CODE}; leave it out"))
         elif key not in _KNOWN[side]:
             hint = did_you_mean(key, _KNOWN[side])
             if key in _KNOWN[other]:

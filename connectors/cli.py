@@ -4,6 +4,7 @@ Whatever ends a command with a ConnectorError is printed as one plain sentence o
 with the exit code of that error.
 """
 
+import contextlib
 import pathlib
 import sys
 from typing import Annotated, Any
@@ -39,14 +40,13 @@ def run(
     from connectors import config
 
     found = config.load_any(file)
+    from connectors import files, processor, status, watching
+
+    watch = watching.Watch(found)
     if isinstance(found, config.FileConfig):
-        from connectors import files
-
-        files.run(found)
+        with contextlib.nullcontext() if found.uses_standard_streams else status.shown(watch):
+            files.run(found, watch=watch)
     else:
-        from connectors import processor, status, watching
-
-        watch = watching.Watch(found)
         with status.shown(watch):
             processor.run(found, watch=watch)
 

@@ -177,12 +177,15 @@ def _others(config: Config) -> list[str]:
         f"`{config.input.topic}` must keep records until they are read.",
         f"Permissions: Read on `{config.input.topic}` and group `{config.name}`, Write on {topics}"
         + (f" and on transactional ids that begin with `{config.name}-`." if is_exact else "."),
-        f"Prometheus finds it at http://{config.metrics.host}:{config.metrics.port}/metrics; each process on a "
-        "host needs "
-        "a port of its own."
-        if config.metrics
-        else "",
+        _watched(config),
     ]
+
+
+def _watched(config: Config | FileConfig) -> str:
+    if config.metrics is None:
+        return ""
+    where = f"http://{config.metrics.host}:{config.metrics.port}/metrics"
+    return f"Prometheus finds it at {where}; each process on a host needs a port of its own."
 
 
 def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
@@ -212,6 +215,7 @@ def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
         [
             "Readers that look while it runs may see lines that a crash takes back; they come again, the same ones.",
             "Input and output must be left as they are until it is done: at a restart their SHA-256 is compared.",
+            _watched(config),
         ],
     )
 

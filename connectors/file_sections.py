@@ -104,6 +104,12 @@ class FileConfig(AnyConfig):
         default="./snapshots", validate_default=True, description="The folder of the snapshots."
     )
 
+    @property
+    def uses_standard_streams(self) -> bool:
+        """Whether a terminal may be what is read or written."""
+        sections = (self.input, self.output, self.rejects)
+        return any(section is not None and section.file == STANDARD for section in sections)
+
     @field_validator("output", "rejects")
     @classmethod
     def _files_differ(cls, section: OutputFile | RejectsFile | None, info: ValidationInfo) -> Any:

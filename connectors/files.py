@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import hashlib
 import logging
+import math
 import pathlib
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from connectors.answers import answer
 from connectors.counts import Counts
 from connectors.errors import StartError, StateError
 from connectors.file_sections import STANDARD, FileConfig
-from connectors.kafka import Committed
+from connectors.kafka import Committed, Ownership
 from connectors.lines import Line, Mark, Reader, Writer
 from connectors.partition import Partition
 from connectors.pointer import Name
@@ -33,10 +34,12 @@ from connectors.restore import check_learner
 from connectors.sections import Record
 from connectors.stores import FolderStore, make_folder
 from connectors.streams import Unfit
+from connectors.watching import PATIENCE, Watch, serving
 from connectors.words import did_you_mean
 from river_margins import snapshot
 
 log = logging.getLogger(__name__)
+commits = log.getChild("commit")
 
 ONLY = 0  # a file is one partition
 
@@ -65,7 +68,7 @@ class State:
 STATE = TypeAdapter(State)
 
 
-def run(config: FileConfig, stop: Stop | None = None) -> Counts:
+def run(config: FileConfig, stop: Stop | None = None, watch: Watch | None = None) -> Counts:
     """Runs a processor to the end of its input, or until SIGTERM or Ctrl-C, which finish a record and commit.
 
     Parameters
@@ -74,6 +77,8 @@ def run(config: FileConfig, stop: Stop | None = None) -> Counts:
         The processor's file, as `connectors.config.load_any` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only.
+    watch
+        Is kept informed of what goes on; default: one for `config.metrics`.
 
     Returns
     -------
@@ -84,10 +89,11 @@ def run(config: FileConfig, stop: Stop | None = None) -> Counts:
     ConnectorError
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
-    stop = stop or Stop()
+    stop, watch = stop or Stop(), watch or Watch(config)
+    watch.patience = math.inf  # what was read and written before is compared first, however long that takes
     folder = config.snapshots / config.name / "files"
-    with stop.on_signals(), _locked(folder):
-        return FileProcessor(config, folder).run(stop)
+    with stop.on_signals(), serving(watch, config.metrics), _locked(folder):
+        return FileProcessor(config, folder, watch).run(stop)
 
 
 @contextlib.contextmanager
@@ -123,8 +129,9 @@ class FileProcessor:
     there. After it, all have moved.
     """
 
-    def __init__(self, config: FileConfig, folder: pathlib.Path) -> None:
+    def __init__(self, config: FileConfig, folder: pathlib.Path, watch: Watch) -> None:
         self.counts, self.pending = Counts(), Counts()
+        self._watch = watch
         self._config, self._store, self._path = config, FolderStore(folder), folder / "checkpoint.json"
         self._name = pathlib.Path(config.input.file).name
         self._state = self._last_state()
@@ -132,6 +139,8 @@ class FileProcessor:
             self._reader = Reader(config.input.file)
         self._decode = make_decoder(config.record, self._reader.columns, config.input.file).decode
         self._partition = self._first() if self._state is None else self._restore(self._state)
+        self.partitions = {ONLY: self._partition}
+        self.ownership: Ownership | None = Ownership(0, "", frozenset(self.partitions), None)
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
             with self._named("input", config.input.file):
                 self._reader.skip(self._state.input.mark, self._state.lines)
@@ -164,8 +173,9 @@ class FileProcessor:
             raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
-        check_learner(self._config.build_learner(), data, named, self._start_over())
-        learner = self._load(state.snapshot)
+        with self._watch.metrics.restore_seconds.time():
+            check_learner(self._config.build_learner(), data, named, self._start_over())
+            learner = self._load(state.snapshot)
         return Partition(learner, Committed(0, ""), state.snapshot, state.examples, self._load, self._decode)
 
     def _load(self, name: str) -> Any:
@@ -227,8 +237,11 @@ class FileProcessor:
     def _work(self, stop: Stop) -> None:
         problem: Unfit | None = None
         self._due = time.monotonic() + self._config.checkpoint.every
+        self._watch.beat()
+        self._watch.metrics.work, self._watch.patience = self, PATIENCE
         try:
             for line in self._reader:
+                self._watch.beat()
                 if line is not None:
                     self._process(line)
                 if stop.requested:
@@ -264,16 +277,19 @@ class FileProcessor:
             done = self.pending
             self.remember()  # 4
             self.delete_superseded()  # 5
-            log.info(
+            self._watch.metrics.note_commit(time.monotonic() - began)
+            commits.info(
                 "committed line=%d records=%d learned=%d rejects=%d seconds=%.3f",
                 self._reader.lines, done.read, done.learned, done.rejected, time.monotonic() - began,
             )  # fmt: skip
         self._due = time.monotonic() + self._config.checkpoint.every
 
     def write_snapshot(self) -> None:
+        began = time.monotonic()
         data, examples = snapshot.dumps(self._partition.learner), self._partition.examples
         name = Name.new(self._reader.lines, examples, is_anchor=not self._partition.snapshot)
         self._store.write(ONLY, name, data)
+        self._watch.metrics.note_snapshot(ONLY, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:

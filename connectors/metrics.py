@@ -4,6 +4,7 @@ Records and predictions are those of committed work: what is given up and done a
 each start of a process; what a model has learned in its life is told per partition.
 """
 
+import pathlib
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Info, Proce
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from connectors.config import Config
+from connectors.config import Config, FileConfig
 from connectors.counts import Counts
 from connectors.kafka import Ownership
 from connectors.partition import Partition
@@ -53,14 +54,17 @@ class Metrics(Collector):
         Bytes of the last snapshot of each partition.
     committed
         When the last commit was made, or the processor began; seconds since 1970.
+    source, is_file
+        The topic that is read, or the name of the file, which is one partition and has no lag.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config | FileConfig) -> None:
         self.work: Work = NoWork()
         self.ends: Mapping[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.committed = time.time()
-        self._topic = config.input.topic
+        self.is_file = isinstance(config, FileConfig)
+        self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.registry = registry = CollectorRegistry()
 
         def histogram(name: str, meaning: str) -> Histogram:
@@ -77,7 +81,7 @@ class Metrics(Collector):
         Info("river_margins_processor", "What runs.", registry=registry).info(
             {
                 "name": config.name,
-                "client": config.kafka.client,
+                "client": "files" if isinstance(config, FileConfig) else config.kafka.client,
                 "guarantee": config.checkpoint.guarantee,
             }
         )
@@ -150,7 +154,7 @@ class Metrics(Collector):
             family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
             for number in sorted(partitions):
                 if number in found:
-                    family.add_metric([self._topic, str(number)], found[number])
+                    family.add_metric([self.source, str(number)], found[number])
             yield family
 
 

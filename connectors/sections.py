@@ -266,6 +266,10 @@ class AnyConfig(Section):
         description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
         " as, instead of an empty one. No effect on a model that has begun.",
     )
+    metrics: MetricsAddress | None = Field(
+        default=None,
+        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
+    )
 
     def build_learner(self) -> Any:
         """Returns a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
@@ -311,10 +315,6 @@ class Config(AnyConfig):
         default={},
         validate_default=True,
         description="Where the models of a checkpoint lie: a folder or a URL, or the keys below.",
-    )
-    metrics: MetricsAddress | None = Field(
-        default=None,
-        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
     )
 
     @field_validator("output", "rejects")

@@ -14,6 +14,8 @@ from connectors.watching import Watch
 
 EVERY = 0.5  # seconds between two looks
 WINDOW = 5.0  # seconds over which records per second are counted
+# What tells of each commit, as the line does: it would be pushed along.
+COMMITS = ("connectors.checkpoint", "connectors.files.commit")
 
 
 @contextlib.contextmanager
@@ -24,16 +26,17 @@ def shown(watch: Watch) -> Iterator[None]:
         yield
         return
     watch.is_wanted = True
-    checkpoints = logging.getLogger("connectors.checkpoint")
     handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
-    checkpoints.setLevel(logging.WARNING)  # the line tells of commits; a log line for each would push it along
+    for name in COMMITS:
+        logging.getLogger(name).setLevel(logging.WARNING)
     with Live(console=console, get_renderable=Line(watch).text, refresh_per_second=1 / EVERY):
         for handler in handlers:
             handler.setStream(sys.stderr)  # which prints above the line as long as it is there
         yield
     for handler in handlers:
         handler.setStream(sys.stderr)
-    checkpoints.setLevel(logging.NOTSET)
+    for name in COMMITS:
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 class Line:
@@ -46,13 +49,13 @@ class Line:
     def text(self) -> Text:
         """Returns the line of this moment."""
         metrics, counts = self._metrics, self._metrics.work.counts
-        owned = metrics.work.ownership
-        parts = [f"{len(owned.partitions)} partitions" if owned else "waiting for partitions"]
+        parts = [self._place()]
         parts += [f"{counts.read:,} records", f"{self._rate(counts.read):,.0f}/s"]
         if counts.rejected:
             parts.append(f"{counts.rejected:,} rejects")
-        lag = metrics.lag()
-        parts.append(f"lag {sum(lag.values()):,}" if lag else "lag ?")
+        if not metrics.is_file:
+            lag = metrics.lag()
+            parts.append(f"lag {sum(lag.values()):,}" if lag else "lag ?")
         if any(partition.is_regressor for partition in dict(metrics.work.partitions).values()):
             parts += [f"mean error {counts.mean_error:.4g}"] if counts.mean_error is not None else []
         elif counts.accuracy is not None:
@@ -60,6 +63,12 @@ class Line:
         if counts.checkpoints:
             parts.append(f"last commit {time.time() - metrics.committed:.0f} s ago")
         return Text(" | ".join(parts), no_wrap=True, overflow="ellipsis")
+
+    def _place(self) -> str:
+        owned = self._metrics.work.ownership
+        if self._metrics.is_file:
+            return self._metrics.source
+        return f"{len(owned.partitions)} partitions" if owned else "waiting for partitions"
 
     def _rate(self, read: int) -> float:
         now = time.monotonic()

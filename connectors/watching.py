@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from prometheus_client import make_wsgi_app
 
 from connectors.checkpoint import Timeouts
-from connectors.config import Config
+from connectors.config import Config, FileConfig
 from connectors.errors import StartError
 from connectors.kafka import ClientError, Consumer
 from connectors.metrics import Metrics
@@ -37,7 +37,7 @@ class Watch:
         Whether anybody looks, so that asking for the lag is worth it.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config | FileConfig) -> None:
         self.metrics = Metrics(config)
         self.is_wanted = config.metrics is not None
         self.patience = PATIENCE

@@ -32,6 +32,10 @@ def outputs(stream, count):
     return found
 
 
+def count_of(output):
+    return int(output["id"].removeprefix("r"))
+
+
 def assert_exact(stream, records):
     found = outputs(stream, len(records))
     for number in range(stream.partitions):
@@ -211,6 +215,31 @@ def test_another_file_has_the_same_name(kafka, tmp_path):
             produce(stream, records[100:])
             assert_exact(other, records)
             assert_exact(stream, records)
+
+
+def test_another_file_has_the_same_name_and_another_output(kafka, tmp_path):
+    """An output may move with a restart; two files at once share the partitions, and so what is answered where."""
+    stream = Stream(kafka, tmp_path)
+    moved = f"{stream.name}-moved"
+    kafka.create_topics({moved: 2})
+    records = phishing(300)
+    with running(stream.config()):
+        produce(stream, records[:100])
+        stream.read(stream.output, 100)
+    with running(stream.config(output={"topic": moved})):
+        produce(stream, records[100:200])
+        stream.read(moved, 100)
+        with running(stream.config()):
+            wait_for(lambda: stream.members() == [1, 1], "a partition for each")
+            produce(stream, records[200:])
+            found = [stream.read(topic, 150) for topic in (stream.output, moved)]
+    later = [[message for message in messages[100:]] for messages in found]
+    answers = [[(message.partition, json.loads(message.value)) for message in messages] for messages in found]
+    later = [{number for number, output in some if count_of(output) >= 200} for some in answers]
+    assert sorted(map(list, later)) == [[0], [1]], "a topic has the answers of one partition"
+    for number in range(2):
+        said = [output for some in answers for partition, output in some if partition == number]
+        assert sorted(said, key=count_of) == twin(stream.config().build_learner(), records[number::2])
 
 
 @BOTH_CLIENTS

@@ -150,8 +150,12 @@ class Group:
         self._places = [TopicPartition(topics["events"], number) for number in range(PARTITIONS)]
 
     def __enter__(self) -> Self:
-        self._offsets = KafkaConsumer(bootstrap_servers=self.kafka.bootstrap_servers, group_id=self.name)
+        self._offsets = self._reader()
         return self
+
+    def _reader(self) -> KafkaConsumer:
+        servers = self.kafka.bootstrap_servers
+        return KafkaConsumer(bootstrap_servers=servers, group_id=self.name, bootstrap_timeout_ms=5000)
 
     def __exit__(self, *_: object) -> None:
         self.kill_all()
@@ -226,12 +230,18 @@ class Group:
 
     def committed(self) -> list[int]:
         """The committed offsets; those that cannot be learned just now count as 0, `progress` must be repeated."""
-        found = []
+        found, failed = [], False
         for place in self._places:
             try:
                 found.append(self._offsets.committed(place, timeout_ms=2000) or 0)
             except (KafkaError, AssertionError):
                 found.append(0)
+                failed = True
+        if failed:
+            with contextlib.suppress(KafkaError):  # the library may wait for ever for a coordinator that was away
+                reader = self._reader()
+                self._offsets.close(autocommit=False)
+                self._offsets = reader
         return found
 
     def ends(self) -> list[int]:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import orjson
@@ -101,6 +103,15 @@ def test_monitoring_asks_for_metrics_that_exist(tmp_path, file):
     assert loaded["panels"] if file == "grafana.json" else loaded["groups"][0]["rules"]
     asked = set(re.findall(r"river_margins_\w+", text))
     assert len(asked) > 5 and asked <= names(tmp_path)
+
+
+def test_alerts_fire_when_they_should():
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("needs promtool, which comes with Prometheus")
+    for command in (["check", "config", "prometheus.yaml"], ["test", "rules", "alerts.test.yaml"]):
+        ended = subprocess.run([promtool, *command], cwd=MONITORING, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_prometheus_finds_its_rules():

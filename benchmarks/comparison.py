@@ -165,12 +165,18 @@ def task(kind: type) -> str:
 
 
 def space(kind: type) -> str:
-    if "space" in inspect.signature(kind).parameters:
+    """The space, or of one that its learner keeps to itself the one it is made from."""
+    accepted = inspect.signature(kind).parameters
+    if "space" in accepted:
         return "any"
+    if "covariance" in accepted:
+        return "`Diagonal` or `Full`"
     model = made(kind)
     if not hasattr(model, "rule"):
         return "its own"
-    return "`Linear`" if getattr(model, "space", None) is None else f"`{type(model.space).__name__}`"
+    if getattr(model, "space", None) is None:
+        return "`Linear`"
+    return next(f"`{base.__name__}`" for base in type(model.space).__mro__ if base.__name__ in rm.__all__)
 
 
 def with_table(readme: str) -> str:

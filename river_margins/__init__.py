@@ -51,7 +51,7 @@ from river_margins.rules import (
     Subgradient,
     SupportClassPA,
 )
-from river_margins.second_order import IELLIPClassifier, SecondOrderPerceptron
+from river_margins.second_order import IELLIPClassifier, KernelSecondOrderPerceptron, SecondOrderPerceptron
 from river_margins.spaces import (
     AdaptiveThreshold,
     AveragedLinear,
@@ -65,6 +65,7 @@ from river_margins.spaces import (
     PocketLinear,
     ProximalLeader,
     RandomFourier,
+    SecondOrderKernel,
     SoftThreshold,
     VotedLinear,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "KernelPAClassifier",
     "KernelPARegressor",
     "KernelPerceptron",
+    "KernelSecondOrderPerceptron",
     "Laplace",
     "LeastMeanSquares",
     "Linear",
@@ -155,6 +157,7 @@ __all__ = [
     "SCW1Rule",
     "SCW2Rule",
     "SCWClassifier",
+    "SecondOrderKernel",
     "SecondOrderPerceptron",
     "SecondOrderPerceptronRule",
     "Seen",

@@ -31,7 +31,7 @@ SUITS = {
     "ROMMARule": (PLAIN, CLASSES),
     "SCW1Rule": (GAUSSIAN, CLASSES),
     "SCW2Rule": (GAUSSIAN, CLASSES),
-    "SecondOrderPerceptronRule": (GAUSSIAN, CLASSES),
+    "SecondOrderPerceptronRule": (GAUSSIAN | {"SecondOrderKernel"}, CLASSES),
     "Subgradient": ({"AdaptiveThreshold", "DualAveraging", "ProximalLeader"}, ALL),
     "SupportClassPA": (PLAIN, CLASSES),
 }

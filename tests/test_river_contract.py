@@ -278,6 +278,8 @@ CONSTRUCTORS = {
     "classes=None, intercept=False, max_features=None)",
     rm.SecondOrderPerceptron: "(*, tie_update=True, every_label=False, covariance='diagonal', a=1.0, "
     "max_dimension=5000, classes=None, intercept=False, max_features=None)",
+    rm.KernelSecondOrderPerceptron: "(kernel=None, *, a=1.0, tie_update=True, every_label=False, max_supports=5000, "
+    "classes=None, intercept=False, max_features=None)",
     rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=1.0, max_dimension=5000, "
     "intercept=False, max_features=None)",
     rm.KernelPerceptron: "(kernel=None, *, budget=None, lr=1.0, tie_update=True, classes=None, intercept=False, "

@@ -369,6 +369,7 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
 
     _parameter_names = ("tie_update", "every_label")
     foresees = True
+    spaces = ("Diagonal", "Full", "SecondOrderKernel")
 
     cdef readonly bint every_label
 

@@ -9,6 +9,7 @@ from river_margins.spaces.linear import Linear
 from river_margins.spaces.multiplicative import Multiplicative
 from river_margins.spaces.pnorm import PNorm
 from river_margins.spaces.pocket import PocketLinear
+from river_margins.spaces.second_order_kernel import SecondOrderKernel
 from river_margins.spaces.sparse import AdaptiveThreshold, DualAveraging, ProximalLeader, SoftThreshold
 from river_margins.spaces.voted import VotedLinear
 
@@ -25,6 +26,7 @@ __all__ = [
     "PocketLinear",
     "ProximalLeader",
     "RandomFourier",
+    "SecondOrderKernel",
     "SoftThreshold",
     "VotedLinear",
 ]

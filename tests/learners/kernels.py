@@ -38,6 +38,13 @@ LEARNERS = [
         "12.7",
         {"forgetron": {"kernel": rm.LinearKernel(), "budget": 2}},
     ),
+    family(
+        "kernel second-order perceptron",
+        rm.KernelSecondOrderPerceptron,
+        "7.1",
+        {"second_order_perceptron": {"kernel": rm.LinearKernel()}},
+        space="secondorderkernel",
+    ),
     family("Projectron", rm.Projectron, "12.8", {"projectron": {"kernel": rm.LinearKernel(), "eta": 0.5}}),
     family(
         "Projectron++",

@@ -184,8 +184,12 @@ class NAROWClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: none
-    that is tested here. Take it to compare with AROW, where examples differ much in how sure they can make.
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    mistakes bounded by the losses of any u, with a full matrix. Take it to compare with AROW, where examples differ
+    much in how sure they can make.
+
+    Full, with two classes, S the rounds where m < 1, E how many of them are no mistakes, and a = 1, for any u:
+    n_mistakes <= Σ_S l(u) - E + sqrt((|u|² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
 
     Where v <= 1/b the mean moves and Σ stays. LIBOL's learner of this name is another: AROW with this r.
 

@@ -48,6 +48,7 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
         "alpha": 1.0,
         "r": 1.0,
         "a": 1.0,
+        "b": 1.0,
         "beta": 1.0,
         "delta": 1.0,
         "lam": 0.01,

@@ -7,6 +7,7 @@ import pytest
 from river import base
 from river.base import tags
 
+import river_margins as rm
 from connectors import catalogue, files
 from connectors.learners import assemble
 from river_margins.recipe import Recipe
@@ -61,6 +62,22 @@ def test_between_files(kind, labels, tmp_path):
         folder.put(lines_of(rows[:end]))
         assert files.run(folder.config()).rejected == 0
     assert folder.output() == twin(folder.config().build_learner(), rows)
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_word_in_the_file_may_choose_another_rule(mode, tmp_path):
+    """`exact: true` keeps all wrong classes at their distance at once, which is another learner than with false."""
+    rows = list(records("three"))
+    said = {}
+    for exact in (True, False):
+        (tmp_path / str(exact)).mkdir()
+        settings = {"C": 0.1, "mode": mode, "exact": exact}
+        folder = Folder(tmp_path / str(exact), learner=["StandardScaler", {"PAClassifier": settings}])
+        folder.put(lines_of(rows))
+        assert files.run(folder.config()).rejected == 0
+        said[exact] = folder.output()
+        assert said[exact] == twin(rm.StandardScaler() | rm.PAClassifier(**settings), rows)
+    assert said[True] != said[False]
 
 
 @pytest.mark.parametrize("labels", LABELS)

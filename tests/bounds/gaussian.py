@@ -32,3 +32,30 @@ def mistakes_of_arow(run, u):
     X, correct = run.X[active], active.sum() - run.mistaken.sum()
     along = r * (u @ u) + ((X @ u) ** 2).sum()
     yield run.mistaken.sum(), math.sqrt(along * (spread(X, r) + correct)) + run.losses_of(u)[active].sum() - correct
+
+
+@bound()
+def mistakes_of_narow(run, u):
+    """After Orabona & Crammer 2010: with S the rounds with m < 1, E of them no mistakes, and Σ₀ = I,
+    M <= L_S - E + sqrt((U² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
+
+    For θ'A⁻¹θ grows in such a round by 2m + χr/(r + χ) at most, which is at most 2m + 1/b; it is at least
+    2c⟨u, θ⟩ - c²u'Au for any c; ⟨u, θ⟩ >= |S| - L_S, and A <= I + b·Σ_S xx'.
+    """
+    b, active = run.parameters["b"], run.margins < 1.0
+    correct = active.sum() - run.mistaken.sum()
+    along = u @ u + b * ((run.X[active] @ u) ** 2).sum()
+    grown = 2 * run.margins[active].sum() + active.sum() / b
+    yield run.mistaken.sum(), run.losses_of(u)[active].sum() - correct + math.sqrt(along * max(grown, 0.0))
+
+
+@bound()
+def margins_after_cuts(run, u):
+    """Yang, Jin & Ye 2009: the ellipsoid is cut so that the new centre gives the mistaken example the margin 1."""
+    X, labels = run.X[run.updated], run.labels[run.updated]
+    before, after = run.weights[:-1][run.updated], run.weights[1:][run.updated]
+    # Of a product whose terms cancel, and of weights that come from afar.
+    blur = 1e-12 * (np.linalg.norm(before, axis=1) + np.linalg.norm(after, axis=1)) * np.linalg.norm(X, axis=1)
+    margins = labels * (X * after).sum(axis=1)
+    yield margins, 1 + blur
+    yield np.ones(len(margins)), margins + blur

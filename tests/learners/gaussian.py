@@ -30,8 +30,16 @@ LEARNERS = [
         "NAROW",
         rm.NAROWClassifier,
         sections={"binary": "12.4"},
+        spaces=("diagonal",),
+    ),
+    Learner(
+        "NAROW with a matrix",
+        rm.NAROWClassifier,
+        sections={"binary": "12.4"},
         golden={"narow": FULL | {"b": 2.0}},
-        spaces=("diagonal", "full"),
+        bounds=("mistakes_of_narow",),
+        free={"b": Free(-3, 3, -2)},
+        spaces=("full",),
     ),
     Learner(
         "NHERD",

@@ -28,6 +28,8 @@ LEARNERS = [
         sections={"binary": "7.6"},
         golden={"iellip": FULL | {"b": 0.5, "c": 0.25}},
         references=(Rows("IELLIP", settings=WITHOUT_TIES | FULL),),
+        bounds=("margins_after_cuts",),
+        free={"c": Free(-3, -0.01)},
         spaces=("diagonal", "full"),
     ),
 ]

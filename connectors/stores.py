@@ -125,8 +125,11 @@ class FolderStore:
     def sizes(self, partition: int) -> dict[str, int]:
         folder = self._folder / str(partition)
         with _refusals("listed", str(folder)):
-            paths = sorted(folder.glob(f"[!.]*{SUFFIX}"))
-            return {path.name.removesuffix(SUFFIX): path.stat().st_size for path in paths}
+            found = {}
+            for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
+                with contextlib.suppress(FileNotFoundError):  # which another process has just deleted
+                    found[path.name.removesuffix(SUFFIX)] = path.stat().st_size
+            return found
 
     def delete(self, partition: int, name: str) -> None:
         path = self.path(partition, name)
@@ -137,8 +140,8 @@ class FolderStore:
 class UrlStore:
     """A Store at a URL, through fsspec; credentials come from the environment, as the package of the protocol says.
 
-    An answer may take so many `seconds`, and one with a snapshot READING times as long: the packages themselves would
-    wait for minutes, and then try again. Those that are not asynchronous cannot be stopped; those of the clouds are.
+    An answer may take so many `seconds`, and one with a snapshot READING times as long: the packages themselves try
+    again for minutes. Those that are not asynchronous cannot be stopped; those of the clouds are.
     """
 
     def __init__(self, url: str, seconds: float = PATIENCE) -> None:

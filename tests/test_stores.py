@@ -79,6 +79,15 @@ def test_half_written_files_are_not_seen(tmp_path):
         assert store.sizes(0) == {"a": 3}
 
 
+def test_a_file_that_another_process_deletes_meanwhile_is_not_listed(tmp_path):
+    """It is in the folder when that is read and gone when its size is asked for, as a link to nowhere is."""
+    store = FolderStore(tmp_path)
+    store.write(0, "b", b"one")
+    for name in ("a", "c"):
+        Path(store.path(0, name)).symlink_to(tmp_path / "gone")
+    assert store.sizes(0) == {"b": 3}
+
+
 def test_half_a_file_never_has_the_name(tmp_path, monkeypatch):
     """Where files are seen while they grow, a write that dies half-way leaves nothing under the name."""
     store = UrlStore(f"local://{tmp_path}/models")

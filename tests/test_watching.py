@@ -79,6 +79,7 @@ def test_metrics_are_those_of_an_independent_count(stream):
         stream.read(stream.output, 600)
         wait_for(lambda: scrape(port).get(("records_total",)) == 604, "all records counted")
         wait_for(lambda: scrape(port).get(("lag_records", "1", stream.input)) == 0, "no lag")
+        wait_for(lambda: scrape(port)["commit_seconds_count",] >= 2, "the end of the commit of all that")
         found = scrape(port)
         assert ask(port, "/ready") == (200, "partitions are restored\n")
         assert ask(port, "/live") == (200, "the loop moves\n")

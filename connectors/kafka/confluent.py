@@ -169,7 +169,7 @@ class Consumer:
                 with self._watch.translated():
                     return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), PATIENCE)
             except ClientError as error:
-                # a new leader does not tell the end before it knows that the other replicas have it
+                # a new leader does not tell an end before the others have it, and a new broker knows no partitions yet
                 if not is_early(error) or time.monotonic() > end:
                     raise
                 time.sleep(0.1)

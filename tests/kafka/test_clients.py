@@ -235,10 +235,10 @@ def test_describe(place, kafka):
 
 
 class NewLeader:
-    """A client of confluent-kafka whose broker has just become the leader: so often it cannot tell an end yet."""
+    """A client of confluent-kafka whose broker has just begun, or become the leader: so often it tells no end yet."""
 
-    def __init__(self, consumer, times):
-        self._consumer, self.times = consumer, times
+    def __init__(self, consumer, code, times):
+        self._consumer, self.code, self.times = consumer, code, times
 
     def __getattr__(self, name):
         return getattr(self._consumer, name)
@@ -246,19 +246,20 @@ class NewLeader:
     def get_watermark_offsets(self, *arguments):
         self.times -= 1
         if self.times >= 0:
-            raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
+            raise KafkaException(KafkaError(self.code))
         return self._consumer.get_watermark_offsets(*arguments)
 
 
-def test_a_new_leader_is_asked_again(kafka, monkeypatch):
+@pytest.mark.parametrize("code", [KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._UNKNOWN_PARTITION])
+def test_a_new_leader_is_asked_again(kafka, monkeypatch, code):
     place = Place(kafka, "confluent")
     place.fill(4)
     consumer = place.consumer()
-    consumer._consumer = NewLeader(consumer._consumer, times=3)
+    consumer._consumer = NewLeader(consumer._consumer, code, times=3)
     assert consumer.edges(0) == (0, 2)
     monkeypatch.setattr(confluent, "PATIENCE", 0.2)
     consumer._consumer.times = 1_000_000
-    with pytest.raises(ClientError, match="high watermark is not caught up"):
+    with pytest.raises(ClientError, match=r"high watermark is not caught up|Unknown partition"):
         consumer.edges(0)
     for close in place.opened:
         close()

@@ -4,11 +4,10 @@
 
 Every contender runs in every round, in shuffled order, on the same examples. A cell is the median CPU time an example;
 in brackets the median of the ratios to the first line, and their quartiles. What is printed is also written to
-benchmarks/results/learners.md.
+benchmarks/results/learners.md. The tables of the families that are no everyday learners are in `families.py`.
 """
 
 import platform
-import random
 import resource
 import subprocess
 import sys
@@ -17,10 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyximport
 import river
-import scipy.sparse
 import sklearn
 from river import datasets, evaluate, linear_model, metrics, multiclass, preprocessing
 from sklearn.linear_model import SGDClassifier
@@ -29,72 +26,12 @@ import river_margins as rm
 
 pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
 
+from examples import SIZES, Rows, dense, letters, matrix, one_call, pa, shared, two_calls  # noqa: E402
+from families import tables_of_families  # noqa: E402
 from floor import touch_twice  # noqa: E402  (compiled by the line above)
 from timing import ROUNDS, Contender, table  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "learners.md"
-SIZES = [(9, 2000), (14, 1500), (100, 300), (784, 60)]
-
-Rows = list[tuple[dict[str, float], Any]]
-
-
-def dense(features: int, examples: int, *, fresh: bool = False) -> Rows:
-    """Numbers from a normal distribution, labels of a noisy linear separator; keys are shared or new in each row."""
-    draw = random.Random(features)
-    keys = [f"feature {i}" for i in range(features)]
-    separator = [draw.gauss(0, 1) for _ in keys]
-    rows: Rows = []
-    for _ in range(examples):
-        values = [draw.gauss(0, 1) for _ in keys]
-        score = sum(a * b for a, b in zip(separator, values, strict=True)) + draw.gauss(0, 1)
-        names = ["".join(list(key)) for key in keys] if fresh else keys
-        rows.append((dict(zip(names, values, strict=True)), score > 0))
-    return rows
-
-
-def letters(classes: int, features: int, examples: int) -> Rows:
-    """Noisy points around a centre for each class."""
-    draw = random.Random(classes)
-    names = [f"class {k}" for k in range(classes)]
-    centres = {name: [draw.gauss(0, 1) for _ in range(features)] for name in names}
-    keys = [f"feature {i}" for i in range(features)]
-    rows: Rows = []
-    for _ in range(examples):
-        name = draw.choice(names)
-        rows.append(({key: c + draw.gauss(0, 0.7) for key, c in zip(keys, centres[name], strict=True)}, name))
-    return rows
-
-
-def matrix(rows: int, columns: int, stored: int) -> tuple[Any, Any]:
-    """A sparse matrix with so many ones a row at random places, or a full one of normal numbers, and labels."""
-    draw = np.random.default_rng(columns)
-    if stored == columns:
-        X = scipy.sparse.csr_matrix(draw.normal(size=(rows, columns)))
-    else:
-        places = [np.sort(draw.choice(columns, stored, replace=False)) for _ in range(rows)]
-        starts = np.arange(rows + 1) * stored
-        X = scipy.sparse.csr_matrix((np.ones(rows * stored), np.concatenate(places), starts), shape=(rows, columns))
-    return X, (X @ draw.normal(size=columns) + draw.normal(size=rows) > 0).astype(int)
-
-
-def two_calls(make: Callable[[], Any]) -> Callable[[Rows], None]:
-    def run(rows: Rows) -> None:
-        model = make()
-        predict, learn = model.predict_one, model.learn_one
-        for x, y in rows:
-            predict(x)
-            learn(x, y)
-
-    return run
-
-
-def one_call(make: Callable[[], Any]) -> Callable[[Rows], None]:
-    def run(rows: Rows) -> None:
-        both = make().predict_learn_one
-        for x, y in rows:
-            both(x, y)
-
-    return run
 
 
 def reading(rows: Rows) -> None:
@@ -125,10 +62,6 @@ def river_pa() -> Any:
     return linear_model.PAClassifier(C=0.1, mode=1)
 
 
-def pa() -> Any:
-    return rm.PAClassifier(C=0.1)
-
-
 def csr(**parameters: Any) -> Callable[[Any], None]:
     return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **parameters).learn_csr(*stream)
 
@@ -139,12 +72,11 @@ def scaled(scaler: Any, learner: Callable[[], Any]) -> Callable[[Rows], None]:
 
 def tables_of_dicts() -> list[str]:
     """Time single examples of two classes."""
-    shared = [(f"{features} features", dense(features, examples)) for features, examples in SIZES]
     fresh = [(f"{features} features", dense(features, examples, fresh=True)) for features, examples in SIZES]
     return [
         *table(
             "Predict, then learn",
-            shared,
+            shared(),
             [
                 Contender("River's PAClassifier", two_calls(river_pa)),
                 Contender("PAClassifier", two_calls(pa)),
@@ -160,24 +92,11 @@ def tables_of_dicts() -> list[str]:
             fresh,
             [Contender("River's PAClassifier", two_calls(river_pa)), Contender("PAClassifier", two_calls(pa))],
         ),
-        *table(
-            "Second order",
-            shared[:3],
-            [
-                Contender("River's AdPredictor", two_calls(linear_model.AdPredictor)),
-                Contender("PAClassifier", two_calls(pa)),
-                Contender("AROWClassifier", two_calls(rm.AROWClassifier)),
-                Contender("SCWClassifier", two_calls(rm.SCWClassifier)),
-                Contender("NAROWClassifier", two_calls(rm.NAROWClassifier)),
-                Contender("AROWClassifier with a matrix", two_calls(lambda: rm.AROWClassifier(covariance="full"))),
-            ],
-        ),
     ]
 
 
 def other_tables() -> list[str]:
     """Time many classes, pipelines and matrices."""
-    shared = [(f"{features} features", dense(features, examples)) for features, examples in SIZES]
     return [
         *table(
             "26 classes",
@@ -194,7 +113,7 @@ def other_tables() -> list[str]:
         ),
         *table(
             "Scaler and learner under progressive_val_score",
-            [("Phishing, 9 features", list(datasets.Phishing())), *shared],
+            [("Phishing, 9 features", list(datasets.Phishing())), *shared()],
             [
                 Contender("River's scaler and learner", scaled(preprocessing.StandardScaler, river_pa)),
                 Contender("River's scaler, our learner", scaled(preprocessing.StandardScaler, pa)),
@@ -293,6 +212,7 @@ def main() -> None:
         *other_tables(),
         *flatness(),
         *kernels(),
+        *tables_of_families(),
         *memory(),
     ]
     RESULTS.parent.mkdir(exist_ok=True)

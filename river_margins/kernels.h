@@ -29,13 +29,23 @@ static inline two times(two x, two y)
 #endif
 }
 
-/* 1/(1 + k·y); two divisions side by side take as long as one. */
-static inline two what_is_left(double k, two y)
+/* 1 + k·y */
+static inline two one_and(double k, two y)
 {
 #if defined(__GNUC__)
-    return 1.0 / (1.0 + k * y);
+    return 1.0 + k * y;
 #else
-    two pair = {{1.0 / (1.0 + k * y.part[0]), 1.0 / (1.0 + k * y.part[1])}};
+    two pair = {{1.0 + k * y.part[0], 1.0 + k * y.part[1]}};
+    return pair;
+#endif
+}
+
+static inline two one_over(two x)
+{
+#if defined(__GNUC__)
+    return 1.0 / x;
+#else
+    two pair = {{1.0 / x.part[0], 1.0 / x.part[1]}};
     return pair;
 #endif
 }
@@ -136,28 +146,46 @@ static inline double variance_along_at(double *__restrict along, const double *_
 #undef ONE
 }
 
-/* The sum of a[i]·b[i]/(1 + k·b[i]·x[i]): where b is Σx, with k·xx' in the inverse of Σ. What is left of each variance then
-   is left in `left`. */
+/* The sum of a[i]·b[i]·left[i], where left[i] = 1/(1 + k·b[i]·x[i]): where b is Σx, with k·xx' in the inverse of Σ. No
+   k·b·x is above `most`: then no product of two can overflow, and they share a division, which takes as long as ten
+   products. */
+#define DOT_SURER(PAIR, ONE)                                                            \
+    two s0 = {0}, s1 = {0}, none = {0};                                                 \
+    double rest = 0.0;                                                                  \
+    ptrdiff_t i = 0;                                                                    \
+    for (; most < 1e150 && i + 4 <= length; i += 4) {                                   \
+        two b0 = two_at(b + i), b1 = two_at(b + i + 2);                                 \
+        two one = one_and(k, times(b0, two_at(x + i)));                                 \
+        two other = one_and(k, times(b1, two_at(x + i + 2)));                           \
+        two both = one_over(times(one, other));                                         \
+        PLUS_PRODUCT(s0, kept_at(left + i, times(both, other)), times(b0, PAIR(i)));    \
+        PLUS_PRODUCT(s1, kept_at(left + i + 2, times(both, one)), times(b1, PAIR(i + 2))); \
+    }                                                                                   \
+    for (; i < length; i++) {                                                           \
+        left[i] = 1.0 / (1.0 + k * (b[i] * x[i]));                                      \
+        rest += left[i] * (b[i] * ONE(i));                                              \
+    }                                                                                   \
+    return sum_of(s0, s1, none, none, rest);
+
 static inline double dot_surer(double *__restrict left, const double *__restrict a, const double *__restrict x, double k,
-                               const double *__restrict b, ptrdiff_t length)
+                               double most, const double *__restrict b, ptrdiff_t length)
 {
-#define LEFT(i) kept_at(left + (i), what_is_left(k, times(two_at(b + (i)), two_at(x + (i)))))
-#define PAIR(i) times(LEFT(i), two_at(a + (i)))
-#define ONE(i) ((left[i] = 1.0 / (1.0 + k * (b[i] * x[i]))) * a[i])
-    DOT(PAIR, ONE)
+#define PAIR(i) two_at(a + (i))
+#define ONE(i) a[i]
+    DOT_SURER(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
 
 static inline double dot_surer_at(double *__restrict left, const double *__restrict a, const int32_t *__restrict index,
-                                  const double *__restrict x, double k, const double *__restrict b, ptrdiff_t length)
+                                  const double *__restrict x, double k, double most, const double *__restrict b,
+                                  ptrdiff_t length)
 {
-#define PAIR(i) times(LEFT(i), two_of(a, index + (i)))
-#define ONE(i) ((left[i] = 1.0 / (1.0 + k * (b[i] * x[i]))) * a[index[i]])
-    DOT(PAIR, ONE)
+#define PAIR(i) two_of(a, index + (i))
+#define ONE(i) a[index[i]]
+    DOT_SURER(PAIR, ONE)
 #undef PAIR
 #undef ONE
-#undef LEFT
 }
 
 /* y *= x. */
@@ -165,6 +193,13 @@ static inline void multiply(double *__restrict y, const double *__restrict x, pt
 {
     for (ptrdiff_t i = 0; i < length; i++)
         y[i] *= x[i];
+}
+
+static inline void multiply_at(double *__restrict y, const int32_t *__restrict index, const double *__restrict x,
+                               ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++)
+        y[index[i]] *= x[i];
 }
 
 /* s becomes s/(1 + k·unit·s·x²). */
@@ -182,6 +217,7 @@ static inline void shrink_diagonal_at(double *__restrict s, const int32_t *__res
         s[index[i]] *= 1.0 / (1.0 + k * (unit * (s[index[i]] * x[i] * x[i])));
 }
 
+#undef DOT_SURER
 #undef DOT
 #undef PLUS_PRODUCT
 #endif

@@ -6,8 +6,8 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from river_margins.kernels cimport (
-    add_multiple, dot, dot_at, dot_surer, dot_surer_at, multiply, shrink_diagonal, shrink_diagonal_at, variance_along,
-    variance_along_at,
+    add_multiple, dot, dot_at, dot_surer, dot_surer_at, multiply, multiply_at, shrink_diagonal, shrink_diagonal_at,
+    variance_along, variance_along_at,
 )
 from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
@@ -58,11 +58,11 @@ cdef class Diagonal(Gaussian):
         elif k == 0.0:
             score = dot_at(block.mean, row.index, along, row.known)
         elif row.consecutive:
-            score = dot_surer(left, block.mean, row.value, block.unit * k, along, row.known)
-            if self.blocks == 1 and block.unit == 1.0:
-                row.evaluations[0] = k
+            score = dot_surer(left, block.mean, row.value, block.unit * k, k * variance, along, row.known)
         else:
-            score = dot_surer_at(left, block.mean, row.index, row.value, block.unit * k, along, row.known)
+            score = dot_surer_at(left, block.mean, row.index, row.value, block.unit * k, k * variance, along, row.known)
+        if k > 0.0 and self.blocks == 1 and block.unit == 1.0 and not row.fresh:
+            row.evaluations[0] = k
         return block.unit * score
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
@@ -84,8 +84,10 @@ cdef class Diagonal(Gaussian):
         else:
             for i in range(row.known):
                 mean[index[i]] += along * (unit * variance[index[i]] * value[i])
-        if shrink == row.evaluations[0]:  # the score has made these divisions
+        if shrink == row.evaluations[0] and row.consecutive:  # the score has made these divisions
             multiply(block.variance, scratch(row) + row.known, row.known)
+        elif shrink == row.evaluations[0]:
+            multiply_at(block.variance, index, scratch(row) + row.known, row.known)
         elif row.consecutive:
             shrink_diagonal(block.variance, value, unit, shrink, row.known)
         else:

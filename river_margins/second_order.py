@@ -15,7 +15,8 @@ class SecondOrderPerceptron(MarginClassifier):
 
     With A = a·I + Σ xx' and v = Σ y·x over the mistakes so far, the score has the example in A already: f = v'(A +
     xx')⁻¹x, or with the diagonal of A. Where y·f <= 0: v' = v + y·x and A' = A + xx'. The weights are A⁻¹v. With many
-    classes each has a v and an A, and y·x is the difference between the class and its best-scoring rival.
+    classes each has a v and an A, and y·x is the difference between the class and its best-scoring rival. With a
+    kernel it is `KernelSecondOrderPerceptron`.
 
     Parameters
     ----------

@@ -123,8 +123,8 @@ def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
         consumer = module.Consumer(config.input.topic, config.name, for_consumer)
     try:
         with refusals_as_errors(config):
-            startup.check_input(config, for_consumer)
-            startup.check(config, consumer, restorer, timeouts.committed)
+            startup.patiently(lambda: startup.check_input(config, for_consumer))
+            startup.patiently(lambda: startup.check(config, consumer, restorer, timeouts.committed))
         checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts, watch.metrics)
         watch.metrics.work = checkpoint
         watch.wait_for_brokers(timeouts)
@@ -151,7 +151,7 @@ class Processor:
     def run(self, stop: Stop) -> Counts:
         """Joins the group and works until the end is requested."""
         with refusals_as_errors(self._config):
-            self._consumer.join()
+            startup.patiently(self._consumer.join)
         # What is there by now stays: a collector that walks through it again and again takes a third of the CPU time.
         # What a poll brings goes again without it: only when more is left does it look, or it takes a tenth.
         gc.collect()

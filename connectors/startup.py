@@ -1,15 +1,32 @@
 """What is checked before the group is joined, so that what a person must repair is said at once."""
 
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Consumer, NotAccepted, NotPermitted, client
 from connectors.restore import Restorer
 from connectors.stores import Store, StoreError, open_store
 from connectors.words import did_you_mean
 
 PATIENCE = 15.0  # seconds for a broker to answer
+Answer = TypeVar("Answer")
+
+
+def patiently(ask: Callable[[], Answer]) -> Answer:
+    """Asks again what is not answered at once: of several brokers one may be away, or have only just begun."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ask()
+        except (NotPermitted, NotAccepted):
+            raise
+        except ClientError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
 
 
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:

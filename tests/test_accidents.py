@@ -15,7 +15,7 @@ from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors import processor, startup
 from connectors.errors import StartError, StateError
-from connectors.kafka import confluent_settings, kafka_python_settings
+from connectors.kafka import confluent_settings, kafka_python, kafka_python_settings
 from connectors.pointer import Name
 from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
 
@@ -95,6 +95,7 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
         return found[-1]
 
     monkeypatch.setattr(startup, "find", find)
+    monkeypatch.setattr(kafka_python, "GONE", 1.0)
     with running(stream.config()) as process:
         produce(stream, phishing(30))
         stream.read(stream.output, 30)

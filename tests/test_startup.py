@@ -3,9 +3,11 @@
 import orjson
 import pytest
 
-from connectors import processor
+from connectors import processor, startup
 from connectors.errors import StartError, StateError
+from connectors.kafka import ClientError, client
 from connectors.pointer import Pointer
+from tests import streams
 from tests.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
 
@@ -49,6 +51,36 @@ def test_no_broker(stream):
     _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == StartError.exit_code
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
+
+
+def test_a_broker_that_answers_late(stream, monkeypatch):
+    """One of several is away or has only just begun: whatever is asked before the start is asked again."""
+    consumer, failed = client(streams.CLIENT).Consumer, []
+    answers = {name: getattr(consumer, name) for name in ("committed", "edges", "join")}
+    for name in answers:
+
+        def ask(self, *arguments, name=name):
+            if name not in failed:
+                failed.append(name)
+                raise ClientError("not yet")
+            return answers[name](self, *arguments)
+
+        monkeypatch.setattr(consumer, name, ask)
+    stream.produce(orjson.dumps(record) for record in phishing(30))
+    with running(stream.config()):
+        stream.read(stream.output, 30)
+    assert failed == ["committed", "join", "edges"]
+    failed.clear()
+    with running(stream.config()) as process:
+        wait_for(lambda: len(failed) == 3, "the same for a group that has committed")
+        process.end()
+
+    def never(self, *arguments):
+        raise ClientError("not yet")
+
+    monkeypatch.setattr(consumer, "committed", never)
+    monkeypatch.setattr(startup, "PATIENCE", 1.5)
+    refused(stream, StartError, "does not answer as it should: not yet")
 
 
 @BOTH_CLIENTS

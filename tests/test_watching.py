@@ -200,18 +200,14 @@ def test_not_ready_before_partitions_are_restored(stream, monkeypatch):
 
 def test_not_ready_before_inputs_were_read_again(stream, monkeypatch):
     """With the model of an old snapshot, predictions are not yet those of the committed offset."""
+    from connectors.checkpoint import Checkpoint
+
     port, held, seen = stream.settings["metrics"]["port"], threading.Event(), threading.Event()
+    monkeypatch.setattr(Checkpoint, "settle", lambda self: None)  # an end in order leaves nothing to read again
     stream.settings["snapshots"] = {"folder": str(stream.folder / "snapshots"), "every": "1h"}
-    stream.forget_the_dead_soon()
     stream.produce(map(orjson.dumps, phishing(60)))
-    process = start(stream.file())
-    try:
+    with running(stream.config()):
         stream.read(stream.output, 60)
-        wait_for(lambda: [stream.committed(n).offset for n in range(2)] == [30, 30], "its commits")
-    finally:
-        process.kill()
-        process.communicate()
-    wait_for(lambda: stream.members() == [], "the end of the dead member")
 
     def slow(partition, record, *rest, answer=processor.answer):
         if (record.partition, record.offset) == (1, 20):

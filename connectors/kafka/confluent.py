@@ -27,7 +27,7 @@ from connectors.kafka import (
     TooLarge,
 )
 from connectors.kafka.confluent_cluster import describe, is_compacted
-from connectors.kafka.confluent_errors import Watch, is_early
+from connectors.kafka.confluent_errors import Watch
 from connectors.kafka.confluent_settings import APART, CONSUMER, PRODUCER, check_settings, merged, timeouts
 
 __all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "is_compacted", "timeouts"]
@@ -163,16 +163,8 @@ class Consumer:
                 raise self._watch.translate(place.error, f"partition {place.partition} of `{place.topic}`")
 
     def edges(self, partition: int) -> tuple[int, int]:
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with self._watch.translated():
-                    return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), PATIENCE)
-            except ClientError as error:
-                # a new leader does not tell an end before the others have it, and a new broker knows no partitions yet
-                if not is_early(error) or time.monotonic() > end:
-                    raise
-                time.sleep(0.1)
+        with self._watch.translated():
+            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), PATIENCE)
 
     def seek(self, partition: int, offset: int) -> None:
         if not (self._is_assigned and self.ownership and partition in self.ownership.partitions):

@@ -75,15 +75,8 @@ _ADVICE = {
     KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_LIMIT,
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: STRANGER,
 }
-_EARLY = {KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._UNKNOWN_PARTITION}
 _SILENT = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT_QUEUE}
 _REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
-
-
-def is_early(error: ClientError) -> bool:
-    """Tells whether one of our errors says that a broker has only just begun, or become the leader of a partition."""
-    cause = error.__cause__
-    return isinstance(cause, KafkaException) and cause.args[0].code() in _EARLY
 
 
 class Watch:

@@ -5,7 +5,6 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, TopicPartition
 
 from connectors.kafka import (
@@ -18,7 +17,6 @@ from connectors.kafka import (
     Ownership,
     TooLarge,
     client,
-    confluent,
     kafka_python_settings,
 )
 from tests.streams import wait_for
@@ -232,37 +230,6 @@ def test_describe(place, kafka):
     assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
     assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
     assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
-
-
-class NewLeader:
-    """A client of confluent-kafka whose broker has just begun, or become the leader: so often it tells no end yet."""
-
-    def __init__(self, consumer, code, times):
-        self._consumer, self.code, self.times = consumer, code, times
-
-    def __getattr__(self, name):
-        return getattr(self._consumer, name)
-
-    def get_watermark_offsets(self, *arguments):
-        self.times -= 1
-        if self.times >= 0:
-            raise KafkaException(KafkaError(self.code))
-        return self._consumer.get_watermark_offsets(*arguments)
-
-
-@pytest.mark.parametrize("code", [KafkaError.OFFSET_NOT_AVAILABLE, KafkaError._UNKNOWN_PARTITION])
-def test_a_new_leader_is_asked_again(kafka, monkeypatch, code):
-    place = Place(kafka, "confluent")
-    place.fill(4)
-    consumer = place.consumer()
-    consumer._consumer = NewLeader(consumer._consumer, code, times=3)
-    assert consumer.edges(0) == (0, 2)
-    monkeypatch.setattr(confluent, "PATIENCE", 0.2)
-    consumer._consumer.times = 1_000_000
-    with pytest.raises(ClientError, match=r"high watermark is not caught up|Unknown partition"):
-        consumer.edges(0)
-    for close in place.opened:
-        close()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

@@ -244,8 +244,8 @@ class Group:
                 self._offsets = reader
         return found
 
-    def ends(self) -> list[int]:
-        ends = self._offsets.end_offsets(self._places, timeout_ms=2000)  # and not for as long as a test may wait
+    def ends(self, seconds: float = DEADLINE) -> list[int]:
+        ends = self._offsets.end_offsets(self._places, timeout_ms=int(seconds * 1000))
         return [ends[place] for place in self._places]
 
     def wait_done(self, seconds: float = DEADLINE) -> None:
@@ -263,7 +263,7 @@ class Group:
             if all(now > then for now, then in zip(committed, before, strict=True)):
                 return True
             with contextlib.suppress(KafkaError):
-                return committed == self.ends()
+                return committed == self.ends(2.0)
             return False
 
         wait_until(has_progressed, f"each partition goes on from {before}", seconds, every=0.1)

@@ -97,7 +97,7 @@ class Checkpoint:
         if ownership is None:
             return
         self._ready_producer()
-        self._look_around()
+        self._look_around(assigned)
         committed = self._consumer.committed(assigned, self._timeouts.committed)
         if any(self.partitions[number].written != committed[number] for number in self._touched):
             self.reset()
@@ -116,8 +116,13 @@ class Checkpoint:
         self.take_loaded()
         log.info("generation %d: partitions %s", ownership.generation, _numbers(assigned))
 
-    def _look_around(self) -> None:
+    def _look_around(self, assigned: frozenset[int]) -> None:
         restorer, before = self._find_restorer(), self._restorer
+        if assigned and max(assigned) >= restorer.topic.partitions:
+            name = self._config.input.topic
+            raise ClientError(
+                f"a broker has not heard yet that `{name}` has more than {restorer.topic.partitions} partitions"
+            )
         if restorer.topic != before.topic:  # no model goes on without being asked whether it fits
             self.reset()
             self.partitions.clear()

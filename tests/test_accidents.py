@@ -81,11 +81,8 @@ def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
         assert stream.input not in admin.list_topics(), "the processor created it again"
 
 
-@BOTH_CLIENTS
-def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monkeypatch):
-    """It says once more that the topic is there: the processor, which is assigned nothing now, asks again."""
-    stream = Stream(kafka, tmp_path, partitions=1)
-    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+def hearing(monkeypatch):
+    """What brokers have told of the topics; and a list from which they take what they tell next."""
     found, late, original = [], [], startup.find
 
     def find(*arguments):
@@ -95,6 +92,15 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
         return found[-1]
 
     monkeypatch.setattr(startup, "find", find)
+    return found, late
+
+
+@BOTH_CLIENTS
+def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monkeypatch):
+    """It says once more that the topic is there: the processor, which is assigned nothing now, asks again."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    found, late = hearing(monkeypatch)
     monkeypatch.setattr(kafka_python, "GONE", 1.0)
     with running(stream.config()) as process:
         produce(stream, phishing(30))
@@ -103,6 +109,22 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
         with stream.admin() as admin:
             admin.delete_topics([stream.input])
         with pytest.raises(StartError, match=f"topic `{stream.input}` does not exist"):
+            process.wait()
+    assert not late, "nobody asked"
+
+
+@BOTH_CLIENTS
+def test_the_input_grows_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monkeypatch):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    found, late = hearing(monkeypatch)
+    with running(stream.config()) as process:
+        produce(stream, phishing(30))
+        stream.read(stream.output, 30)
+        late.append(found[-1])
+        with stream.admin() as admin:
+            admin.create_partitions({stream.input: 2})
+        with pytest.raises(StateError, match="has 2 partitions, and had 1"):
             process.wait()
     assert not late, "nobody asked"
 

@@ -245,7 +245,9 @@ class Group:
         return found
 
     def ends(self, seconds: float = DEADLINE) -> list[int]:
-        ends = self._offsets.end_offsets(self._places, timeout_ms=int(seconds * 1000))
+        # a consumer that has lived through faults may wait for ever for a broker that has long been back
+        with contextlib.closing(self._reader()) as reader:
+            ends = reader.end_offsets(self._places, timeout_ms=int(seconds * 1000))
         return [ends[place] for place in self._places]
 
     def wait_done(self, seconds: float = DEADLINE) -> None:

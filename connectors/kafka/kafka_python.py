@@ -6,6 +6,7 @@
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
 - A poll waits for an assignment that is on its way: one that arrives between two polls would be thrown away.
 - A topic that was deleted is not created again: the library does not pass `allow_auto_create_topics` on.
+- Metadata are looked up again and again: the library's loop for that ends when a look-up of somebody else fails.
 - A refused connection to a coordinator counts as `not ready`: else the library forgets the request and waits for ever.
 """
 
@@ -96,7 +97,12 @@ class Consumer:
 
     def _check_topic(self) -> None:
         """Raises ClientError when the topic is gone, of which the library says nothing."""
-        if self._consumer._cluster.partitions_for_topic(self._topic):
+        cluster = self._consumer._cluster
+        loop = cluster._refresh_loop_future
+        if loop is not None and loop.is_done:
+            cluster._refresh_loop_future = None
+            cluster.start_refresh_loop()
+        if cluster.partitions_for_topic(self._topic):
             self._known = time.monotonic()
         elif time.monotonic() - self._known > GONE:
             self._known = time.monotonic()  # the next polls are as ever: whoever asks the brokers meanwhile knows why

@@ -3,9 +3,11 @@
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.errors import KafkaConnectionError
 
 from connectors.kafka import (
     CLIENTS,
@@ -230,6 +232,34 @@ def test_describe(place, kafka):
     assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
     assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
     assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+
+
+def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
+    """Its loop waits for a look-up that is under way, and dies with it; nobody would hear of new partitions then."""
+    place = Place(kafka, "kafka-python")
+    consumer = place.consumer(metadata_max_age_ms=300)
+    join(consumer, {0, 1})
+    cluster, manager = consumer._consumer._cluster, consumer._consumer._manager
+    ask, loop = cluster._do_refresh_metadata, cluster._refresh_loop_future
+
+    async def fail(node_id):
+        cluster._do_refresh_metadata = ask
+        await manager._net.sleep(1)  # later on the same clock than the loop, which wakes up in between and waits for it
+        raise KafkaConnectionError("away")
+
+    async def look_up():
+        while cluster.metadata_refresh_in_progress:
+            await manager._net.sleep(0.01)
+        cluster._do_refresh_metadata = fail
+        await cluster.refresh_metadata()
+
+    manager.call_soon(look_up)
+    wait_for(lambda: loop.is_done, "the end of the library's loop")
+    with closing(KafkaAdminClient(**place.settings)) as admin:
+        admin.create_partitions({place.name: 3})
+    wait_for(lambda: consumer.poll(0.1) or len(cluster.partitions_for_topic(place.name)) == 3, "the third partition")
+    for close in place.opened:
+        close()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

@@ -90,6 +90,9 @@ class Watch:
                 self.metrics.ends = {number: consumer.edges(number)[1] for number in numbers}
             except ClientError:  # which the loop meets as well, and tells
                 self.metrics.ends = {}
+                if consumer is not None:  # a client that has lived through an outage may never find its way back
+                    consumer.close(1.0)
+                    consumer = None
         if consumer is not None:
             consumer.close(1.0)
 

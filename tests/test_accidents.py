@@ -113,7 +113,7 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
     assert not late, "nobody asked"
 
 
-@pytest.mark.parametrize("client", ["confluent"], indirect=True)
+@BOTH_CLIENTS
 def test_the_input_grows_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}

@@ -111,6 +111,10 @@ class Consumer:
     def poll(self, seconds: float) -> list[Record]:
         self._check_topic()
         coordinator = self._consumer._coordinator
+        if coordinator.rejoining and not coordinator.need_rejoin():
+            # Begun because partitions were added or deleted, which the leader takes note of before it has an answer:
+            # when a poll ends then, the library forgets that it is joining, and stands still.
+            coordinator.request_rejoin()
         with translated(self._rights):
             records = {} if coordinator.need_rejoin() else self._consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and coordinator.need_rejoin():

@@ -356,12 +356,12 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
 def silenced(stream, before=""):
     """A processor whose broker falls silent when 20 records are committed and 20 are about to be sent."""
     stream.settings["kafka"]["producer"] = {
-        "delivery_timeout_ms": 800, "request_timeout_ms": 500, "max_block_ms": 500, "bootstrap_timeout_ms": 500
+        "delivery_timeout_ms": 1600, "request_timeout_ms": 1000, "max_block_ms": 1000, "bootstrap_timeout_ms": 1000
     }  # fmt: skip
     pause = """
         from connectors import processor
         from connectors.kafka import confluent
-        confluent.PATIENCE = 1.5
+        confluent.PATIENCE = 3.0
         def impatient(transaction, committed, commit, make=processor.Timeouts):
             return make(transaction, 3.0, commit)
         processor.Timeouts = impatient
@@ -394,7 +394,7 @@ def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
         assert_exact(stream, outputs(stream, 40), phishing(40))
     finally:
         process.kill()
-        process.communicate()
+        print(process.communicate()[1])
 
 
 @BOTH_CLIENTS

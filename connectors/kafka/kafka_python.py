@@ -183,7 +183,8 @@ class Producer:
     """An idempotent producer, transactional with a `transactional_id`; `settings` are those of KafkaProducer."""
 
     def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
-        self._sent: list[tuple[Any, Any]] = []
+        self._sent: list[Any] = []
+        self._failed: list[tuple[Any, Exception]] = []
         self._rights = {
             "TopicAuth": "`Write` on this topic",
             "TransactionalIdAuth": f"`Write` on transactional id `{transactional_id}`",
@@ -228,20 +229,25 @@ class Producer:
         self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, tag: Any
     ) -> None:
         try:
-            self._sent.append((self._producer.send(topic, value, key, headers, partition), tag))
+            future = self._producer.send(topic, value, key, headers, partition)
+            future.add_errback(self._note, tag)
+            self._sent.append(future)
             if len(self._sent) % SERVED == 0:
                 # only what was acknowledged has a value: all else is for `check`
-                self._sent = [entry for entry in self._sent if entry[0].value is None]
+                self._sent = [future for future in self._sent if future.value is None]
         except kafka_errors.MessageSizeTooLargeError as error:
             raise TooLarge(tag, str(error)) from error
         except (kafka_errors.KafkaError, ValueError) as error:
             self._raise_too_large()  # which may be why this one was not taken
             raise self._explain(error) from error
 
+    def _note(self, tag: Any, error: Exception) -> None:
+        self._failed.append((tag, error))
+
     def _raise_too_large(self) -> None:
-        for future, tag in self._sent:
-            error = future.exception
-            if error is not None and isinstance(error, _TOO_LARGE):
+        # The failure of one ends the transaction, and the library gives its error to all that were not sent yet.
+        for tag, error in self._failed[:1]:
+            if isinstance(error, _TOO_LARGE):
                 raise TooLarge(tag, str(error)) from error
 
     def flush(self, seconds: float) -> None:
@@ -252,14 +258,14 @@ class Producer:
                     return self._producer.flush(timeout=0.5)
                 except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
                     # a batch that the broker found too large is split: its own future is woken, but never ends
-                    if all(future.is_done for future, _ in self._sent):
+                    if all(future.is_done for future in self._sent):
                         return None
                     if time.monotonic() > deadline:
                         raise
 
     def check(self) -> None:
         self._raise_too_large()
-        for future, _ in self._sent:
+        for future in self._sent:
             if not future.is_done:
                 raise ClientError("a message has no outcome")
             if future.exception is not None:

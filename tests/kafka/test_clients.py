@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
 
 from connectors.kafka import (
@@ -225,6 +226,29 @@ def test_the_message_that_is_too_large_is_named(place):
     assert raised.value.tag == "large"
     producer.flush(TIMEOUT)
     producer.check()
+
+
+def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(kafka):
+    """One of the others waits for its turn when the broker refuses the large one."""
+    place, strict = Place(kafka, "kafka-python"), Place(kafka, "kafka-python").name
+    with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, strict, configs={"max.message.bytes": "1000"})])
+    producer = place.producer("id-" + place.name, batch_size=2000, max_in_flight_requests_per_connection=1)
+    try:
+        for topic in (place.name, strict):
+            producer._producer.partitions_for(topic)
+        producer.begin()
+        kafka.stop(1)  # until all are there
+        for tag in range(3):
+            producer.send(place.name, 0, None, b"x" * 1500, [], tag)
+        producer.send(strict, 0, None, b"x" * 3000, [], "large")
+        kafka.resume(1)
+        wait_for(lambda: len(producer._failed) > 1, "an end with others")
+        with pytest.raises(TooLarge) as raised:
+            producer.check()
+        assert raised.value.tag == "large"
+    finally:
+        kafka.resume(1)
 
 
 def test_describe(place, kafka):

@@ -108,24 +108,30 @@ static inline int dict_walk_next(DictWalk *walk)
 }
 
 /* The walk's fast stretch: as long as entries are plain numbers under the keys that are expected in their places, fill
-   `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. */
+   `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. Whoever takes the label
+   out of a record before it is learned leaves a hole, which has no key: it is stepped over. */
 static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *expected, Py_ssize_t limit, double *value)
 {
     const char *entry = walk->entry + walk->to_key;
     const Py_ssize_t stride = walk->stride;
-    Py_ssize_t known, left = (walk->end - walk->entry) / stride;
+    Py_ssize_t known = 0, left = (walk->end - walk->entry) / stride;
 
     if (walk->dict->ma_keys != walk->table)
         return 0;
     if (limit > left)
         limit = left;
-    /* An entry that was removed has no key, so what has the expected one has a value. */
-    for (known = 0; known < limit; known++, entry += stride) {
+    for (; known < limit; entry += stride) {
         PyObject *const *pair = (PyObject *const *)entry;
-        if (!same_key(pair[0], expected[known]) || !plain_number(pair[1], &value[known]))
+        if (same_key(pair[0], expected[known]) && plain_number(pair[1], &value[known])) {
+            known++;
+        } else if (pair[1] == NULL) {
+            if (limit > --left)
+                limit = left;
+        } else {
             break;
+        }
     }
-    walk->entry += known * stride;
+    walk->entry = (char *)entry - walk->to_key;
     return known;
 }
 

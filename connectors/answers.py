@@ -3,14 +3,15 @@
 from typing import Any
 
 from connectors.counts import Counts
-from connectors.kafka import Record
 from connectors.partition import Partition
-from connectors.records import Message, Reject, check_score, encode, rejected
+from connectors.records import Message, Reject, encode, rejected
 
 LONGEST_REASON = 300
 
 
-def answer(partition: Partition, record: Record, source: str, counts: Counts) -> tuple[Any, Message, str | None]:
+def answer(
+    partition: Partition, key: bytes | None, value: bytes | None, source: str, counts: Counts
+) -> tuple[Any, Message, str | None]:
     """Takes one record of the place `source` through its model, and counts what was done.
 
     Returns
@@ -19,11 +20,9 @@ def answer(partition: Partition, record: Record, source: str, counts: Counts) ->
     """
     counts.read += 1
     id: Any = source
-    value = record.value
     try:
         id, features, label = partition.decode(value, source)
         prediction, score = partition.predict(features)
-        check_score(score)
         output = encode(id, prediction, score, label)
         headers = [("source", source.encode()), ("model", b"%b/%d" % (partition.name, partition.examples))]
         if label is not None:
@@ -35,7 +34,7 @@ def answer(partition: Partition, record: Record, source: str, counts: Counts) ->
         reason = str(reject)
         if len(reason) > LONGEST_REASON:  # it may quote what was wrong, which may be most of the record
             reason = f"{reason[:LONGEST_REASON]} ..."
-        return id, rejected(record, source.encode(), reason), reason
+        return id, rejected(key, value, source.encode(), reason), reason
     counts.predicted += 1
     counts.judge(prediction, label, partition.is_regressor)
-    return id, (record.key, output, headers), None
+    return id, (key, output, headers), None

@@ -65,6 +65,7 @@ class Checkpoint:
     ) -> None:
         self.partitions: dict[int, Partition] = {}
         self.ownership: Ownership | None = None
+        self.due = time.monotonic()
         self.counts = Counts()
         self.pending = Counts()
         self._config, self._consumer, self._timeouts, self._metrics = config, consumer, timeouts, metrics
@@ -78,7 +79,6 @@ class Checkpoint:
         self._shortening: dict[tuple[int, int], int] = {}
         self._sends_apart = False
         self._superseded = Superseded(config.snapshots.keep, timeouts.transaction)
-        self._due = time.monotonic()
         self._is_settling = False
         self._loading = Loading()
 
@@ -183,14 +183,17 @@ class Checkpoint:
         if self._is_transactional and self._opened is None:
             self._open()
         to = number if topic in self._restorer.aligned else None
+        key, value, headers = message
         try:
-            (self._producer or self._ready_producer()).send(topic, to, *message, tag)
+            (self._producer or self._ready_producer()).send(topic, to, key, value, headers, tag)
         except TooLarge as error:
             self._shorten(error.tag)
             if error.tag != tag:
                 raise
-            return self.send(number, offset, topic, id, message)
-        self.pending.shortened += level
+            self.send(number, offset, topic, id, message)
+            return
+        if level:
+            self.pending.shortened += 1
 
     def _shorten(self, tag: tuple[int, int] | None) -> None:
         if tag is None:
@@ -209,15 +212,6 @@ class Checkpoint:
 
     # Commit
 
-    def seconds_left(self) -> float:
-        """Returns the seconds until the next commit is due, 0 when it is."""
-        return max(0.0, self._due - time.monotonic())
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it is time for the next commit."""
-        return time.monotonic() >= self._due
-
     def pass_markers(self) -> None:
         """Moves past what a transaction of the input leaves behind, once all records that were read are processed.
 
@@ -232,20 +226,14 @@ class Checkpoint:
 
     def check_goal(self, number: int, position: int) -> None:
         """Raises StateError when inputs that came again up to a position do not lead to the committed model."""
-        partition = self.partitions[number]
         try:
-            partition.check_goal(position)
+            self.partitions[number].check_goal(position)
         except Elsewhere as error:
-            raise self._restorer.elsewhere(number, partition.snapshot, error) from error
+            raise self.elsewhere(number, error) from error
 
-    def take_note(self, partition: Partition, number: int, offset: int, value: bytes | None) -> None:
-        """Moves a partition past an input that was answered."""
-        try:
-            partition.take_note(offset, value)
-        except Elsewhere as error:
-            raise self._restorer.elsewhere(number, partition.snapshot, error) from error
-        if partition.wants_snapshot and partition.goal is None:
-            self._due = time.monotonic()
+    def elsewhere(self, number: int, error: Elsewhere) -> Exception:
+        """Returns the StateError for inputs that came again and are others."""
+        return self._restorer.elsewhere(number, self.partitions[number].snapshot, error)
 
     def settle(self) -> None:
         """Lets the next commit write all snapshots, so that the next start has nothing to read again."""
@@ -256,7 +244,7 @@ class Checkpoint:
         """Moves offsets, models and output together; does nothing when no partition has moved."""
         began = time.monotonic()
         if not self._touched:
-            self._due = began + self._config.checkpoint.every
+            self.due = began + self._config.checkpoint.every
             return
         self._check_committed()
         self.write_snapshots()  # 1
@@ -369,7 +357,7 @@ class Checkpoint:
         return {number: committed for number, (_, committed) in self._new.items()}
 
     def _begin_anew(self) -> None:
-        self._due = time.monotonic() + self._config.checkpoint.every
+        self.due = time.monotonic() + self._config.checkpoint.every
         self._touched, self._new, self._opened, self.pending = set(), {}, None, Counts()
 
     # Failure

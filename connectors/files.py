@@ -256,7 +256,7 @@ class FileProcessor:
 
     def _process(self, line: Line) -> None:
         source = f"{self._name}:{line.offset}"
-        _, (_, value, _), reason = answer(self._partition, line, source, self.pending)
+        _, (_, value, _), reason = answer(self._partition, None, line.value, source, self.pending)
         if reason is None:
             assert value is not None
             self._output.write(value)

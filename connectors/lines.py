@@ -41,8 +41,6 @@ class Line(NamedTuple):
 
     offset: int
     value: bytes
-    key: bytes | None = None
-    partition: int = 0
 
 
 class Reader:

@@ -30,12 +30,11 @@ from connectors.kafka import (
     NotPermitted,
     OutOfRange,
     Producer,
-    Record,
     TooLarge,
     client,
 )
 from connectors.logs import where
-from connectors.partition import WentBack
+from connectors.partition import Elsewhere, WentBack
 from connectors.restore import Restorer
 from connectors.watching import Watch, serving
 
@@ -173,40 +172,46 @@ class Processor:
 
     def _step(self) -> None:
         self._watch.beat()
-        longest = SHORTEST_PAUSE if self._checkpoint.is_loading else LONGEST_POLL
-        records = self._consumer.poll(min(self._checkpoint.seconds_left(), longest))
-        if self._checkpoint.ownership is not self._consumer.ownership:
-            self._checkpoint.own()  # and goes on from where its models are, so these records come again
+        checkpoint, now = self._checkpoint, time.monotonic
+        longest = SHORTEST_PAUSE if checkpoint.is_loading else LONGEST_POLL
+        records = self._consumer.poll(min(max(0.0, checkpoint.due - now()), longest))
+        if checkpoint.ownership is not self._consumer.ownership:
+            checkpoint.own()  # and goes on from where its models are, so these records come again
             return
-        self._checkpoint.take_loaded()
+        checkpoint.take_loaded()
         went_back: set[int] = set()
-        for record in records:
-            if record.partition in went_back:
+        for number, offset, key, value in records:
+            if number in went_back:
                 continue
             try:
-                self._process(record)
+                self._process(number, offset, key, value)
             except WentBack:
-                went_back.add(record.partition)
-                self._consumer.seek(record.partition, self._checkpoint.partitions[record.partition].position)
-            if self._checkpoint.is_due:
-                self._checkpoint.commit()
-        if self._checkpoint.is_due:
-            self._checkpoint.pass_markers()
-            self._checkpoint.commit()
+                went_back.add(number)
+                self._consumer.seek(number, checkpoint.partitions[number].position)
+            if now() >= checkpoint.due:
+                checkpoint.commit()
+        if now() >= checkpoint.due:
+            checkpoint.pass_markers()
+            checkpoint.commit()
 
-    def _process(self, record: Record) -> None:
-        checkpoint, number, offset = self._checkpoint, record.partition, record.offset
+    def _process(self, number: int, offset: int, key: bytes | None, value: bytes | None) -> None:
+        checkpoint = self._checkpoint
         partition, source = checkpoint.partitions[number], f"{self._topic}-{number}-{offset}"
         was_answered = partition.goal is not None  # before the committed offset: only the model must learn it again
         if was_answered:
             checkpoint.check_goal(number, offset)
         counts = Counts() if was_answered else checkpoint.pending
         try:
-            id, message, reason = answer(partition, record, source, counts)
+            id, message, reason = answer(partition, key, value, source, counts)
         except WentBack:
             counts.read -= 1
             raise
-        checkpoint.take_note(partition, number, offset, record.value)
+        try:
+            partition.take_note(offset, value)
+        except Elsewhere as error:
+            raise checkpoint.elsewhere(number, error) from error
+        if partition.wants_snapshot and partition.goal is None:
+            checkpoint.due = time.monotonic()
         if was_answered:
             return
         topic = self._output if reason is None else self._rejects

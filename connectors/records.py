@@ -10,10 +10,12 @@ from typing import Any
 
 import orjson
 
-from connectors.kafka import Headers, Record
+from connectors.kafka import Headers
 
 FIRST_BYTES = 200
 LONGEST_KEY = 1000
+NESTED = (dict, list)
+OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
 
 
@@ -54,13 +56,18 @@ class Decoder:
         features: Sequence[str] | None,
         parse: Callable[[bytes], Any] | None = None,
     ) -> None:
-        self._id, self._label, self._features, self._parse = id, label, features, parse or _json_object
+        self._id, self._label, self._features, self._parse = id, label, features, parse or orjson.loads
 
     def decode(self, value: bytes | None, source: str) -> Example:
         """Returns the example in a record, or raises Reject; `source` is the id of a record without one."""
         if value is None:
             raise Reject("the value is null", "null")
-        fields = self._parse(value)
+        try:
+            fields = self._parse(value)
+        except orjson.JSONDecodeError as error:
+            raise Reject(f"not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise Reject(f"not a JSON object but {_kind(fields)}")
         label = fields.pop(self._label, None) if self._label is not None else None
         id = fields.pop(self._id, None) if self._id is not None else None
         if id is None:
@@ -71,19 +78,9 @@ class Decoder:
             fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
             raise Reject("no features", "no_features")
-        if isinstance(label, dict | list):
+        if isinstance(label, NESTED):
             raise Reject(f"the label is {_kind(label)}", "label")
         return id, fields, label
-
-
-def _json_object(value: bytes) -> Any:
-    try:
-        fields = orjson.loads(value)
-    except orjson.JSONDecodeError as error:
-        raise Reject(f"not JSON: {error}") from None
-    if not isinstance(fields, dict):
-        raise Reject(f"not a JSON object but {_kind(fields)}")
-    return fields
 
 
 def _kind(value: Any) -> str:
@@ -91,10 +88,8 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def check_score(score: Any) -> None:
+def _check_score(score: Any) -> None:
     """Raises Reject for a score that JSON cannot say."""
-    if type(score) is float and math.isfinite(score):
-        return
     numbers = score.values() if isinstance(score, dict) else (score,)
     for number in numbers:
         if number is not None and not math.isfinite(number):
@@ -102,31 +97,33 @@ def check_score(score: Any) -> None:
 
 
 def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
-    """Writes an output value; classes that are not text become text as keys of a score.
+    """Writes an output value, or raises Reject; classes that are not text become text as keys of a score.
 
     >>> encode("a", False, -0.5, True)
     b'{"id":"a","prediction":false,"score":-0.5,"label":true}'
     >>> encode("a", 1, {0: -0.5, 1: 0.5}, None)
     b'{"id":"a","prediction":1,"score":{"0":-0.5,"1":0.5}}'
     """
+    if type(score) is not float or not math.isfinite(score):
+        _check_score(score)
     value = {"id": id, "prediction": prediction, "score": score}
     if label is not None:
         value["label"] = label
     try:
-        return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
+        return orjson.dumps(value, option=OPTIONS)
     except TypeError as error:
         raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
 
 
-def rejected(record: Record, source: bytes, reason: str) -> Message:
+def rejected(key: bytes | None, value: bytes | None, source: bytes, reason: str) -> Message:
     """Returns the message for a reject: the original bytes, with reason and position in headers.
 
     A message needs a key or a value: a record with neither keeps its place with an empty value and a header `null`.
     """
     headers = [("reason", reason.encode()), ("source", source)]
-    if record.key is None and record.value is None:
+    if key is None and value is None:
         return None, b"", [*headers, ("null", b"key and value")]
-    return record.key, record.value, headers
+    return key, value, headers
 
 
 def shortened(id: Any, message: Message) -> Message:

@@ -163,11 +163,11 @@ def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch
     records, original = phishing(90), processor.answer
     is_slow, is_over = threading.Event(), threading.Event()
 
-    def answer(partition, record, *rest):
-        if b'"r25"' in record.value and not is_slow.is_set():
+    def answer(partition, key, value, *rest):
+        if b'"r25"' in value and not is_slow.is_set():
             is_slow.set()
             assert is_over.wait(DEADLINE)
-        return original(partition, record, *rest)
+        return original(partition, key, value, *rest)
 
     monkeypatch.setattr(processor, "answer", answer)
     with running(stream.config()) as slow:

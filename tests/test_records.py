@@ -2,15 +2,10 @@
 
 import hashlib
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from connectors.records import Decoder, Reject, check_score, encode, rejected, shortened
-
-
-def record(value, key=b"k"):
-    return SimpleNamespace(partition=2, offset=9, key=key, value=value)
+from connectors.records import Decoder, Reject, encode, rejected, shortened
 
 
 def decode(value, id="id", label="y", features=None):
@@ -66,9 +61,9 @@ def test_what_cannot_be_processed(value, reason):
 @pytest.mark.parametrize("score", [float("inf"), float("nan"), {"a": 1.0, "b": float("-inf")}])
 def test_scores_that_json_cannot_say(score):
     with pytest.raises(Reject, match="score"):
-        check_score(score)
-    check_score({"a": 1.0, "b": -1e308})
-    check_score(None)
+        encode("x", True, score, None)
+    encode("x", True, {"a": 1.0, "b": -1e308}, None)
+    encode("x", True, None, None)
 
 
 @pytest.mark.parametrize("id", [2**63, 2**64 - 1, -(2**63), 0.5])
@@ -82,9 +77,9 @@ def test_output_has_a_label_only_if_it_is_known():
 
 
 def test_rejects_keep_null_distinct_from_empty():
-    assert rejected(record(None), b"p", "r") == (b"k", None, [("reason", b"r"), ("source", b"p")])
-    assert rejected(record(b"", None), b"p", "r") == (None, b"", [("reason", b"r"), ("source", b"p")])
-    assert rejected(record(None, None), b"p", "r")[2][-1] == ("null", b"key and value")
+    assert rejected(b"k", None, b"p", "r") == (b"k", None, [("reason", b"r"), ("source", b"p")])
+    assert rejected(None, b"", b"p", "r") == (None, b"", [("reason", b"r"), ("source", b"p")])
+    assert rejected(None, None, b"p", "r")[2][-1] == ("null", b"key and value")
 
 
 def test_a_short_message_names_what_it_stands_for():

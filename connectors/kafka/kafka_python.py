@@ -14,7 +14,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -122,7 +121,7 @@ class Consumer:
                 # anew: however little time is left, it is waited for.
                 coordinator.poll(timeout_ms=int(JOINING * 1000))
                 return []
-            return list(chain.from_iterable(records.values()))
+            return [(one.partition, one.offset, one.key, one.value) for some in records.values() for one in some]
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}

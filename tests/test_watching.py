@@ -209,11 +209,11 @@ def test_not_ready_before_inputs_were_read_again(stream, monkeypatch):
     with running(stream.config()):
         stream.read(stream.output, 60)
 
-    def slow(partition, record, *rest, answer=processor.answer):
-        if (record.partition, record.offset) == (1, 20):
+    def slow(partition, key, value, source, *rest, answer=processor.answer):
+        if source.endswith("-1-20"):
             seen.set()
             assert held.wait(DEADLINE)
-        return answer(partition, record, *rest)
+        return answer(partition, key, value, source, *rest)
 
     monkeypatch.setattr(processor, "answer", slow)
     with running(stream.config()):

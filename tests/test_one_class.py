@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import river_margins as rm
 
@@ -32,6 +33,35 @@ def test_a_learned_radius_is_one_dimension_more(mode):
             assert [model.weights.get(i, 0.0) for i in range(3)] == pytest.approx(w[:3], rel=1e-9, abs=1e-12 * B)
             assert model.radius == pytest.approx(np.sqrt(max(B**2 - w[3] ** 2, 0.0)), rel=1e-6, abs=1e-7 * B)
             assert model.radius >= radius * (1 - 1e-9)  # it never shrinks
+
+
+def nearest_that_fits(mode, C, B, w, point):
+    """The w' of least ½|w' - w|² + C·ξ (PA-II: C·ξ²) with |w' - point| <= B + ξ and ξ >= 0, in PA ξ = 0, by SLSQP."""
+    power = {0: 1, 1: 1, 2: 2}[mode]
+    slack = [(0.0, 0.0 if mode == 0 else None)]
+    found = optimize.minimize(
+        lambda v: 0.5 * np.sum((v[:-1] - w) ** 2) + C * v[-1] ** power,
+        np.append(point + 0.5 * (w - point), B),
+        bounds=[(None, None)] * len(w) + slack,
+        constraints={"type": "ineq", "fun": lambda v: B + v[-1] - np.linalg.norm(v[:-1] - point)},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert found.success or "Positive directional derivative" in found.message
+    return found.x[:-1]
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_step_with_a_learned_radius_solves_its_problem(mode):
+    draw = np.random.default_rng(mode)
+    B, C, w = 2.0, 0.7, np.append(np.zeros(3), 2.0)
+    model = rm.PAOneClass(C, mode=mode, eps=B, learn_radius=True)
+    for row in draw.normal(size=(30, 3)) * draw.choice([0.5, 3.0], size=(30, 1)):
+        w = nearest_that_fits(mode, C, B, w, np.append(row, 0.0))
+        model.learn_one(dict(enumerate(row.tolist())))
+        learned = [model.weights.get(i, 0.0) for i in range(3)]
+        assert [*learned, np.sqrt(B**2 - model.radius**2)] == pytest.approx(w, abs=1e-5)
+        w = np.array([*learned, np.sqrt(B**2 - model.radius**2)])
+    assert 5 < model.n_updates < 30
 
 
 def test_the_losses_of_a_learned_radius_are_bounded():

@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORE_TESTS := $(addprefix tests/test_,$(addsuffix .py,edges batches labels reader rules threads river_contract preprocessing golden snapshot))
+CORE_TESTS := $(addprefix tests/test_,$(addsuffix .py,edges batches labels reader rules threads river_contract preprocessing golden snapshot kernels second_order_kernel))
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help

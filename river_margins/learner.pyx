@@ -71,6 +71,8 @@ cdef class Learner(Estimator):
     cdef int answer_row(self, Row row) except -1:
         """The scores to predict from."""
         cdef Py_ssize_t blocks = self.task.blocks
+        if not blocks:  # no label has been met yet
+            return 0
         if not self.live_space.apart:
             return self.score_row(row, blocks)
         self.live_space.answer(row, blocks)

@@ -3,7 +3,7 @@
 from zlib import crc32
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
-from cpython.list cimport PyList_GET_ITEM
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
@@ -152,7 +152,7 @@ cdef class Reader:
 
     cdef Py_ssize_t size(self) noexcept:
         """The number of features known, the constant one included."""
-        return len(self.vocabulary.keys)
+        return PyList_GET_SIZE(self.vocabulary.keys)
 
     cdef list features(self):
         """The features known, without the constant one."""

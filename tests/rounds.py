@@ -10,6 +10,7 @@ from river import base
 from river.base import tags
 
 import river_margins as rm
+from river_margins import snapshot
 
 LABEL_SETS = (
     {"k0": True, "k1": False, "k2": False},
@@ -68,3 +69,15 @@ def trained(model: Any, rounds: int = 200, seed: int = 0) -> Any:
 def state(model: Any) -> bytes:
     """All that was learned, to the last bit."""
     return pickle.dumps(model.__getstate__())
+
+
+def assert_a_snapshot_goes_on(model: Any) -> None:
+    """A twin made from a snapshot in mid-stream learns what follows, new features too, bit for bit as the model."""
+    rounds = list(stream_for(model, rounds=120))
+    for x, y in rounds[:60]:
+        model.learn_one(x, y)
+    twin = snapshot.loads(snapshot.dumps(model))
+    for x, y in rounds[60:]:
+        model.learn_one(x | {"late": 1.0}, y)
+        twin.learn_one(x | {"late": 1.0}, y)
+    assert state(model) == state(twin)

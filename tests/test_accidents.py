@@ -256,7 +256,6 @@ def test_another_file_has_the_same_name_and_another_output(kafka, tmp_path):
             wait_for(lambda: stream.members() == [1, 1], "a partition for each")
             produce(stream, records[200:])
             found = [stream.read(topic, 150) for topic in (stream.output, moved)]
-    later = [[message for message in messages[100:]] for messages in found]
     answers = [[(message.partition, json.loads(message.value)) for message in messages] for messages in found]
     later = [{number for number, output in some if count_of(output) >= 200} for some in answers]
     assert sorted(map(list, later)) == [[0], [1]], "a topic has the answers of one partition"

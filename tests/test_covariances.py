@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse
 
 import river_margins as rm
-from river_margins import snapshot
 from tests.learners import CLASSES
-from tests.rounds import state, stream
+from tests.rounds import assert_a_snapshot_goes_on, stream
 from tests.test_gaussian import LEARNERS, covariances
 
 
@@ -102,11 +101,4 @@ def test_a_rule_in_python_may_have_a_covariance():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_snapshot_in_mid_stream_goes_on_bit_for_bit(name, covariance):
     model = LEARNERS[name](covariance=covariance, classes=CLASSES)
-    rounds = list(stream(rounds=120, labels=CLASSES))
-    for x, y in rounds[:60]:
-        model.learn_one(x, y)
-    twin = snapshot.loads(snapshot.dumps(model))
-    for x, y in rounds[60:]:
-        model.learn_one(x | {"late": 1.0}, y)
-        twin.learn_one(x | {"late": 1.0}, y)
-    assert state(model) == state(twin)
+    assert_a_snapshot_goes_on(model)

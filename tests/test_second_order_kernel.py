@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import river_margins as rm
-from river_margins import snapshot
 from tests.learners import CLASSES
-from tests.rounds import state, stream
+from tests.rounds import assert_a_snapshot_goes_on, state
 
 LABELS = {"binary": [False, True], "multiclass": CLASSES}
 RULES = [
@@ -132,11 +131,4 @@ def test_a_class_that_comes_late_has_a_matrix_of_its_own():
 
 def test_a_snapshot_in_mid_stream_goes_on_bit_for_bit():
     model = rm.KernelSecondOrderPerceptron(rm.RBF(0.1), classes=CLASSES)
-    rounds = list(stream(rounds=120, labels=CLASSES))
-    for x, y in rounds[:60]:
-        model.learn_one(x, y)
-    twin = snapshot.loads(snapshot.dumps(model))
-    for x, y in rounds[60:]:
-        model.learn_one(x | {"late": 1.0}, y)
-        twin.learn_one(x | {"late": 1.0}, y)
-    assert state(model) == state(twin)
+    assert_a_snapshot_goes_on(model)

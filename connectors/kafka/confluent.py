@@ -227,7 +227,7 @@ class Producer:
         end = 0.0
         while True:
             try:
-                # by position (callback, its alias, timestamp): names would take a third of the call
+                # by position (callback, its alias, timestamp): names would take a quarter of the call
                 self._producer.produce(topic, value, key, to, report, None, 0, headers)
                 break
             except BufferError as error:

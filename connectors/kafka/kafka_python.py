@@ -94,20 +94,24 @@ class Consumer:
             self._consumer.pause(partition)
             self._consumer.seek(partition, 0)
 
-    def _check_topic(self) -> None:
-        """Raises ClientError when the topic is gone, of which the library says nothing."""
+    def _keep_looking(self) -> None:
+        """Starts the library's loop of looking metadata up anew when it has ended."""
         cluster = self._consumer._cluster
         loop = cluster._refresh_loop_future
         if loop is not None and loop.is_done:
             cluster._refresh_loop_future = None
             cluster.start_refresh_loop()
-        if cluster.partitions_for_topic(self._topic):
+
+    def _check_topic(self) -> None:
+        """Raises ClientError when the topic is gone, of which the library says nothing."""
+        if self._consumer._cluster.partitions_for_topic(self._topic):
             self._known = time.monotonic()
         elif time.monotonic() - self._known > GONE:
             self._known = time.monotonic()  # the next polls are as ever: whoever asks the brokers meanwhile knows why
             raise ClientError(f"the brokers do not know `{self._topic}` any more")
 
     def poll(self, seconds: float) -> list[Record]:
+        self._keep_looking()
         self._check_topic()
         coordinator = self._consumer._coordinator
         if coordinator.rejoining and not coordinator.need_rejoin():

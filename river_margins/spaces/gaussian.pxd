@@ -10,8 +10,13 @@ cdef struct Block:
 
 
 cdef inline double* scratch(Row row) noexcept:
-    """Room for two numbers of each feature known, behind the shrink that the last score has foreseen and the variances."""
-    return row.evaluations + 1 + row.blocks
+    """Room for two numbers of each feature known, behind the shrink that the last score has foreseen."""
+    return row.evaluations + 1
+
+
+cdef inline double* foreseen_variances(Row row) noexcept:
+    """The variance of the row in each block, as the last score has found it, until its new features are admitted."""
+    return row.evaluations + 1 + 2 * row.known
 
 
 cdef class Gaussian(Space):

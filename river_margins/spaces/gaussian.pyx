@@ -87,14 +87,14 @@ cdef class Gaussian(Space):
         cdef Py_ssize_t i
         cdef double fresh = 0.0 if self.foreseeing is None else self.fresh_variance(row)
         row.reserve_scores(blocks)
-        row.reserve_evaluations(1 + row.blocks + 2 * row.known)
+        row.reserve_evaluations(1 + 2 * row.known + blocks)
         row.evaluations[0] = NAN
         for i in range(blocks):
             if i >= self.blocks:
                 row.scores[i] = 0.0
             elif self.foreseeing is not None:
-                row.evaluations[1 + i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
-                row.scores[i] = self.foreseen_score(self.block + i, row, row.evaluations[1 + i])
+                foreseen_variances(row)[i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
+                row.scores[i] = self.foreseen_score(self.block + i, row, foreseen_variances(row)[i])
             elif row.consecutive:
                 row.scores[i] = dot(self.block[i].mean, row.value, row.known)
             else:
@@ -118,7 +118,7 @@ cdef class Gaussian(Space):
                 if self.foreseeing is None:
                     variance = unit * (self.variance(self.block + place, row) + fresh)
                 else:  # the score needed it
-                    variance = row.evaluations[1 + place]
+                    variance = foreseen_variances(row)[place]
                 # Confidence-weighted rules square what is left with every wrong label: it ends before their steps do.
                 if variance < 1e-100 * unit * self.a * row.norm2:
                     variance = 0.0

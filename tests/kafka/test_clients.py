@@ -249,6 +249,7 @@ def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(ka
         assert raised.value.tag == "large"
     finally:
         kafka.resume(1)
+        producer.close()
 
 
 def test_describe(place, kafka):

@@ -1,3 +1,4 @@
+import faulthandler
 import gc
 import logging
 import os
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectors.errors import CommitTimeoutError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from tests import streams
@@ -23,6 +25,18 @@ def log() -> Iterator[None]:
     root.handlers[:], sys.excepthook = handlers, hook
     root.setLevel(levels[0])
     kafka.setLevel(levels[1])
+
+
+@pytest.fixture(autouse=True)
+def hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor in a thread of this process, whose commit hangs, fails its test and does not end all of them."""
+
+    def give_up(seconds: float) -> None:
+        faulthandler.dump_traceback()
+        streams.hung = CommitTimeoutError(f"a commit did not end within {seconds:g} s, see the captured stacks")
+
+    monkeypatch.setattr(streams, "hung", None)
+    monkeypatch.setattr("connectors.watchdog._give_up", give_up)
 
 
 @pytest.fixture(scope="session")

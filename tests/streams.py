@@ -248,6 +248,7 @@ class Running:
 
 
 _running: list[Running] = []
+hung: Exception | None = None  # of a processor in a thread whose commit does not end, see `conftest.py`
 
 
 @contextlib.contextmanager
@@ -263,7 +264,9 @@ def running(file: config.Config) -> Iterator[Running]:
 
 
 def raise_what_ended() -> None:
-    """Raises what a running processor raised, so that nobody waits for its output."""
+    """Raises what a running processor raised, or that it hangs, so that nobody waits for its output."""
+    if hung:
+        raise hung
     for process in _running:
         if isinstance(process.result, BaseException):
             raise process.result

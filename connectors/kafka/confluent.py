@@ -4,13 +4,17 @@
   itself reports generation -1, which the broker takes unfenced.
 - The position is counted here: only the event at the end of a partition tells that markers were passed.
 - A producer is never used again after an error; what it still holds is purged, so that closing waits for nobody.
+- Adding offsets to a transaction keeps to no time-out: with a coordinator that is lost for good the library waits until
+  any other broker comes or goes. So it has a thread of its own, which is given up together with the producer.
 - Errors that concern no call, such as a wrong password, come by a callback: they are kept, and said by the next call.
 """
 
+import concurrent.futures
 import contextlib
 import functools
+import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import confluent_kafka
@@ -191,6 +195,7 @@ class Producer:
         self._failed: list[tuple[Any, KafkaError, confluent_kafka.Message]] = []
         self._watch = Watch({"transactional": f"`Write` on transactional id `{transactional_id}`"})
         given = merged(PRODUCER, dict(settings))
+        self._seconds = given["transaction.timeout.ms"] / 1000
         self._is_apart = given.items() >= APART.items()
         with self._watch.translated():
             self._producer: Any = confluent_kafka.Producer(
@@ -292,7 +297,9 @@ class Producer:
         if ownership.generation < 0 or not ownership.member:
             raise LostOwnership("no generation to commit under")
         with self._watch.translated():
-            self._producer.send_offsets_to_transaction(as_places(topic, offsets), ownership.token)
+            add = self._producer.send_offsets_to_transaction
+            if not _ends(add, as_places(topic, offsets), ownership.token, seconds=self._seconds):
+                raise ClientError(f"the coordinator of the group takes no offsets within {self._seconds:g} s")
 
     def commit(self) -> None:
         with self._watch.translated():
@@ -305,6 +312,23 @@ class Producer:
         with contextlib.suppress(KafkaException, SystemError):
             self._producer.purge()
         self._producer = None
+
+
+def _ends(call: Callable[..., Any], *arguments: Any, seconds: float) -> bool:
+    """Returns whether a call that nothing can interrupt ends in time; raises what it raises."""
+    outcome: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call(*arguments))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="offsets", daemon=True).start()
+    has_ended = bool(concurrent.futures.wait([outcome], seconds).done)
+    if has_ended:
+        outcome.result()
+    return has_ended
 
 
 def membership(token: bytes) -> tuple[int, str]:

@@ -1,5 +1,6 @@
 """The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
 
+import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from connectors.kafka import (
     Ownership,
     TooLarge,
     client,
+    confluent,
     kafka_python_settings,
 )
 from tests.streams import wait_for
@@ -299,6 +301,16 @@ def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
     wait_for(lambda: consumer.poll(0.1) or len(cluster.partitions_for_topic(place.name)) == 3, "the third partition")
     for close in place.opened:
         close()
+
+
+def test_confluent_leaves_a_call_alone_that_does_not_end():
+    """As adding offsets may not, where the brokers no longer know who coordinates the group."""
+    held = threading.Event()
+    assert confluent._ends(held.is_set, seconds=TIMEOUT)
+    with pytest.raises(ZeroDivisionError):
+        confluent._ends(divmod, 1, 0, seconds=TIMEOUT)
+    assert not confluent._ends(held.wait, seconds=0.1)
+    held.set()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

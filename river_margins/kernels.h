@@ -13,42 +13,27 @@
 /* Two numbers side by side: one register wherever GCC or Clang compile to. */
 #if defined(__GNUC__)
 typedef double two __attribute__((vector_size(16)));
-#define PLUS_PRODUCT(sum, x, y) ((sum) += (x) * (y))
+#define BOTH(vector, number) return vector
 #else
 typedef struct { double part[2]; } two;
-#define PLUS_PRODUCT(sum, x, y) ((sum).part[0] += (x).part[0] * (y).part[0], (sum).part[1] += (x).part[1] * (y).part[1])
+#define BOTH(vector, number)                 \
+    two pair;                                \
+    for (int i = 0; i < 2; i++)              \
+        pair.part[i] = number;               \
+    return pair
 #endif
 
-static inline two times(two x, two y)
-{
-#if defined(__GNUC__)
-    return x * y;
-#else
-    two pair = {{x.part[0] * y.part[0], x.part[1] * y.part[1]}};
-    return pair;
-#endif
-}
+static inline two plus(two x, two y) { BOTH(x + y, x.part[i] + y.part[i]); }
 
-/* 1 + k·y */
-static inline two one_and(double k, two y)
-{
-#if defined(__GNUC__)
-    return 1.0 + k * y;
-#else
-    two pair = {{1.0 + k * y.part[0], 1.0 + k * y.part[1]}};
-    return pair;
-#endif
-}
+static inline two times(two x, two y) { BOTH(x * y, x.part[i] * y.part[i]); }
 
-static inline two one_over(two x)
-{
-#if defined(__GNUC__)
-    return 1.0 / x;
-#else
-    two pair = {{1.0 / x.part[0], 1.0 / x.part[1]}};
-    return pair;
-#endif
-}
+static inline two times_number(double k, two y) { BOTH(k * y, k * y.part[i]); }
+
+static inline two one_and(double k, two y) { BOTH(1.0 + k * y, 1.0 + k * y.part[i]); }
+
+static inline two r_and(double r, two y) { BOTH(r + y, r + y.part[i]); }
+
+static inline two one_over(two x) { BOTH(1.0 / x, 1.0 / x.part[i]); }
 
 static inline two kept_at(double *a, two pair)
 {
@@ -79,41 +64,42 @@ static inline double sum_of(two s0, two s1, two s2, two s3, double rest)
     return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + rest;
 }
 
-/* The sum of a[i]·b[i], or with an index of a[index[i]]·b[i]. */
-#define DOT(PAIR, ONE)                                       \
-    two s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};              \
-    ptrdiff_t i = 0;                                         \
-    for (; i + 8 <= length; i += 8) {                        \
-        PLUS_PRODUCT(s0, PAIR(i), two_at(b + i));            \
-        PLUS_PRODUCT(s1, PAIR(i + 2), two_at(b + i + 2));    \
-        PLUS_PRODUCT(s2, PAIR(i + 4), two_at(b + i + 4));    \
-        PLUS_PRODUCT(s3, PAIR(i + 6), two_at(b + i + 6));    \
-    }                                                        \
-    if (i + 4 <= length) {                                   \
-        PLUS_PRODUCT(s0, PAIR(i), two_at(b + i));            \
-        PLUS_PRODUCT(s1, PAIR(i + 2), two_at(b + i + 2));    \
-        i += 4;                                              \
-    }                                                        \
-    if (i + 2 <= length) {                                   \
-        PLUS_PRODUCT(s2, PAIR(i), two_at(b + i));            \
-        i += 2;                                              \
-    }                                                        \
-    return sum_of(s0, s1, s2, s3, i < length ? ONE(i) * b[i] : 0.0);
+/* The sum of numbers, PAIR of which gives two at a time. */
+#define SUM(PAIR, ONE)                          \
+    two s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}; \
+    ptrdiff_t i = 0;                            \
+    for (; i + 8 <= length; i += 8) {           \
+        s0 = plus(s0, PAIR(i));                 \
+        s1 = plus(s1, PAIR(i + 2));             \
+        s2 = plus(s2, PAIR(i + 4));             \
+        s3 = plus(s3, PAIR(i + 6));             \
+    }                                           \
+    if (i + 4 <= length) {                      \
+        s0 = plus(s0, PAIR(i));                 \
+        s1 = plus(s1, PAIR(i + 2));             \
+        i += 4;                                 \
+    }                                           \
+    if (i + 2 <= length) {                      \
+        s2 = plus(s2, PAIR(i));                 \
+        i += 2;                                 \
+    }                                           \
+    return sum_of(s0, s1, s2, s3, i < length ? ONE(i) : 0.0);
 
+/* The sum of a[i]·b[i], or with an index of a[index[i]]·b[i]. */
 static inline double dot(const double *a, const double *b, ptrdiff_t length)
 {
-#define PAIR(i) two_at(a + (i))
-#define ONE(i) a[i]
-    DOT(PAIR, ONE)
+#define PAIR(i) times(two_at(a + (i)), two_at(b + (i)))
+#define ONE(i) (a[i] * b[i])
+    SUM(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
 
 static inline double dot_at(const double *a, const int32_t *index, const double *b, ptrdiff_t length)
 {
-#define PAIR(i) two_of(a, index + (i))
-#define ONE(i) a[index[i]]
-    DOT(PAIR, ONE)
+#define PAIR(i) times(two_of(a, index + (i)), two_at(b + (i)))
+#define ONE(i) (a[index[i]] * b[i])
+    SUM(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
@@ -125,99 +111,113 @@ static inline void add_multiple(double *__restrict y, const double *__restrict x
         y[i] += factor * x[i];
 }
 
-/* For a covariance that is a diagonal s: the variance x'Σx, with Σx left in `along`. Nothing overlaps here and below. */
-static inline double variance_along(double *__restrict along, const double *__restrict s, const double *__restrict b,
-                                    ptrdiff_t length)
+/* For a covariance that is a diagonal s: the variance x'Σx, with Σx left in `along` and the terms of the sum in `terms`.
+   Nothing overlaps here and below. */
+static inline double variance_along(double *__restrict along, double *__restrict terms, const double *__restrict s,
+                                    const double *__restrict x, ptrdiff_t length)
 {
-#define PAIR(i) kept_at(along + (i), times(two_at(s + (i)), two_at(b + (i))))
-#define ONE(i) (along[i] = s[i] * b[i])
-    DOT(PAIR, ONE)
+#define PAIR(i) kept_at(terms + (i), times(kept_at(along + (i), times(two_at(s + (i)), two_at(x + (i)))), two_at(x + (i))))
+#define ONE(i) (terms[i] = (along[i] = s[i] * x[i]) * x[i])
+    SUM(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
 
-static inline double variance_along_at(double *__restrict along, const double *__restrict s,
-                                       const int32_t *__restrict index, const double *__restrict b, ptrdiff_t length)
+static inline double variance_along_at(double *__restrict along, double *__restrict terms, const double *__restrict s,
+                                       const int32_t *__restrict index, const double *__restrict x, ptrdiff_t length)
 {
-#define PAIR(i) kept_at(along + (i), times(two_of(s, index + (i)), two_at(b + (i))))
-#define ONE(i) (along[i] = s[index[i]] * b[i])
-    DOT(PAIR, ONE)
+#define PAIR(i) \
+    kept_at(terms + (i), times(kept_at(along + (i), times(two_of(s, index + (i)), two_at(x + (i)))), two_at(x + (i))))
+#define ONE(i) (terms[i] = (along[i] = s[index[i]] * x[i]) * x[i])
+    SUM(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
 
-/* The sum of a[i]·b[i]·left[i], where left[i] = 1/(1 + k·b[i]·x[i]): where b is Σx, with k·xx' in the inverse of Σ. No
-   k·b·x is above `most`: then no product of two can overflow, and they share a division, which takes as long as ten
-   products. */
-#define DOT_SURER(PAIR, ONE)                                                            \
-    two s0 = {0}, s1 = {0}, none = {0};                                                 \
-    double rest = 0.0;                                                                  \
-    ptrdiff_t i = 0;                                                                    \
-    for (; most < 1e150 && i + 4 <= length; i += 4) {                                   \
-        two b0 = two_at(b + i), b1 = two_at(b + i + 2);                                 \
-        two one = one_and(k, times(b0, two_at(x + i)));                                 \
-        two other = one_and(k, times(b1, two_at(x + i + 2)));                           \
-        two both = one_over(times(one, other));                                         \
-        PLUS_PRODUCT(s0, kept_at(left + i, times(both, other)), times(b0, PAIR(i)));    \
-        PLUS_PRODUCT(s1, kept_at(left + i + 2, times(both, one)), times(b1, PAIR(i + 2))); \
-    }                                                                                   \
-    for (; i < length; i++) {                                                           \
-        left[i] = 1.0 / (1.0 + k * (b[i] * x[i]));                                      \
-        rest += left[i] * (b[i] * ONE(i));                                              \
-    }                                                                                   \
-    return sum_of(s0, s1, none, none, rest);
+/* A division takes as long as ten products, so two pairs share one, where no product of two overflows or vanishes: with
+   no number below `least` or above `most`. */
+static inline int share(double least, double most) { return least > 1e-75 && most < 1e75; }
 
-static inline double dot_surer(double *__restrict left, const double *__restrict a, const double *__restrict x, double k,
-                               double most, const double *__restrict b, ptrdiff_t length)
-{
-#define PAIR(i) two_at(a + (i))
-#define ONE(i) a[i]
-    DOT_SURER(PAIR, ONE)
-#undef PAIR
-#undef ONE
-}
+/* The sum of a[i]·along[i]·r/(r + terms[i]), terms that add up to `all`: a score of Σ⁻¹a with xx'/r in Σ⁻¹ already. */
+#define DOT_SURER(PAIR, ONE)                                                                    \
+    two sum = {0}, none = {0};                                                                  \
+    double rest = 0.0;                                                                          \
+    ptrdiff_t i = 0;                                                                            \
+    for (; share(r, r + all) && i + 4 <= length; i += 4) {                                      \
+        two one = r_and(r, two_at(terms + i)), other = r_and(r, two_at(terms + i + 2));         \
+        two crossed = plus(times(PAIR(i), other), times(PAIR(i + 2), one));                     \
+        sum = plus(sum, times(crossed, one_over(times(one, other))));                           \
+    }                                                                                           \
+    for (; i < length; i++)                                                                     \
+        rest += ONE(i) / (r + terms[i]);                                                        \
+    return r * sum_of(sum, none, none, none, rest);
 
-static inline double dot_surer_at(double *__restrict left, const double *__restrict a, const int32_t *__restrict index,
-                                  const double *__restrict x, double k, double most, const double *__restrict b,
-                                  ptrdiff_t length)
-{
-#define PAIR(i) two_of(a, index + (i))
-#define ONE(i) a[index[i]]
-    DOT_SURER(PAIR, ONE)
-#undef PAIR
-#undef ONE
-}
-
-/* y *= x. */
-static inline void multiply(double *__restrict y, const double *__restrict x, ptrdiff_t length)
-{
-    for (ptrdiff_t i = 0; i < length; i++)
-        y[i] *= x[i];
-}
-
-static inline void multiply_at(double *__restrict y, const int32_t *__restrict index, const double *__restrict x,
+static inline double dot_surer(const double *a, const double *along, const double *terms, double r, double all,
                                ptrdiff_t length)
 {
-    for (ptrdiff_t i = 0; i < length; i++)
-        y[index[i]] *= x[i];
+#define PAIR(i) times(two_at(a + (i)), two_at(along + (i)))
+#define ONE(i) (a[i] * along[i])
+    DOT_SURER(PAIR, ONE)
+#undef PAIR
+#undef ONE
 }
 
-/* s becomes s/(1 + k·unit·s·x²). */
-static inline void shrink_diagonal(double *__restrict s, const double *__restrict x, double unit, double k,
-                                   ptrdiff_t length)
+static inline double dot_surer_at(const double *a, const int32_t *index, const double *along, const double *terms,
+                                  double r, double all, ptrdiff_t length)
 {
-    for (ptrdiff_t i = 0; i < length; i++)
-        s[i] *= 1.0 / (1.0 + k * (unit * (s[i] * x[i] * x[i])));
+#define PAIR(i) times(two_of(a, index + (i)), two_at(along + (i)))
+#define ONE(i) (a[index[i]] * along[i])
+    DOT_SURER(PAIR, ONE)
+#undef PAIR
+#undef ONE
 }
 
-static inline void shrink_diagonal_at(double *__restrict s, const int32_t *__restrict index, const double *__restrict x,
-                                      double unit, double k, ptrdiff_t length)
+/* A move: a[i] grows by step·towards[i], and s[i] becomes s[i]/(1 + k·terms[i]), never more than it was; no k·term is
+   above `most`. */
+#define MOVE(PAIR)                                                                             \
+    ptrdiff_t i = 0;                                                                           \
+    for (; share(1.0, most) && i + 4 <= length; i += 4) {                                      \
+        two one = one_and(k, two_at(terms + i)), other = one_and(k, two_at(terms + i + 2));    \
+        two both = one_over(times(one, other));                                                \
+        PAIR(i, times(both, other));                                                           \
+        PAIR(i + 2, times(both, one));                                                         \
+    }                                                                                          \
+    for (; i < length; i++) {                                                                  \
+        ONE(a, i) += step * towards[i];                                                        \
+        ONE(s, i) *= 1.0 / (1.0 + k * terms[i]);                                               \
+    }
+
+static inline void move_surer(double *__restrict a, double *__restrict s, const double *__restrict towards,
+                              const double *__restrict terms, double step, double k, double most, ptrdiff_t length)
 {
-    for (ptrdiff_t i = 0; i < length; i++)
-        s[index[i]] *= 1.0 / (1.0 + k * (unit * (s[index[i]] * x[i] * x[i])));
+#define ONE(numbers, i) numbers[i]
+#define PAIR(i, left)                                                                  \
+    kept_at(a + (i), plus(two_at(a + (i)), times_number(step, two_at(towards + (i))))); \
+    kept_at(s + (i), times(two_at(s + (i)), left))
+    MOVE(PAIR)
+#undef PAIR
+#undef ONE
 }
 
+static inline void move_surer_at(double *__restrict a, double *__restrict s, const int32_t *__restrict index,
+                                 const double *__restrict towards, const double *__restrict terms, double step, double k,
+                                 double most, ptrdiff_t length)
+{
+    double pair[2];
+#define ONE(numbers, i) numbers[index[i]]
+#define PAIR(i, left)                                                                  \
+    kept_at(pair, left);                                                               \
+    for (int j = 0; j < 2; j++) {                                                      \
+        ONE(a, i + j) += step * towards[i + j];                                        \
+        ONE(s, i + j) *= pair[j];                                                      \
+    }
+    MOVE(PAIR)
+#undef PAIR
+#undef ONE
+}
+
+#undef MOVE
 #undef DOT_SURER
-#undef DOT
-#undef PLUS_PRODUCT
+#undef SUM
+#undef BOTH
 #endif

@@ -118,8 +118,8 @@ cdef class Rule(Recipe):
         return 0
 
     cdef double foresee(self, double variance) noexcept:
-        """How much of an example of this variance a score has in the covariance already, if the rule `foresees`."""
-        return 0.0
+        """The r with which a score has an example of this variance in Σ⁻¹ already, as xx'/r, if the rule `foresees`."""
+        return INFINITY
 
     def step(self, Seen seen):
         """Say how to move in a round that looks like `seen`."""

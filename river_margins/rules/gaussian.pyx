@@ -2,7 +2,7 @@
 
 from statistics import NormalDist
 
-from libc.math cimport fmin, sqrt
+from libc.math cimport INFINITY, fmin, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge, is_mistake
 from river_margins.checks import below_one, positive
@@ -72,11 +72,14 @@ cdef class NAROWRule(Rule):
         self.b = positive("b", b)
 
     cdef double foresee(self, double variance) noexcept:
-        return self.b - 1.0 / variance if self.b * variance > 1.0 else 0.0
+        cdef double surplus = self.b * variance - 1.0
+        if surplus <= 0.0:
+            return INFINITY
+        return variance / surplus if surplus < INFINITY else 1.0 / self.b
 
     cdef int respond(self, Seen seen, Step out) except -1:
         if hinge(seen) > 0.0:
-            out.step, out.shrink = 1.0, self.foresee(seen.gain)
+            out.step, out.shrink = 1.0, 1.0 / self.foresee(seen.gain)
         return 0
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from libc.stdint cimport int32_t
+from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
 from river_margins.kernels cimport (
-    add_multiple, dot, dot_at, dot_surer, dot_surer_at, multiply, multiply_at, shrink_diagonal, shrink_diagonal_at,
-    variance_along, variance_along_at,
+    dot, dot_at, dot_surer, dot_surer_at, move_surer, move_surer_at, variance_along, variance_along_at,
 )
 from river_margins.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
@@ -45,53 +44,44 @@ cdef class Diagonal(Gaussian):
 
     cdef double variance(self, const Block* block, Row row) noexcept:
         cdef double* along = scratch(row)
+        cdef double* terms = along + row.known
+        row.evaluations[0] = block - self.block
         if row.consecutive:
-            return variance_along(along, block.variance, row.value, row.known)
-        return variance_along_at(along, block.variance, row.index, row.value, row.known)
+            return variance_along(along, terms, block.variance, row.value, row.known)
+        return variance_along_at(along, terms, block.variance, row.index, row.value, row.known)
 
     cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
-        cdef double k = self.foreseeing.foresee(variance), score
-        cdef double* along = scratch(row)  # where `variance` has left Σx
-        cdef double* left = along + row.known
-        if k == 0.0 and row.consecutive:
+        cdef double r = self.foreseeing.foresee(variance), score
+        cdef const double* along = scratch(row)  # where `variance` has left Σx, and the terms of x'Σx
+        cdef const double* terms = along + row.known
+        if block.unit != 1.0:
+            r, variance = r / block.unit, variance / block.unit
+        if r == INFINITY and row.consecutive:
             score = dot(block.mean, along, row.known)
-        elif k == 0.0:
+        elif r == INFINITY:
             score = dot_at(block.mean, row.index, along, row.known)
         elif row.consecutive:
-            score = dot_surer(left, block.mean, row.value, block.unit * k, k * variance, along, row.known)
+            score = dot_surer(block.mean, along, terms, r, variance, row.known)
         else:
-            score = dot_surer_at(left, block.mean, row.index, row.value, block.unit * k, k * variance, along, row.known)
-        if k > 0.0 and self.blocks == 1 and block.unit == 1.0 and not row.fresh:
-            row.evaluations[0] = k
+            score = dot_surer_at(block.mean, row.index, along, terms, r, variance, row.known)
         return block.unit * score
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
-        cdef double along = step.step * coefficient, shrink = step.shrink * coefficient * coefficient
-        cdef double unit = block.unit
-        cdef double* mean = block.mean
-        cdef const double* variance = block.variance
-        cdef const double* value = row.value
-        cdef const int32_t* index = row.index
-        cdef Py_ssize_t i
-        if self.foreseeing is not None and row.consecutive:
-            add_multiple(mean, value, along, row.known)
-        elif self.foreseeing is not None:
-            for i in range(row.known):
-                mean[index[i]] += along * value[i]
-        elif row.consecutive:
-            for i in range(row.known):
-                mean[i] += along * (unit * variance[i] * value[i])
+        cdef double length = step.step * coefficient
+        cdef double k = block.unit * step.shrink * coefficient * coefficient, most = step.shrink * seen.gain
+        if row.evaluations[0] != block - self.block:  # another block was measured last, or new features came in since
+            self.variance(block, row)
+        row.evaluations[0] = NAN
+        cdef const double* towards = scratch(row)
+        cdef const double* terms = towards + row.known
+        if self.foreseeing is None:
+            length *= block.unit
         else:
-            for i in range(row.known):
-                mean[index[i]] += along * (unit * variance[index[i]] * value[i])
-        if shrink == row.evaluations[0] and row.consecutive:  # the score has made these divisions
-            multiply(block.variance, scratch(row) + row.known, row.known)
-        elif shrink == row.evaluations[0]:
-            multiply_at(block.variance, index, scratch(row) + row.known, row.known)
-        elif row.consecutive:
-            shrink_diagonal(block.variance, value, unit, shrink, row.known)
+            towards = row.value
+        if row.consecutive:
+            move_surer(block.mean, block.variance, towards, terms, length, k, most, row.known)
         else:
-            shrink_diagonal_at(block.variance, index, value, unit, shrink, row.known)
+            move_surer_at(block.mean, block.variance, row.index, towards, terms, length, k, most, row.known)
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         return block.mean[index] * (1.0 if self.foreseeing is None else block.unit * block.variance[index])

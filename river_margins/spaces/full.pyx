@@ -81,7 +81,7 @@ cdef class Full(Gaussian):
         cdef Py_ssize_t i, count = self.reader.size()
         for i in range(row.known):
             score += row.value[i] * dot(block.variance + row.index[i] * self.capacity, block.mean, count)
-        return block.unit * score / (1.0 + self.foreseeing.foresee(variance) * variance)
+        return block.unit * score / (1.0 + variance / self.foreseeing.foresee(variance))
 
     cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef Py_ssize_t i, count = self.reader.size()

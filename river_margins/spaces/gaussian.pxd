@@ -9,8 +9,11 @@ cdef struct Block:
     double unit
 
 
+# What a row has room for here: which block was measured last (NaN: none), two numbers for each feature, a variance for each
+# block. New features make room for more numbers, where the variances were.
+
 cdef inline double* scratch(Row row) noexcept:
-    """Room for two numbers of each feature known, behind the shrink that the last score has foreseen."""
+    """Room for two numbers of each feature known, left by the block that was measured last."""
     return row.evaluations + 1
 
 

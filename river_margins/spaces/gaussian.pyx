@@ -17,7 +17,7 @@ cdef class Gaussian(Space):
     """Weights with a covariance Σ: the gain is the variance x'Σx, and a move goes along Σx and makes Σ smaller.
 
     A score is ⟨w, x⟩. Where the rule `foresees`, what is kept is θ = Σ⁻¹w, to which moves add x itself, and a score has the
-    example in Σ⁻¹ already: θ'(Σ⁻¹ + k·xx')⁻¹x, with the k that the rule foresees.
+    example in Σ⁻¹ already: θ'(Σ⁻¹ + xx'/r)⁻¹x, with the r that the rule foresees.
 
     With several blocks each has a Σ of its own: what one class would say of the weights of another is dropped.
     """
@@ -87,7 +87,7 @@ cdef class Gaussian(Space):
         cdef Py_ssize_t i
         cdef double fresh = 0.0 if self.foreseeing is None else self.fresh_variance(row)
         row.reserve_scores(blocks)
-        row.reserve_evaluations(1 + 2 * row.known + blocks)
+        row.reserve_evaluations(1 + 2 * (row.known + row.fresh) + blocks)
         row.evaluations[0] = NAN
         for i in range(blocks):
             if i >= self.blocks:
@@ -134,11 +134,12 @@ cdef class Gaussian(Space):
 
     cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
+        cdef double unit
         for i in range(direction.length):
-            if direction.terms[i].block < self.blocks and not isfinite(
-                self.block[direction.terms[i].block].unit * step.inflate * self.a
-            ):
-                return False
+            if direction.terms[i].block < self.blocks:
+                unit = self.block[direction.terms[i].block].unit
+                if not (isfinite(unit * step.inflate * self.a) and isfinite(unit * step.shrink)):
+                    return False
         return isfinite(self.largest + fabs(step.step) * self.reach) and isfinite(step.shrink * seen.gain)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -148,6 +149,7 @@ cdef class Gaussian(Space):
         if row.fresh:
             self.reserve(self.reader.size() + row.fresh, self.rooms)
             self.reader.admit(row)
+            row.evaluations[0] = NAN
         for i in range(direction.length):
             self.shift(self.block + direction.terms[i].block, row, direction.terms[i].coefficient, seen, step)
             self.block[direction.terms[i].block].unit *= step.inflate

@@ -100,7 +100,7 @@ cdef class SecondOrderKernel(Kernel):
         for block in range(blocks):
             score = self.solve(row, block)
             variance = self.solved(row, block)[0]
-            row.scores[block] = score / (1.0 + self.rule.foresee(variance) * variance)
+            row.scores[block] = score / (1.0 + variance / self.rule.foresee(variance))
         return 0
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
@@ -127,7 +127,7 @@ cdef class SecondOrderKernel(Kernel):
         for i in range(direction.length):
             coefficient = direction.terms[i].coefficient
             variance, shrink = self.solved(row, direction.terms[i].block)[0], step.shrink * coefficient * coefficient
-            score = row.scores[direction.terms[i].block] * (1.0 + self.rule.foresee(variance) * variance)
+            score = row.scores[direction.terms[i].block] * (1.0 + variance / self.rule.foresee(variance))
             self.fresh[2 * i] = sqrt(self.a * shrink / (1.0 + shrink * variance))
             self.fresh[2 * i + 1] = (step.step * coefficient / shrink - score) * self.fresh[2 * i]
             if not isfinite(self.fresh[2 * i + 1] + row.evaluations[count]):

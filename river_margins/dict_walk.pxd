@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 
 cdef extern from "dict_walk.h":
     PyObject* no_key() noexcept
+    bint same_key(PyObject* key, PyObject* expected) noexcept
     ctypedef struct DictWalk:
         PyObject* key
         PyObject* value

@@ -22,10 +22,13 @@ cdef class Learner(Estimator):
     cdef Task task
     cdef Round spare
     cdef bint in_python, joint
+    cdef bint plain  # whether features are read by nobody but the reader, and by their own names
     cdef object rivals
     cdef readonly long long n_seen, n_mistakes, n_updates
     @cython.final
     cdef Round take_round(self)
+    @cython.final
+    cdef int gather(self, Row row, object x) except -1
     @cython.final
     cdef Round read(self, object x)
     @cython.final

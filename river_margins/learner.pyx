@@ -13,6 +13,7 @@ from river_margins.batch cimport Batch
 from river_margins.estimator cimport Estimator
 from river_margins.rules.base cimport Rule, Seen, Step, moves, rest
 from river_margins.rules.joint cimport JointRule
+from river_margins.passed cimport Passed
 from river_margins.reader cimport Reader, Row
 from river_margins.spaces.base cimport Direction, Space, Term
 from river_margins.tasks.base cimport Labels, Task
@@ -26,6 +27,9 @@ from river_margins.spaces.linear import Linear
 from river_margins.tasks.classes import task_with
 from river_margins.tasks.labels import plain
 from river_margins.weights import Weights
+
+
+_TAKING = ("learn_one", "predict_one", "score_one", "predict_score_one")  # what takes an example
 
 
 cdef class Round:
@@ -54,10 +58,13 @@ cdef class Learner(Estimator):
         self.spare = None
         return round
 
+    cdef int gather(self, Row row, object x) except -1:
+        return (<Passed> x).gather(self.reader, row) if type(x) is Passed else self.reader.gather(row, x)
+
     cdef Round read(self, object x):
         """A round with x gathered and, where there is a task, scored."""
         cdef Round round = self.take_round()
-        self.reader.gather(round.row, x)
+        self.gather(round.row, x)
         if self.task is not None:
             self.answer_row(round.row)
         return round
@@ -92,7 +99,7 @@ cdef class Learner(Estimator):
         try:
             task = self.task_for(y) if self.task is None else self.task
             round = self.take_round()
-            self.reader.gather(round.row, x)
+            self.gather(round.row, x)
             prediction = self.learn_row(
                 round.row, round.direction, round.seen, round.step, self.live_space,
                 task, y, task.code(y), weight, predicting,
@@ -238,6 +245,18 @@ cdef class Learner(Estimator):
         score = {} if self.task is None else self.task.score(round.row)
         self.spare = round
         return score
+
+    def predict_score_one(self, x):
+        """The prediction and the score of x: what `predict_one` and `score_one` would say, reading x once."""
+        cdef Round round
+        if not self.plain:
+            return self.predict_one(x), self.score_one(x)
+        round = self.read(x)
+        prediction, score = None, {}
+        if self.task is not None:
+            prediction, score = self.task.predict(round.row), self.task.score(round.row)
+        self.spare = round
+        return prediction, score
 
     def _probabilities(self, x):
         cdef Round round = self.read(x)
@@ -389,6 +408,7 @@ cdef class Learner(Estimator):
         check_pair(rule, space, "classification" if task is None else task.kind, type(self).__name__)
         self.live_rule = copy.deepcopy(rule)
         self.in_python = type(rule).step is not Rule.step
+        self.plain = max_features is None and all(getattr(type(self), name) is getattr(Learner, name) for name in _TAKING)
         self.joint = isinstance(rule, JointRule)
         self.reader = Reader(intercept, max_features, constant)
         self.live_space = (<Space> space).open(self.reader)

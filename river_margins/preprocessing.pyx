@@ -10,24 +10,14 @@ from libc.stdlib cimport free, realloc
 from river_margins.batch cimport Batch
 from river_margins.dict_walk cimport dict_refilled
 from river_margins.estimator cimport Estimator
+from river_margins.passed cimport Passed
 from river_margins.reader cimport Reader, Row
 
 from river_margins.batch import frame_batch
-from river_margins.pipeline import Pipeline
-
-
-cdef struct Moments:
-    double count, mean, variance
 
 
 cdef class RunningMoments(Estimator):
     """Count, mean and variance of each feature, by Welford's recurrence: the compiled part of `StandardScaler`."""
-
-    cdef Reader reader
-    cdef Row spare
-    cdef Moments* moments  # known features first, then room in which a row's new values are made
-    cdef Py_ssize_t capacity
-    cdef bint divide
 
     def __dealloc__(self):
         free(self.moments)
@@ -111,6 +101,29 @@ cdef class RunningMoments(Estimator):
         for i in range(row.fresh):
             scaled[row.fresh_keys[i]] = row.own_value[row.capacity + i]
         return scaled
+
+    cdef object pass_on(self, object x, bint learning):
+        """x scaled, and learned before if it is to be, for a step that reads it at once."""
+        cdef Passed passed = self.passed
+        cdef Row row
+        cdef bint is_new
+        if passed is None or passed.waits:
+            self.passed = passed = Passed()
+        passed.reader, passed.waits, row = self.reader, True, passed.row
+        if learning:
+            self.begin()
+        try:
+            self.reader.gather(row, x)
+            if learning:
+                is_new = row.fresh > 0
+                self.learn_row(row)
+                if is_new:  # new features stand last in the row, and the next step is to meet them in the order of x
+                    self.reader.gather(row, x)
+        finally:
+            if learning:
+                self.end()
+        self.scale(row)
+        return passed
 
     def learn_one(self, x):
         """Update the moments of the features in x."""
@@ -253,6 +266,8 @@ class StandardScaler(RunningMoments, base.MiniBatchTransformer):
         self._open(with_std)
 
     def __or__(self, other):
+        from river_margins.pipeline import Pipeline  # which knows this class
+
         return super().__or__(other) if isinstance(other, compose.Pipeline) else Pipeline(self, other)
 
     @classmethod

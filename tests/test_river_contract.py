@@ -111,6 +111,14 @@ def test_predict_learn_one_is_the_two_calls(form):
     assert state(two) == state(fused)
 
 
+@forms
+def test_predict_score_one_is_the_two_calls(form):
+    model = form.make()
+    for x, y in stream_for(model):
+        assert model.predict_score_one(x) == (model.predict_one(x), model.score_one(x))
+        model.learn_one(x, y)
+
+
 class Careful(rm.PAClassifier):
     """A user's own default, and a word added to a method."""
 
@@ -304,6 +312,7 @@ LEARNING = {
     "predict_learn_one": "(self, x, y, w=1.0)",
     "predict_one": "(self, x)",
     "score_one": "(self, x)",
+    "predict_score_one": "(self, x)",
     "check_label": "(self, y)",
     "learn_many": "(self, X, y, w=1.0)",
     "predict_many": "(self, X)",

@@ -116,6 +116,24 @@ def test_threads_share_a_scaler():
     assert goes_on_from_its_state(scaler)
 
 
+def test_threads_share_a_pipeline():
+    model = rm.StandardScaler() | rm.PAClassifier()
+    model.learn_one({"every": 1.0}, True)
+
+    def work(thread):
+        for i in range(100):
+            x = {f"name {i}": Slow(float(i)), "every": Slow(float(thread))}
+            model.learn_one(x, i % 2 == 0)
+            model.predict_one(x)
+            prediction, score = model.predict_score_one({"every": Slow(1.0), "never": Slow(1.0)})
+            assert prediction is (score >= 0.0)
+
+    together(work)
+    assert model[0].counts == {f"name {i}": THREADS for i in range(100)} | {"every": THREADS * 100 + 1}
+    assert model[1].n_seen == THREADS * 100 + 1
+    assert goes_on_from_its_state(model[0]) and goes_on_from_its_state(model[1])
+
+
 @pytest.mark.parametrize("kind", [rm.PAClassifier, rm.StandardScaler])
 def test_an_estimator_does_not_learn_in_the_midst_of_learning(kind):
     class Nested:

@@ -15,7 +15,8 @@ from connectors.kafka import Headers
 FIRST_BYTES = 200
 LONGEST_KEY = 1000
 NESTED = (dict, list)
-OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+NUMBERS = orjson.OPT_SERIALIZE_NUMPY
+CLASSES = NUMBERS | orjson.OPT_NON_STR_KEYS
 EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
 
 
@@ -104,13 +105,15 @@ def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
     >>> encode("a", 1, {0: -0.5, 1: 0.5}, None)
     b'{"id":"a","prediction":1,"score":{"0":-0.5,"1":0.5}}'
     """
+    option = NUMBERS
     if type(score) is not float or not math.isfinite(score):
         _check_score(score)
+        option = CLASSES
     value = {"id": id, "prediction": prediction, "score": score}
     if label is not None:
         value["label"] = label
     try:
-        return orjson.dumps(value, option=OPTIONS)
+        return orjson.dumps(value, option=option)
     except TypeError as error:
         raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
 

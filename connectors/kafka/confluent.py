@@ -14,7 +14,7 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import confluent_kafka
@@ -110,12 +110,12 @@ class Consumer:
                     break
                 self._watch.check()
             messages += self._consumer.consume(MOST - 1, 0)
-        records = list(self._take(messages))
+        records = self._take(messages)
         return records if self.ownership is before else []
 
-    def _take(self, messages: Sequence[Any]) -> Iterator[Record]:
+    def _take(self, messages: Sequence[Any]) -> list[Record]:
         """Moves the positions past records, and past what leads to the end of a partition."""
-        reached = self._next
+        reached, records = self._next, []
         for message in messages:
             if (error := message.error()) is not None:
                 self._take_event(message, error)
@@ -123,7 +123,8 @@ class Consumer:
             partition, offset = message.partition(), message.offset()
             if partition in reached and offset >= reached[partition]:  # else of an assignment that has ended
                 reached[partition] = offset + 1
-                yield partition, offset, message.key(), message.value()
+                records.append((partition, offset, message.key(), message.value()))
+        return records
 
     def _take_event(self, message: Any, error: KafkaError) -> None:
         partition, offset = message.partition(), message.offset()

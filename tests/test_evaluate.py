@@ -54,7 +54,8 @@ def test_equals_rivers_progressive_validation_to_the_last_digit(settings, data, 
         )
         assert repr(found.metrics[name]) == repr(expected), name
         if name in found.drawable:
-            assert found.metrics[name].get() == expected.get(), name
+            # MacroF1 adds up in the order of a set, in which what was asked for in between may have changed places
+            assert found.metrics[name].get() == pytest.approx(expected.get(), rel=1e-14), name
         assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
     assert found.examples == getattr(datasets, data)().n_samples and found.rejected == found.unlabelled == 0
 

@@ -88,9 +88,8 @@ class Partition:
         self._check_label = getattr(self._last, "check_label", None)
         # Some of River's transformers note a feature that they are only asked to transform.
         self._is_pure = all(type(step).__module__.startswith("river_margins") for step in self._transformers)
-        self._answer = self._predict_score
-        if self._is_pure and isinstance(self._last, Learner):
-            self._answer = getattr(learner, "predict_score_one", self._predict_score)
+        is_fused = self._is_pure and isinstance(self._last, Learner)
+        self._predict_score_one = getattr(learner, "predict_score_one", None) if is_fused else None
 
     def remember(self, written: Committed, snapshot: str) -> None:
         """Takes note that this is committed; of a new snapshot, that it has the model of this moment."""
@@ -152,16 +151,16 @@ class Partition:
         if self._untried and (reason := self._untried.get(self.inputs)):
             raise Reject(reason)
         try:
-            return self._answer(features)
+            if self._predict_score_one is not None:
+                both: tuple[Any, Any] = self._predict_score_one(features)
+                return both
+            for transformer in self._transformers:
+                features = transformer.transform_one(features)
+            return self._last.predict_one(features), self._last.score_one(features)
         except Exception as error:
             if not self._is_pure:
                 self._rebuild(error)
             raise _reject(error, "features") from error
-
-    def _predict_score(self, features: dict[str, Any]) -> tuple[Any, Any]:
-        for transformer in self._transformers:
-            features = transformer.transform_one(features)
-        return self._last.predict_one(features), self._last.score_one(features)
 
     def learn(self, features: dict[str, Any], label: Any, value: bytes | None = None) -> None:
         """Learns one example, or raises Reject with the model as it was, bit for bit.

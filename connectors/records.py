@@ -15,7 +15,7 @@ from connectors.kafka import Headers
 FIRST_BYTES = 200
 LONGEST_KEY = 1000
 NESTED = (dict, list)
-NUMBERS = orjson.OPT_SERIALIZE_NUMPY
+NUMBERS = orjson.OPT_SERIALIZE_NUMPY  # faster, where no key can be anything but text
 CLASSES = NUMBERS | orjson.OPT_NON_STR_KEYS
 EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
 
@@ -105,15 +105,14 @@ def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
     >>> encode("a", 1, {0: -0.5, 1: 0.5}, None)
     b'{"id":"a","prediction":1,"score":{"0":-0.5,"1":0.5}}'
     """
-    option = NUMBERS
-    if type(score) is not float or not math.isfinite(score):
+    is_number = type(score) is float and math.isfinite(score)
+    if not is_number:
         _check_score(score)
-        option = CLASSES
     value = {"id": id, "prediction": prediction, "score": score}
     if label is not None:
         value["label"] = label
     try:
-        return orjson.dumps(value, option=option)
+        return orjson.dumps(value, option=NUMBERS if is_number and type(id) is str else CLASSES)
     except TypeError as error:
         raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
 

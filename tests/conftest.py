@@ -32,8 +32,8 @@ def hang(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor in a thread of this process, whose commit hangs, fails its test and does not end all of them."""
 
     def give_up(seconds: float) -> None:
-        faulthandler.dump_traceback()
         streams.hung = CommitTimeoutError(f"a commit did not end within {seconds:g} s, see the captured stacks")
+        faulthandler.dump_traceback(sys.__stderr__)
 
     monkeypatch.setattr(streams, "hung", None)
     monkeypatch.setattr("connectors.watchdog._give_up", give_up)

@@ -240,7 +240,7 @@ class Running:
 
     def wait(self) -> Counts:
         self._thread.join(DEADLINE)
-        assert not self._thread.is_alive(), "the processor does not end"
+        assert not self._thread.is_alive(), hung or "the processor does not end"
         if isinstance(self.result, BaseException):
             raise self.result
         assert self.result is not None

@@ -1,5 +1,8 @@
 """One partition's model: predictions do not move it, a failure leaves it as it was."""
 
+import gc
+import weakref
+
 import pytest
 from river import base, compose, preprocessing
 
@@ -19,6 +22,19 @@ def build():
 
 def partition_of(learner, saved):
     return Partition(learner, Committed(0, ""), "s", 0, lambda name: snapshot.loads(saved[name]))
+
+
+@pytest.mark.parametrize("scaler", [rm.StandardScaler, preprocessing.StandardScaler], ids=["ours", "River's"])
+def test_a_partition_that_is_dropped_is_freed_at_once(scaler):
+    partition = partition_of(scaler() | rm.PAClassifier(), {})
+    gone = weakref.ref(partition)
+    gc.disable()  # which would find it some day
+    try:
+        partition.predict({"a": 1.0})
+        del partition
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_predicting_moves_nothing():

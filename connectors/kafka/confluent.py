@@ -9,7 +9,6 @@
 - Errors that concern no call, such as a wrong password, come by a callback: they are kept, and said by the next call.
 """
 
-import concurrent.futures
 import contextlib
 import functools
 import threading
@@ -317,18 +316,19 @@ class Producer:
 
 def _ends(call: Callable[..., Any], *arguments: Any, seconds: float) -> bool:
     """Returns whether a call that nothing can interrupt ends in time; raises what it raises."""
-    outcome: concurrent.futures.Future[None] = concurrent.futures.Future()
+    ended, errors = threading.Event(), []
 
     def run() -> None:
         try:
-            outcome.set_result(call(*arguments))
+            call(*arguments)
         except BaseException as error:
-            outcome.set_exception(error)
+            errors.append(error.with_traceback(None))  # which would hold on to the call, and so to its owner
+        ended.set()
 
     threading.Thread(target=run, name="offsets", daemon=True).start()
-    has_ended = bool(concurrent.futures.wait([outcome], seconds).done)
-    if has_ended:
-        outcome.result()
+    has_ended = ended.wait(seconds)
+    if has_ended and errors:
+        raise errors.pop()
     return has_ended
 
 

@@ -1,10 +1,12 @@
 """The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
 
+import contextlib
+import gc
 import threading
 import time
 import uuid
+import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
@@ -233,7 +235,7 @@ def test_the_message_that_is_too_large_is_named(place):
 def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(kafka):
     """One of the others waits for its turn when the broker refuses the large one."""
     place, strict = Place(kafka, "kafka-python"), Place(kafka, "kafka-python").name
-    with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, strict, configs={"max.message.bytes": "1000"})])
     producer = place.producer("id-" + place.name, batch_size=2000, max_in_flight_requests_per_connection=1)
     try:
@@ -296,7 +298,7 @@ def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
 
     manager.call_soon(look_up)
     wait_for(lambda: loop.is_done, "the end of the library's loop")
-    with closing(KafkaAdminClient(**place.settings)) as admin:
+    with contextlib.closing(KafkaAdminClient(**place.settings)) as admin:
         admin.create_partitions({place.name: 3})
     wait_for(lambda: consumer.poll(0.1) or len(cluster.partitions_for_topic(place.name)) == 3, "the third partition")
     for close in place.opened:
@@ -311,6 +313,23 @@ def test_confluent_leaves_a_call_alone_that_does_not_end():
         confluent._ends(divmod, 1, 0, seconds=TIMEOUT)
     assert not confluent._ends(held.wait, seconds=0.1)
     held.set()
+
+
+def test_confluent_holds_on_to_no_producer_whose_call_failed():
+    class Owner:
+        def fail(self):
+            raise ClientError("refused")
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    gc.disable()  # which would find it some day
+    try:
+        with contextlib.suppress(ClientError):
+            confluent._ends(owner.fail, seconds=TIMEOUT)
+        del owner
+        wait_for(lambda: gone() is None, "the end of the thread")
+    finally:
+        gc.enable()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

@@ -1,5 +1,6 @@
 """Online margin learners as River estimators: right to the paper, compiled, on dict features."""
 
+from river_margins import pipeline as pipeline
 from river_margins.active import RandomizedSelectiveSampler, SelectiveSampler
 from river_margins.budgeted import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
 from river_margins.confidence import CWClassifier, SCWClassifier

@@ -17,6 +17,8 @@ cdef class Passed:
 
     cdef int gather(self, Reader reader, Row row) except -1:
         """Fill a row of another reader, as `Reader.gather_dict` does: what is here are numbers already."""
+        if not self.waits:
+            raise TypeError("a dict of features is needed, not a Passed, which is for the step that it was made for")
         cdef Row given = self.row
         cdef list names = self.reader.vocabulary.keys
         cdef Py_ssize_t length = given.known + given.fresh, position, known = reader.begin(row, length)

@@ -9,7 +9,7 @@ from river_margins.preprocessing import StandardScaler
 
 
 class Pipeline(compose.Pipeline):
-    """A `river.compose.Pipeline` whose rounds cost half as much: the same steps, called in the same order.
+    """A `river.compose.Pipeline` whose rounds cost half as much or less: the same steps, in the same order.
 
     `StandardScaler() | learner` makes one. What is out of the ordinary (a union, a supervised transformer, a filter,
     further arguments, learning during prediction) goes River's own way.

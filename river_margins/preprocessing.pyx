@@ -109,7 +109,7 @@ cdef class RunningMoments(Estimator):
         cdef bint is_new
         if passed is None or passed.waits:
             self.passed = passed = Passed()
-        passed.reader, passed.waits, row = self.reader, True, passed.row
+        passed.waits, passed.reader, row = True, self.reader, passed.row
         if learning:
             self.begin()
         try:

@@ -1,4 +1,4 @@
-"""How an example is read: `gather` is the only place where features are taken, checked and refused."""
+"""How an example is read: where features are taken from a dict, checked and refused."""
 
 from zlib import crc32
 

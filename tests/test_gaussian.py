@@ -251,3 +251,15 @@ def test_where_features_never_meet_a_matrix_is_its_diagonal(name):
         assert one == {} or one == pytest.approx(other, rel=1e-6, abs=1e-9)
         for model in models:
             model.learn_one(x, y)
+
+
+def test_a_step_that_an_inflated_covariance_makes_too_long_is_refused():
+    model = rm.IELLIPClassifier(b=0.99, c=0.99)
+    for _ in range(3000):  # mistakes each, until the unit of the covariance is beyond 1e69
+        model.learn_one({"a": 1.0}, not model.predict_one({"a": 1.0}))
+    for exponent in range(100, 150, 2):
+        try:
+            model.learn_one({"a": 10.0**-exponent}, not model.predict_one({"a": 10.0**-exponent}))
+        except OverflowError:
+            continue
+        assert math.isfinite(model.weights["a"])

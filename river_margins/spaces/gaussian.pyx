@@ -140,6 +140,8 @@ cdef class Gaussian(Space):
                 unit = self.block[direction.terms[i].block].unit
                 if not (isfinite(unit * step.inflate * self.a) and isfinite(unit * step.shrink)):
                     return False
+                if self.foreseeing is None and not isfinite(unit * step.step):
+                    return False
         return isfinite(self.largest + fabs(step.step) * self.reach) and isfinite(step.shrink * seen.gain)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:

@@ -10,7 +10,6 @@ from river import base, compose
 from connectors.kafka import Committed
 from connectors.pointer import Name, Pointer
 from connectors.records import Example, Reject
-from river_margins.learner import Learner
 
 __all__ = ["Partition", "Pointer"]  # the pointer for whoever keeps a partition
 
@@ -32,6 +31,7 @@ class Elsewhere(Exception):
     """Inputs that came again are not those that were learned: the text says what differs."""
 
 
+PredictScore = Callable[[dict[str, Any]], tuple[Any, Any]]
 Decode = Callable[[bytes | None, str], Example]  # of a value, and the name of the place where it was
 
 
@@ -83,13 +83,12 @@ class Partition:
     def _take(self, learner: Any) -> None:
         steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
         self.learner = learner
-        self._transformers, self._last = steps[:-1], steps[-1]
+        self._last = steps[-1]
         self.is_regressor = isinstance(self._last, base.Regressor)
         self._check_label = getattr(self._last, "check_label", None)
         # Some of River's transformers note a feature that they are only asked to transform.
-        self._is_pure = all(type(step).__module__.startswith("river_margins") for step in self._transformers)
-        is_fused = self._is_pure and isinstance(self._last, Learner)
-        self._predict_score_one = getattr(learner, "predict_score_one", None) if is_fused else None
+        self._is_pure = all(type(step).__module__.startswith("river_margins") for step in steps[:-1])
+        self._predict_score_one: PredictScore | None = getattr(learner, "predict_score_one", None)
 
     def remember(self, written: Committed, snapshot: str) -> None:
         """Takes note that this is committed; of a new snapshot, that it has the model of this moment."""
@@ -152,11 +151,8 @@ class Partition:
             raise Reject(reason)
         try:
             if self._predict_score_one is not None:
-                both: tuple[Any, Any] = self._predict_score_one(features)
-                return both
-            for transformer in self._transformers:
-                features = transformer.transform_one(features)
-            return self._last.predict_one(features), self._last.score_one(features)
+                return self._predict_score_one(features)
+            return self.learner.predict_one(features), self.learner.score_one(features)
         except Exception as error:
             if not self._is_pure:
                 self._rebuild(error)

@@ -174,7 +174,7 @@ static inline double dot_surer_at(const double *a, const int32_t *index, const d
 
 /* A move: a[i] grows by step·towards[i], and s[i] becomes s[i]/(1 + k·terms[i]), never more than it was; no k·term is
    above `most`. */
-#define MOVE(PAIR)                                                                             \
+#define MOVE(PAIR, ONE)                                                                        \
     ptrdiff_t i = 0;                                                                           \
     for (; share(1.0, most) && i + 4 <= length; i += 4) {                                      \
         two one = one_and(k, two_at(terms + i)), other = one_and(k, two_at(terms + i + 2));    \
@@ -194,7 +194,7 @@ static inline void move_surer(double *__restrict a, double *__restrict s, const 
 #define PAIR(i, left)                                                                  \
     kept_at(a + (i), plus(two_at(a + (i)), times_number(step, two_at(towards + (i))))); \
     kept_at(s + (i), times(two_at(s + (i)), left))
-    MOVE(PAIR)
+    MOVE(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }
@@ -211,7 +211,7 @@ static inline void move_surer_at(double *__restrict a, double *__restrict s, con
         ONE(a, i + j) += step * towards[i + j];                                        \
         ONE(s, i + j) *= pair[j];                                                      \
     }
-    MOVE(PAIR)
+    MOVE(PAIR, ONE)
 #undef PAIR
 #undef ONE
 }

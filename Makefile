@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-CORE_TESTS := $(addprefix tests/test_,$(addsuffix .py,edges batches labels reader rules threads river_contract preprocessing golden snapshot kernels second_order_kernel))
+CORE_TESTS := tests/river_margins tests/golden
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
@@ -32,12 +32,12 @@ figures: .venv/dev  ## the figures of the documentation
 	$(BIN)/python benchmarks/comparison.py
 
 torture: .venv/dev  ## the long form of the crash tests, a million broken records, and forged snapshots
-	$(BIN)/python tests/torture/campaign.py
-	$(BIN)/python tests/torture/hostile.py
-	$(BIN)/python tests/snapshot_fuzz.py
+	$(BIN)/python -m tests.torture.campaign
+	$(BIN)/python -m tests.torture.hostile
+	$(BIN)/python -m tests.torture.snapshot_fuzz
 
 # The preloaded libraries must be there before Python starts; leaks are not looked for because an interpreter that ends
-# leaves its own, and tests/test_memory.py looks for ours.
+# leaves its own, and tests/river_margins/core/test_memory.py looks for ours.
 sanitize: .venv/dev  ## the core's tests under the address and undefined-behaviour sanitizers (gcc)
 	CFLAGS="-g -fsanitize=address,undefined -fno-omit-frame-pointer" \
 		$(BIN)/python setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib

@@ -11,7 +11,7 @@ extensions = [
     Extension(
         ".".join(source.relative_to(HERE).with_suffix("").parts),
         [str(source.relative_to(HERE))],
-        include_dirs=["river_margins"],
+        include_dirs=["."],
         # Without contraction an expression gives the same bits wherever it is inlined, on every architecture.
         extra_compile_args=["-O3", "-ffp-contract=off"],
     )

@@ -23,8 +23,8 @@ from river import base, datasets
 from river.datasets import synth
 
 import river_margins as rm
-from connectors import catalogue
-from river_margins.structured import Structured
+from connectors.config import catalogue
+from river_margins.families.structured import Structured
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

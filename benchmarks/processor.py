@@ -65,8 +65,9 @@ def ready() -> None:
 
 
 def ours(client: str, guarantee: str, servers: str, input: str, output: str, count: int) -> None:
-    from connectors import config, processor
-    from connectors.watching import Watch
+    from connectors import config
+    from connectors.runtime.health import Watch
+    from connectors.topics import processor
 
     class Until(processor.Stop):
         """Ends the processor when it has read so many records."""
@@ -102,7 +103,7 @@ def ours(client: str, guarantee: str, servers: str, input: str, output: str, cou
 def passthrough_kafka_python(servers: str, input: str, output: str, count: int) -> None:
     from kafka import KafkaConsumer, KafkaProducer
 
-    from connectors.kafka.kafka_python_settings import CONSUMER, PRODUCER
+    from connectors.kafka.kafka_python.settings import CONSUMER, PRODUCER
 
     ready()
     consumer = KafkaConsumer(
@@ -130,7 +131,7 @@ def passthrough_kafka_python(servers: str, input: str, output: str, count: int) 
 def passthrough_confluent(servers: str, input: str, output: str, count: int) -> None:
     from confluent_kafka import Consumer, Producer
 
-    from connectors.kafka.confluent_settings import CONSUMER, PRODUCER
+    from connectors.kafka.confluent.settings import CONSUMER, PRODUCER
 
     ready()
     group = {"group.id": os.environ["GROUP"], "auto.offset.reset": "earliest", "enable.auto.commit": False}

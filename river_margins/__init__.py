@@ -1,28 +1,44 @@
 """Online margin learners as River estimators: right to the paper, compiled, on dict features."""
 
 from river_margins import pipeline as pipeline
-from river_margins.active import RandomizedSelectiveSampler, SelectiveSampler
-from river_margins.budgeted import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
-from river_margins.confidence import CWClassifier, SCWClassifier
-from river_margins.gaussian import (
+from river_margins.core.reader import INTERCEPT
+from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
+from river_margins.families.budgeted import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
+from river_margins.families.confidence import CWClassifier, SCWClassifier
+from river_margins.families.gaussian import (
     AROWClassifier,
     AROWRegressor,
     NAROWClassifier,
     NHERDClassifier,
 )
-from river_margins.gradient import AdalineClassifier, AdalineRegressor, OGDClassifier, OGDRegressor, PegasosClassifier
-from river_margins.kernel_gradient import BOGDClassifier, FOGDClassifier
-from river_margins.kernel_learners import KernelPAClassifier, KernelPARegressor, KernelPerceptron
-from river_margins.margin import MarginClassifier, MarginRegressor
-from river_margins.maximum_margin import ALMAClassifier, ROMMAClassifier
-from river_margins.mira import MIRAClassifier
-from river_margins.multilabel import PAMultiLabelClassifier
-from river_margins.multiplicative import BalancedWinnow, Winnow
-from river_margins.one_class import PAOneClass
-from river_margins.passive_aggressive import PAClassifier, PARegressor
-from river_margins.perceptrons import AveragedPerceptron, Perceptron, PNormPerceptron, PocketPerceptron, VotedPerceptron
+from river_margins.families.gradient import (
+    AdalineClassifier,
+    AdalineRegressor,
+    OGDClassifier,
+    OGDRegressor,
+    PegasosClassifier,
+)
+from river_margins.families.kernel_gradient import BOGDClassifier, FOGDClassifier
+from river_margins.families.kernel_learners import KernelPAClassifier, KernelPARegressor, KernelPerceptron
+from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.maximum_margin import ALMAClassifier, ROMMAClassifier
+from river_margins.families.mira import MIRAClassifier
+from river_margins.families.multilabel import PAMultiLabelClassifier
+from river_margins.families.multiplicative import BalancedWinnow, Winnow
+from river_margins.families.one_class import PAOneClass
+from river_margins.families.passive_aggressive import PAClassifier, PARegressor
+from river_margins.families.perceptrons import (
+    AveragedPerceptron,
+    Perceptron,
+    PNormPerceptron,
+    PocketPerceptron,
+    VotedPerceptron,
+)
+from river_margins.families.second_order import IELLIPClassifier, KernelSecondOrderPerceptron, SecondOrderPerceptron
+from river_margins.families.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
+from river_margins.families.structured import StructuredPA
+from river_margins.families.tagger import SequenceTagger
 from river_margins.preprocessing import StandardScaler
-from river_margins.reader import INTERCEPT
 from river_margins.rules import (
     PA,
     PA1,
@@ -52,7 +68,6 @@ from river_margins.rules import (
     Subgradient,
     SupportClassPA,
 )
-from river_margins.second_order import IELLIPClassifier, KernelSecondOrderPerceptron, SecondOrderPerceptron
 from river_margins.spaces import (
     AdaptiveThreshold,
     AveragedLinear,
@@ -72,9 +87,6 @@ from river_margins.spaces import (
 )
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
-from river_margins.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
-from river_margins.structured import StructuredPA
-from river_margins.tagger import SequenceTagger
 
 __all__ = [
     "INTERCEPT",

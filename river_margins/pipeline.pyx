@@ -2,7 +2,7 @@
 
 from river import compose
 
-from river_margins.learner cimport Learner
+from river_margins.core.learner cimport Learner
 from river_margins.preprocessing cimport RunningMoments
 
 from river_margins.preprocessing import StandardScaler

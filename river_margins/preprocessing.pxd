@@ -1,6 +1,6 @@
-from river_margins.estimator cimport Estimator
-from river_margins.passed cimport Passed
-from river_margins.reader cimport Reader, Row
+from river_margins.core.estimator cimport Estimator
+from river_margins.core.scaled_row cimport Passed
+from river_margins.core.reader cimport Reader, Row
 
 
 cdef struct Moments:

@@ -4,7 +4,7 @@ from typing import Any
 from river import base
 from typing_extensions import disjoint_base
 
-from river_margins.estimator import Estimator
+from river_margins.core.estimator import Estimator
 
 @disjoint_base
 class RunningMoments(Estimator):

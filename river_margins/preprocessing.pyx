@@ -7,13 +7,13 @@ from river.utils import dataframe
 from libc.math cimport isfinite, sqrt
 from libc.stdlib cimport free, realloc
 
-from river_margins.batch cimport Batch
-from river_margins.dict_walk cimport dict_refilled
-from river_margins.estimator cimport Estimator
-from river_margins.passed cimport Passed
-from river_margins.reader cimport Reader, Row
+from river_margins.core.batch cimport Batch
+from river_margins.core.dict_walk cimport dict_refilled
+from river_margins.core.estimator cimport Estimator
+from river_margins.core.scaled_row cimport Passed
+from river_margins.core.reader cimport Reader, Row
 
-from river_margins.batch import frame_batch
+from river_margins.core.batch import frame_batch
 
 
 cdef class RunningMoments(Estimator):

@@ -11,9 +11,9 @@ import pytest
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
-from tests import streams
+from tests.helpers import streams
 
-pytest_plugins = ["connectors.kafka.pytest_plugin"]
+pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def hang(monkeypatch: pytest.MonkeyPatch) -> None:
         faulthandler.dump_traceback(sys.__stderr__)
 
     monkeypatch.setattr(streams, "hung", None)
-    monkeypatch.setattr("connectors.watchdog._give_up", give_up)
+    monkeypatch.setattr("connectors.runtime.watchdog._give_up", give_up)
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,10 @@
 """What a broker tells a user who asks before a processor is started, whatever the client.
 
-`find` of `kafka_python_facts` and `confluent_facts` ask; permissions are those of the user who asks, such as READ.
+The function `find` of a client module asks the broker; permissions are those of the user who asks, such as READ.
 """
 
-import importlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,10 +25,3 @@ class Facts:
     names: Iterable[str]
     broker: Mapping[str, str]
     may_group: frozenset[str]
-
-
-def find(client: str, topics: Iterable[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
-    """Asks a broker. ClientError when none answers within `seconds`."""
-    module = importlib.import_module(f"connectors.kafka.{client.replace('-', '_')}_facts")
-    found: Facts = module.find(list(topics), group, settings, seconds)
-    return found

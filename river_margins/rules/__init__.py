@@ -1,5 +1,6 @@
 """How far to move: one small class per update rule."""
 
+from river_margins.rules.all_classes import MIRARule, OriginalMIRARule, SupportClassPA
 from river_margins.rules.base import Rule, Seen, Step
 from river_margins.rules.gaussian import (
     AROWRule,
@@ -20,7 +21,6 @@ from river_margins.rules.gradient import (
     PegasosRule,
     Subgradient,
 )
-from river_margins.rules.joint import MIRARule, OriginalMIRARule, SupportClassPA
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
 from river_margins.rules.perceptron import PerceptronRule

@@ -1,6 +1,6 @@
 from libc.math cimport INFINITY
 
-from river_margins.recipe cimport Recipe
+from river_margins.core.recipe cimport Recipe
 
 
 cdef class Seen:

@@ -5,7 +5,7 @@ from statistics import NormalDist
 from libc.math cimport INFINITY, fmin, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge, is_mistake
-from river_margins.checks import below_one, positive
+from river_margins.core.checks import below_one, positive
 
 
 cdef class AROWRule(Rule):

@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, exp, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge
-from river_margins.checks import not_negative, one_of, positive
+from river_margins.core.checks import not_negative, one_of, positive
 
 LOSSES = ("hinge", "squared hinge", "logistic", "squared")
 SCHEDULES = ("constant", "1/sqrt(t)", "1/t")

@@ -3,7 +3,7 @@
 from libc.math cimport sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
-from river_margins.checks import positive, share
+from river_margins.core.checks import positive, share
 
 
 cdef class ROMMARule(Rule):

@@ -5,7 +5,7 @@ gain, so it serves classes, numbers and every space alike.
 """
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge
-from river_margins.checks import positive
+from river_margins.core.checks import positive
 
 
 cdef class PA(Rule):

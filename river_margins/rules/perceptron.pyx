@@ -1,7 +1,7 @@
 """Mistake-driven additive rules."""
 
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
-from river_margins.checks import positive
+from river_margins.core.checks import positive
 
 
 cdef class PerceptronRule(Rule):

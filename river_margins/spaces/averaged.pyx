@@ -2,12 +2,12 @@
 
 from libc.math cimport INFINITY, fabs, isfinite
 
-from river_margins.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.linear cimport Linear
 
-from river_margins.checks import whole
+from river_margins.core.checks import whole
 
 
 cdef class AveragedLinear(Linear):

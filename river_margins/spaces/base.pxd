@@ -1,5 +1,5 @@
-from river_margins.reader cimport Reader, Row
-from river_margins.recipe cimport Recipe
+from river_margins.core.reader cimport Reader, Row
+from river_margins.core.recipe cimport Recipe
 from river_margins.rules.base cimport Rule, Seen, Step
 
 

@@ -2,7 +2,7 @@ from typing import final
 
 from typing_extensions import disjoint_base
 
-from river_margins.recipe import Recipe
+from river_margins.core.recipe import Recipe
 
 @final
 class Direction: ...

@@ -2,7 +2,7 @@
 
 from libc.stdlib cimport free, realloc
 
-from river_margins.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step
 
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport uint64_t
 
-from river_margins.recipe cimport Recipe
+from river_margins.core.recipe cimport Recipe
 
 
 cdef class Budget(Recipe):

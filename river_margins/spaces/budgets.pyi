@@ -1,6 +1,6 @@
 from typing_extensions import disjoint_base
 
-from river_margins.recipe import Recipe
+from river_margins.core.recipe import Recipe
 
 @disjoint_base
 class Budget(Recipe):

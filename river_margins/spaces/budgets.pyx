@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint64_t
 
-from river_margins.recipe cimport Recipe
+from river_margins.core.recipe cimport Recipe
 from river_margins.spaces.random_numbers cimport next_number
-from river_margins.checks import whole
+from river_margins.core.checks import whole
 
 
 cdef class Budget(Recipe):

@@ -5,10 +5,10 @@ import numpy as np
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
-from river_margins.kernels cimport (
+from river_margins.core.kernels cimport (
     dot, dot_at, dot_surer, dot_surer_at, move_surer, move_surer_at, variance_along, variance_along_at,
 )
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.gaussian cimport Block, Gaussian, scratch
 

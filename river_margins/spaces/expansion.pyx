@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from river_margins.kernels cimport dot
+from river_margins.core.kernels cimport dot
 
 
 cdef class Expansion:

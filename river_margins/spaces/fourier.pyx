@@ -9,13 +9,13 @@ from libc.math cimport INFINITY, M_PI, ceil, cos, fabs, isfinite, log, sin, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
 
-from river_margins.kernels cimport dot
-from river_margins.reader cimport Row
+from river_margins.core.kernels cimport dot
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.expansion cimport room_for
 from river_margins.spaces.random_numbers cimport next_number
-from river_margins.checks import positive, whole
+from river_margins.core.checks import positive, whole
 
 
 cdef class RandomFourier(Space):

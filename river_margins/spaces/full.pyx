@@ -5,12 +5,12 @@ import numpy as np
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
 
-from river_margins.kernels cimport add_multiple, dot, dot_at
-from river_margins.reader cimport Row
+from river_margins.core.kernels cimport add_multiple, dot, dot_at
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction
 from river_margins.spaces.gaussian cimport Block, Gaussian
-from river_margins.checks import whole
+from river_margins.core.checks import whole
 
 
 cdef class Full(Gaussian):

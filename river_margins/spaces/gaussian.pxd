@@ -1,4 +1,4 @@
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 

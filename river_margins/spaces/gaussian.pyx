@@ -6,11 +6,11 @@ from libc.math cimport INFINITY, NAN, fabs, isfinite, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from river_margins.kernels cimport dot, dot_at
-from river_margins.reader cimport Row
+from river_margins.core.kernels cimport dot, dot_at
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.checks import positive
+from river_margins.core.checks import positive
 
 
 cdef class Gaussian(Space):

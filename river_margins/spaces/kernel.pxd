@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, uint64_t
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.budgets cimport Budget

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from river_margins.recipe cimport Recipe
+from river_margins.core.recipe cimport Recipe
 
 
 cdef class KernelFunction(Recipe):

@@ -3,7 +3,7 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from river_margins.recipe import Recipe
+from river_margins.core.recipe import Recipe
 
 @disjoint_base
 class KernelFunction(Recipe):

@@ -5,9 +5,9 @@ import numpy as np
 from libc.math cimport exp, fabs
 from libc.stdint cimport int32_t
 
-from river_margins.kernels cimport dot, dot_at
-from river_margins.recipe cimport Recipe
-from river_margins.checks import not_negative, positive, whole
+from river_margins.core.kernels cimport dot, dot_at
+from river_margins.core.recipe cimport Recipe
+from river_margins.core.checks import not_negative, positive, whole
 
 
 cdef class KernelFunction(Recipe):

@@ -7,8 +7,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from river_margins.kernels cimport dot, dot_at
-from river_margins.reader cimport Row
+from river_margins.core.kernels cimport dot, dot_at
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 

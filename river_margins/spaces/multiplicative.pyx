@@ -2,12 +2,12 @@
 
 from libc.math cimport fabs, log, pow
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction
 from river_margins.spaces.linear cimport Linear
 
-from river_margins.checks import above, at_least, not_negative, one_of
+from river_margins.core.checks import above, at_least, not_negative, one_of
 
 cdef double LEAST = 1e-300, MOST = 1e300
 

@@ -2,12 +2,12 @@
 
 from libc.math cimport INFINITY, fabs, frexp, isfinite, ldexp, pow
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction
 from river_margins.spaces.linear cimport Linear
 
-from river_margins.checks import at_least
+from river_margins.core.checks import at_least
 
 
 cdef class PNorm(Linear):

@@ -1,8 +1,8 @@
 cimport cython
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction
-from river_margins.spaces.kept cimport KeptRows
+from river_margins.spaces.row_store cimport KeptRows
 from river_margins.spaces.linear cimport Linear
 
 

@@ -3,13 +3,13 @@
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from river_margins.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.spaces.kept cimport KeptRows
+from river_margins.spaces.row_store cimport KeptRows
 from river_margins.spaces.linear cimport Linear
 
-from river_margins.checks import whole
+from river_margins.core.checks import whole
 
 
 cdef class PocketLinear(Linear):

@@ -1,6 +1,6 @@
 cimport cython
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Rule
 from river_margins.spaces.kernel cimport Kernel
 

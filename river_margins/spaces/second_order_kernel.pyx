@@ -6,13 +6,13 @@ from libc.math cimport INFINITY, NAN, isfinite, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from river_margins.kernels cimport dot
-from river_margins.reader cimport Row
+from river_margins.core.kernels cimport dot
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction
 from river_margins.spaces.expansion cimport room_for
 from river_margins.spaces.kernel cimport Kernel
-from river_margins.checks import positive, whole
+from river_margins.core.checks import positive, whole
 
 
 cdef class SecondOrderKernel(Kernel):

@@ -6,11 +6,11 @@ from libc.math cimport INFINITY, isfinite, sqrt
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from river_margins.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 
-from river_margins.checks import not_negative, positive
+from river_margins.core.checks import not_negative, positive
 
 cdef struct Coordinate:
     double pull     # the steps so far, less the thresholds taken until `settled`

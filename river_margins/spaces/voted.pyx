@@ -3,10 +3,10 @@
 from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free
 
-from river_margins.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.spaces.kept cimport KeptRows
+from river_margins.spaces.row_store cimport KeptRows
 from river_margins.spaces.linear cimport Linear
 
 

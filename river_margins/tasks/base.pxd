@@ -1,5 +1,5 @@
 from river_margins.rules.base cimport Seen
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport exp, nextafter
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import is_missing, plain, same_kind

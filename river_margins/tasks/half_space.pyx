@@ -1,6 +1,6 @@
 """Demands that come from outside: the row is the direction, the label the target."""
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Task

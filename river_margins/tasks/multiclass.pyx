@@ -2,7 +2,7 @@
 
 from libc.math cimport NAN, exp, isnan
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels
 from river_margins.tasks.labels import is_missing, plain

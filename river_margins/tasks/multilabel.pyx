@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from libc.math cimport NAN, exp, nextafter
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_two
 from river_margins.tasks.multiclass cimport Multiclass
 from river_margins.tasks.labels import plain

@@ -1,4 +1,4 @@
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.tasks.base cimport Task
 
 

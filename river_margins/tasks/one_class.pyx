@@ -2,7 +2,7 @@
 
 from libc.math cimport isfinite, sqrt
 
-from river_margins.reader cimport Row
+from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Task

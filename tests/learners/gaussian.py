@@ -1,4 +1,7 @@
-"""Learners that keep a Gaussian over weights; `tests/test_gaussian.py` has them in every task with every covariance."""
+"""Learners that keep a Gaussian over weights.
+
+`tests/river_margins/families/test_gaussian.py` has them in every task with every covariance.
+"""
 
 from functools import partial
 

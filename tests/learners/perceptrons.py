@@ -3,7 +3,7 @@
 from functools import partial
 
 import river_margins as rm
-from tests import python_rules as rules
+from tests.helpers import python_rules as rules
 from tests.learners.entry import CLASSES, WITHOUT_TIES, Free, Learner, Rows, written_in_python
 
 LEARNERS = [

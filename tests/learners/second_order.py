@@ -1,4 +1,7 @@
-"""Learners that look at the shape of their mistakes; `tests/test_gaussian.py` has them in every task and covariance."""
+"""Learners that look at the shape of their mistakes.
+
+`tests/river_margins/families/test_gaussian.py` has them in every task and covariance.
+"""
 
 import river_margins as rm
 from tests.learners.entry import WITHOUT_TIES, Free, Learner, Rows

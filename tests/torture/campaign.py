@@ -1,4 +1,4 @@
-"""The proof of exactly-once, in its long form: `python tests/torture/campaign.py [VARIANT ...] [--seed N]`.
+"""The proof of exactly-once, in its long form: `python -m tests.torture.campaign [VARIANT ...] [--seed N]`.
 
 Each variant is a group of three processors on four partitions of a real Apache Kafka, under faults. At the end the
 referee compares output and models with the bare learner. Prints a table, and ends with 1 when anything is wrong.
@@ -15,11 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from faults import ORPHANED, Faults
-from group import Feeder, Group, is_broken
-from referee import Judgement, judge
-
 from connectors.kafka.local import VERSION, LocalKafka
+from tests.torture.faults import ORPHANED, Faults
+from tests.torture.group import Feeder, Group, is_broken
+from tests.torture.referee import Judgement, judge
 
 PROGRESS = 30.0  # seconds within which each partition must go on after the last fault
 

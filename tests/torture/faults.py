@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from group import PARTITIONS, Group, Worker, wait_until
-from worker import STEPS
+from tests.torture.group import PARTITIONS, Group, Worker, wait_until
+from tests.torture.worker import STEPS
 
 SIZE = 3
 ORPHANED = "snapshots orphaned"

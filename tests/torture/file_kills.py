@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from connectors import config, files, streams
+from connectors import config
+from connectors.files import byte_streams
+from connectors.files import processor as files
 
 MOMENTS = ("before", "half", "after")
 
@@ -29,7 +31,7 @@ class Trap:
     def __init__(self, number: int, moment: str, is_write: bool) -> None:
         self._left, self._moment = number, moment
         if is_write:
-            streams.Sink._add = self._wrapped(streams.Sink._add, half=_add_half)  # type: ignore[method-assign]
+            byte_streams.Sink._add = self._wrapped(byte_streams.Sink._add, half=_add_half)  # type: ignore[method-assign]
         else:
             os.fsync, os.replace = self._wrapped(os.fsync), self._wrapped(os.replace)
 
@@ -49,7 +51,7 @@ class Trap:
         return wrapped
 
 
-def _add_half(sink: streams.Sink, content: bytes) -> None:
+def _add_half(sink: byte_streams.Sink, content: bytes) -> None:
     sink._file.write(content[: len(content) // 2])
     sink._file.flush()
 

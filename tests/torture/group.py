@@ -21,10 +21,10 @@ from kafka.errors import KafkaError
 
 from connectors import config
 from connectors.kafka.local import LocalKafka
+from tests.helpers.paths import ROOT
 
 PARTITIONS = 4
 DEADLINE = 60.0
-WORKER = Path(__file__).with_name("worker.py")
 # Expulsion within 2 s; transactions of the dead time out before.
 QUICK = {
     "consumer": {"session_timeout_ms": 2000, "heartbeat_interval_ms": 400, "max_poll_interval_ms": 20_000},
@@ -76,8 +76,8 @@ class Worker:
     def __init__(self, file: Path, folder: Path, number: int, options: tuple[str, ...]) -> None:
         self.log = folder / f"worker-{number}.log"
         with self.log.open("wb") as log:
-            command = [sys.executable, str(WORKER), str(file), "--folder", str(folder), *options]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            command = [sys.executable, "-m", "tests.torture.worker", str(file), "--folder", str(folder), *options]
+            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

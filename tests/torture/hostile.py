@@ -1,4 +1,4 @@
-"""Broken and odd records by the million: `python tests/torture/hostile.py [--client NAME]`.
+"""Broken and odd records by the million: `python -m tests.torture.hostile [--client NAME]`.
 
 One processor on four partitions of a real Apache Kafka reads records from `grammar`. Each must come out once, as an
 output or as a reject with its original bytes; the outputs must be those of a bare learner that never met the rejects,
@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grammar import LARGE, OUTPUT, REJECT, Hostile, records
-from group import DEADLINE, PARTITIONS, Group, Worker
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
-from connectors.replay import expected
+from connectors.tools.referee import expected
+from tests.torture.grammar import LARGE, OUTPUT, REJECT, Hostile, records
+from tests.torture.group import DEADLINE, PARTITIONS, Group, Worker
 
 LIMIT = 2 * LARGE  # bytes of a request or a message: a large record fits with its headers
 SETTINGS = {

@@ -11,8 +11,8 @@ import numpy as np
 from kafka import KafkaConsumer, TopicPartition
 from river import compose
 
-from connectors import replay
 from connectors.config import Config
+from connectors.tools import referee
 from river_margins import snapshot
 
 
@@ -20,7 +20,7 @@ from river_margins import snapshot
 class Judgement:
     """`verdict` is about the output; `models` has a sentence for each partition whose committed model is not exact."""
 
-    verdict: replay.Verdict
+    verdict: referee.Verdict
     models: list[str]
 
     @property
@@ -33,9 +33,9 @@ class Judgement:
 
 def judge(config: Config) -> Judgement:
     """Compares the output, and the models that the committed offsets stand for, with the bare learner."""
-    verdict = replay.compare(config)
-    inputs = replay.read_topic(config, config.input.topic)
-    rejected = {replay.source(record) for record in replay.read_topic(config, config.rejects.topic)}
+    verdict = referee.compare(config)
+    inputs = referee.read_topic(config, config.input.topic)
+    rejected = {referee.source(record) for record in referee.read_topic(config, config.rejects.topic)}
     models = []
     for partition, (end, committed) in _offsets(config).items():
         if committed is None or committed.offset != end:
@@ -83,7 +83,7 @@ def _difference(
         return f"snapshot `{name}` has not the committed SHA-256"
     model = snapshot.loads(data)
     for input_name, value in since:
-        replay.expected(config, model, input_name, value)
+        referee.expected(config, model, input_name, value)
     if _last(model).n_seen != _last(bare).n_seen:
         return f"the model of snapshot `{name}` has seen {_last(model).n_seen} examples, not {_last(bare).n_seen}"
     if pointer["examples"] != _last(bare).n_seen:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from group import Group, feed, wait_until
-from referee import judge
 
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
+from tests.torture.group import Group, feed, wait_until
+from tests.torture.referee import judge
 
 # Nothing times out by itself: what happens, happens because the script says so.
 PATIENT = {

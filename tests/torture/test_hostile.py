@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-from hostile import run, table
 
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
+from tests.torture.hostile import run, table
 
 RECORDS = 10_000
 

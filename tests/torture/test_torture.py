@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 import pytest
-from campaign import SHORT, run, table
+
+from tests.torture.campaign import SHORT, run, table
 
 
 @pytest.mark.kafka

@@ -1,4 +1,4 @@
-"""A processor that can be told where to die, and how to be wrong: `python worker.py FILE [options]`.
+"""A processor that can be told where to die, and how to be wrong: `python -m tests.torture.worker FILE [options]`.
 
 It runs `river-margins run FILE` with the steps of its checkpoint wrapped from outside, so that the product has no hook.
 """
@@ -15,10 +15,11 @@ from typing import Any
 import confluent_kafka
 
 from connectors import cli, config
-from connectors.checkpoint import Checkpoint
-from connectors.kafka import Ownership, client, kafka_python
-from connectors.partition import Partition
-from connectors.restore import Restorer
+from connectors.kafka import Ownership, client
+from connectors.kafka.kafka_python import client as kafka_python
+from connectors.model.partition import Partition
+from connectors.topics.checkpoint import Checkpoint
+from connectors.topics.restore import Restorer
 
 STEPS = (
     "write_snapshots", "flush", "check_sends", "send_offsets", "end_transaction", "remember", "delete_superseded"

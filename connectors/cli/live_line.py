@@ -1,0 +1,77 @@
+"""The line on a terminal that tells how a running processor does."""
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from connectors.runtime.health import Watch
+
+EVERY = 0.5  # seconds between two looks
+WINDOW = 5.0  # seconds over which records per second are counted
+# What tells of each commit, as the line does: it would be pushed along.
+COMMITS = ("connectors.topics.checkpoint", "connectors.files.processor.commit")
+
+
+@contextlib.contextmanager
+def shown(watch: Watch) -> Iterator[None]:
+    """Shows the line on standard error while the block runs, if that is a terminal; log lines go above it."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    watch.is_wanted = True
+    handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
+    for name in COMMITS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    with Live(console=console, get_renderable=Line(watch).text, refresh_per_second=1 / EVERY):
+        for handler in handlers:
+            handler.setStream(sys.stderr)  # which prints above the line as long as it is there
+        yield
+    for handler in handlers:
+        handler.setStream(sys.stderr)
+    for name in COMMITS:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+class Line:
+    """What the line says of a processor."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._metrics = watch.metrics
+        self._before: list[tuple[float, int]] = []
+
+    def text(self) -> Text:
+        """Returns the line of this moment."""
+        metrics, counts = self._metrics, self._metrics.work.counts
+        parts = [self._place()]
+        parts += [f"{counts.read:,} records", f"{self._rate(counts.read):,.0f}/s"]
+        if counts.rejected:
+            parts.append(f"{counts.rejected:,} rejects")
+        if not metrics.is_file:
+            lag = metrics.lag()
+            parts.append(f"lag {sum(lag.values()):,}" if lag else "lag ?")
+        if any(partition.is_regressor for partition in dict(metrics.work.partitions).values()):
+            parts += [f"mean error {counts.mean_error:.4g}"] if counts.mean_error is not None else []
+        elif counts.accuracy is not None:
+            parts.append(f"accuracy {counts.accuracy:.2%}")
+        if counts.checkpoints:
+            parts.append(f"last commit {time.time() - metrics.committed:.0f} s ago")
+        return Text(" | ".join(parts), no_wrap=True, overflow="ellipsis")
+
+    def _place(self) -> str:
+        owned = self._metrics.work.ownership
+        if self._metrics.is_file:
+            return self._metrics.source
+        return f"{len(owned.partitions)} partitions" if owned else "waiting for partitions"
+
+    def _rate(self, read: int) -> float:
+        now = time.monotonic()
+        self._before = [entry for entry in self._before if entry[0] > now - WINDOW] + [(now, read)]
+        since, earlier = self._before[0]
+        return (read - earlier) / (now - since) if now > since else 0.0

@@ -1,0 +1,146 @@
+"""`river-margins snapshots ...`: a line of work for each command, and tables for people or for scripts."""
+
+import pathlib
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from connectors.errors import StateError
+
+if TYPE_CHECKING:  # else `--help` would wait for all that a command needs
+    from connectors.snapshots.admin import Entry, Shelf
+
+app = typer.Typer(
+    help="Looks at the snapshots of a processor, tidies them up, and goes back to one.", no_args_is_help=True
+)
+File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor.", show_default=False)]
+Id = Annotated[
+    str, typer.Argument(help="A snapshot as `list` shows it, or its eight last characters.", show_default=False)
+]
+TITLES = ("partition", "offset", "time", "examples", "bytes", "committed", "snapshot")
+
+
+def _opened(file: pathlib.Path) -> AbstractContextManager["Shelf"]:
+    from connectors import config
+    from connectors.snapshots import admin as snapshots
+
+    return snapshots.opened(config.load(file))
+
+
+@app.command("list")
+def list_(file: File) -> None:
+    """Lists the snapshots of each partition, and which of them a committed offset names."""
+    with _opened(file) as shelf:
+        show_table(TITLES, map(_row, shelf.entries()))
+
+
+@app.command()
+def show(
+    file: Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor, or a snapshot file.")],
+    id: Annotated[str | None, typer.Argument(help="A snapshot as `list` shows it; none for a snapshot file.")] = None,
+) -> None:
+    """Shows what is in a snapshot: learner, parameters, counts. Nothing of it is run."""
+    from connectors.snapshots import admin as snapshots
+
+    if id is None:
+        show_table(("what", "value"), snapshots.contents(snapshots.read_file(file)))
+        return
+    with _opened(file) as shelf:
+        show_table(("what", "value"), snapshots.contents(shelf.read(shelf.find(id))))
+
+
+@app.command()
+def export(
+    file: File,
+    id: Id,
+    to: Annotated[pathlib.Path, typer.Option(help="The file to write.", show_default=False)],
+) -> None:
+    """Writes the model of a snapshot to a file that `river_margins.snapshot.load` opens."""
+    from river_margins import snapshot
+
+    with _opened(file) as shelf:
+        data = shelf.read(shelf.find(id))
+    try:
+        snapshot.write_file(to, data)
+    except OSError as error:
+        raise StateError(f"`{to}` cannot be written: {error.strerror}") from error
+    typer.echo(f"{to}: {len(data)} bytes")
+
+
+@app.command()
+def prune(
+    file: File, dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+) -> None:
+    """Deletes the snapshots that `snapshots.keep` does not keep and no committed offset names."""
+    with _opened(file) as shelf:
+        removed = shelf.prune(dry_run)
+    show_table(TITLES, map(_row, removed))
+    typer.echo(f"{len(removed)} snapshots {'would be' if dry_run else 'were'} deleted", err=True)
+
+
+@app.command()
+def rewind(
+    file: File,
+    to: Annotated[str | None, typer.Option(help="The snapshot to go to, as `list` shows it.")] = None,
+    offset: Annotated[int | None, typer.Option(help="To the newest snapshot not after this offset.", min=0)] = None,
+    moment: Annotated[
+        str | None, typer.Option("--time", help="To the newest one not after this time, or `now`.")
+    ] = None,
+    empty: Annotated[
+        bool, typer.Option("--empty", help="To a new model, at the offset given or the present one.")
+    ] = False,
+    partition: Annotated[int | None, typer.Option(help="Only this partition; default: all.", min=0)] = None,
+) -> None:
+    """Moves offsets and models together, while no processor runs; output since then comes again."""
+    if (to is not None) + (offset is not None and not empty) + (moment is not None) + empty != 1:
+        raise typer.BadParameter("say where to: one of `--to`, `--offset`, `--time` and `--empty`")
+    from connectors.snapshots import admin as snapshots
+
+    with _opened(file) as shelf:
+        numbers = shelf.partitions(partition)
+        if offset is not None and len(numbers) > 1:
+            raise typer.BadParameter("an offset is one of a partition: say which, with `--partition`")
+        if empty:
+            moves = shelf.start_anew(numbers, offset)
+        elif to is not None:
+            entry = shelf.find(to)
+            moves = shelf.rewind({entry.partition: entry})
+        else:
+            until = None if moment is None else _moment(moment)
+            moves = shelf.rewind(snapshots.choose(shelf.entries(), numbers, offset, until))
+    show_table(("partition", "from offset", "to offset", "snapshot"), moves)
+
+
+def _moment(text: str) -> float:
+    from connectors.snapshots import admin as snapshots
+
+    try:
+        return snapshots.moment_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"`{text}` is no time: write `2026-11-21T10:25:00Z` or `now`") from error
+
+
+def _row(entry: "Entry") -> tuple[Any, ...]:
+    from connectors.snapshots import admin as snapshots
+
+    name = entry.name
+    committed = "yes" if entry.is_named else ""
+    return entry.partition, name.offset, snapshots.time_of(name), name.examples, entry.size, committed, entry.id
+
+
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Prints a table on a terminal, else lines with tabs, for scripts."""
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        typer.echo("\n".join("\t".join(line) for line in [titles, *cells]))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*titles)
+    for line in cells:
+        table.add_row(*line)
+    Console().print(table)

@@ -1,0 +1,141 @@
+"""The sections of a YAML file whose processor reads and writes files."""
+
+import os
+import pathlib
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+
+from connectors.config.topics_schema import AnyConfig, Every, Section, path_of
+
+STANDARD = "-"
+
+
+def _file(value: Any) -> str:
+    if value == STANDARD:
+        return STANDARD
+    path = path_of(value)
+    if not is_file(path.name):
+        rule = "a name ends with `.jsonl` or `.csv`, and may go on with `.gz` or `.zst`"
+        raise ValueError(f"`{value}` does not say what it holds: {rule}; `-` is JSON lines")
+    return str(path)
+
+
+def _folder(value: Any) -> Any:
+    if isinstance(value, str) and "://" in value:
+        raise ValueError(f"`{value}` is a URL, and with files snapshots lie in a folder: give a path")
+    return path_of(value)
+
+
+def _json_lines(path: str) -> str:
+    if is_csv(path):
+        raise ValueError(f"`{path}` cannot hold rejects, which may be any bytes: use a name that ends with `.jsonl`")
+    return path
+
+
+def is_file(name: str) -> bool:
+    """Tells whether a name says that it is one of a file of records.
+
+    >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz")
+    (True, True, False, False)
+    """
+    return re.search(r"\.(jsonl|csv)(\.gz|\.zst)?$", name) is not None
+
+
+def is_csv(path: str) -> bool:
+    """Tells whether a file holds CSV, compressed or not.
+
+    >>> is_csv("a.csv.gz"), is_csv("a.csv.jsonl"), is_csv("-")
+    (True, False, False)
+    """
+    return path.removesuffix(".gz").removesuffix(".zst").endswith(".csv")
+
+
+File = Annotated[str, BeforeValidator(_file)]
+
+
+class InputFile(Section):
+    file: File = Field(
+        description="The file to read, to its end: `.jsonl`, one JSON object a line, or `.csv`, and then perhaps `.gz`"
+        " or `.zst`. `-`: JSON lines from standard input."
+    )
+
+
+class OutputFile(Section):
+    file: File = Field(
+        description="The file to write, by the same suffixes. It must not exist at the first start. `-`: JSON lines on"
+        " standard output."
+    )
+
+
+class RejectsFile(Section):
+    file: Annotated[File, AfterValidator(_json_lines)] = Field(
+        description="The file for records that cannot be processed, JSON lines: the reason, the position, and the"
+        " original bytes as `text`, or as `base64` where they are no UTF-8. Without `rejects` they are logged and"
+        " counted."
+    )
+
+
+class FileCheckpoint(Section):
+    guarantee: Literal["exactly_once", "at_least_once", "none"] = Field(
+        default="exactly_once",
+        description="`exactly_once`: output, position and model move together. Standard output cannot be taken back and"
+        " needs `at_least_once`; standard input cannot be read again and needs `none`.",
+    )
+    every: Every = Field(
+        default=1.0,
+        description="Time between two checkpoints, a duration from `10ms` to `1h`. Compressed output has a member or"
+        " frame for each.",
+    )
+
+
+class FileConfig(AnyConfig):
+    """A processor between files: one model, one process."""
+
+    input: InputFile = Field(description="What to read.")
+    output: OutputFile = Field(description="Where predictions go.")
+    rejects: RejectsFile | None = Field(default=None, description="Where records go that cannot be processed.")
+    checkpoint: FileCheckpoint = Field(
+        default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
+    )
+
+    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
+        default="./snapshots", validate_default=True, description="The folder of the snapshots."
+    )
+
+    @property
+    def uses_standard_streams(self) -> bool:
+        """Whether a terminal may be what is read or written."""
+        sections = (self.input, self.output, self.rejects)
+        return any(section is not None and section.file == STANDARD for section in sections)
+
+    @field_validator("output", "rejects")
+    @classmethod
+    def _files_differ(cls, section: OutputFile | RejectsFile | None, info: ValidationInfo) -> Any:
+        for other in ("input", "output"):
+            taken = info.data.get(other)
+            if section is None or taken is None or (section.file == STANDARD and other == "input"):
+                continue
+            if os.path.realpath(section.file) == os.path.realpath(taken.file):
+                raise ValueError(f"`{section.file}` is the {other} file already, this must be another one")
+        return section
+
+    @field_validator("checkpoint")
+    @classmethod
+    def _guarantee_can_be_kept(cls, checkpoint: FileCheckpoint, info: ValidationInfo) -> FileCheckpoint:
+        guarantee = checkpoint.guarantee
+        sections = {name: info.data.get(name) for name in ("input", "output", "rejects")}
+        files = {name: section.file for name, section in sections.items() if section is not None}
+        reads, writes = files.pop("input", None), files.values()
+        if reads is None:
+            return checkpoint
+        if reads == STANDARD and guarantee != "none":
+            reason = f"standard input cannot be read again after a crash, so `{guarantee}` cannot be kept"
+            raise ValueError(f"{reason}: write `guarantee: none`, or read a file")
+        if reads != STANDARD and guarantee == "none":
+            raise ValueError("`none` is for standard input only: a file can be read again, so leave `guarantee` out")
+        if STANDARD in writes and guarantee == "exactly_once":
+            reason = "standard output cannot be taken back after a crash, so `exactly_once` cannot be kept"
+            raise ValueError(f"{reason}: write `guarantee: at_least_once`, or write to a file")
+        return checkpoint

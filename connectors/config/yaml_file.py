@@ -1,0 +1,208 @@
+"""Reads YAML into plain data that remembers where everything stood, and finds all that is wrong on the way.
+
+Scalars follow YAML 1.2: `true` and `false` are the only truth values, `1e-3` is a number, dates are text. Anchors,
+aliases and tags are refused: a file for people needs none of them.
+"""
+
+import pathlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from connectors.suggest import is_secret
+
+Path = tuple[str | int, ...]
+VARIABLE = re.compile(
+    r"\$(?:(?P<dollar>\$)(?=\{)|\{file:(?P<file>[^}]+)\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<bad>\{))"
+)
+NUMBERS: list[tuple[re.Pattern[str], Callable[[str], int | float]]] = [
+    (re.compile(r"[-+]?[0-9]{1,4000}"), int),
+    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
+    (re.compile(r"0o[0-7]+"), lambda text: int(text, 8)),
+    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
+]
+WORDS: dict[str, bool | None] = {
+    word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
+}
+PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
+WORDS |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A line and a column, both counted from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """What is wrong, and where."""
+
+    place: Place
+    sentence: str
+
+
+@dataclass
+class Document:
+    """The data of a YAML text, the places of its keys and values by path, and the problems met while reading it."""
+
+    data: Any = None
+    keys: dict[Path, Place] = field(default_factory=dict)
+    values: dict[Path, Place] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    broken: set[Path] = field(default_factory=set)
+
+    def key(self, path: Path) -> Place:
+        """The place of the key that leads to this path, or of the nearest thing around it."""
+        while path not in self.keys and path not in self.values:
+            path = path[:-1]
+        return self.keys.get(path) or self.values[path]
+
+    def value(self, path: Path) -> Place:
+        """The place of the value at this path, or of the nearest thing around it."""
+        return self.values.get(path) or self.key(path)
+
+    def is_broken(self, path: Path) -> bool:
+        """Tells whether a problem was already met at this path or above it."""
+        return any(path[: len(other)] == other for other in self.broken)
+
+    def is_broken_below(self, path: Path) -> bool:
+        """Tells whether a problem was already met at this path or anywhere below it."""
+        return any(other[: len(path)] == path for other in self.broken)
+
+
+def read(text: str, environment: Mapping[str, str]) -> Document:
+    """Reads one YAML document and fills in `${NAME}`, `${NAME:-default}` (environment) and `${file:PATH}`.
+
+    A mistake in YAML itself ends the reading there; everything else is collected.
+
+    >>> document = read("name: a\\nevery: ${SECONDS:-3}", {})
+    >>> document.data["every"], document.value(("every",))
+    (3, Place(line=2, column=8))
+    """
+    document = Document()
+    document.values[()] = Place(1, 1)
+    try:
+        node = yaml.compose(text, Loader=yaml.BaseLoader)
+        document.data = None if node is None else _Reader(document, environment).read(node, ())
+    except yaml.MarkedYAMLError as error:
+        _report_syntax(document, text, error)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        column = error.position - (text.rfind("\n", 0, error.position) + 1) + 1
+        character = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML"
+        document.problems.append(Problem(Place(line, column), character))
+    except RecursionError:
+        document.problems.append(Problem(Place(1, 1), "this file is nested too deeply, or an alias refers to itself"))
+    return document
+
+
+def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -> None:
+    mark = error.problem_mark or error.context_mark
+    place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
+    sentence = "this is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
+    lines = text.splitlines()
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    if "${" in line and re.search(r"[{\[].*\$\{", line):
+        sentence += ' (between braces or brackets, `"${NAME}"` needs quotes)'
+    document.problems.append(Problem(place, sentence))
+
+
+class _Reader:
+    def __init__(self, document: Document, environment: Mapping[str, str]):
+        self.document = document
+        self.environment = environment
+        self.nodes: set[int] = set()
+
+    def read(self, node: yaml.Node, path: Path) -> Any:
+        if id(node) in self.nodes:  # the node's own mark is that of its anchor
+            self.report(path, self.document.key(path), "aliases (`*name`) are not supported, write the value out")
+            return None
+        place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
+        self.document.values[path] = place
+        self.nodes.add(id(node))
+        if node.tag not in PLAIN_TAGS:
+            self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")
+            return None
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(child, (*path, index)) for index, child in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
+        return self.scalar(node, path, place)
+
+    def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            place = Place(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+            key = key_node.value
+            if not isinstance(key, str):
+                self.report(path, place, "a key must be a plain word, not a list or a mapping")
+            elif key in data:
+                line = self.document.keys[*path, key].line
+                self.report((*path, key), place, f"`{key}` stands here twice, first in line {line}")
+            else:
+                self.document.keys[*path, key] = place
+                data[key] = self.read(value_node, (*path, key))
+        return data
+
+    def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
+        text = VARIABLE.sub(lambda match: self.variable(match, path, place), node.value)
+        plain = node.style is None and not self.document.is_broken(path)
+        if plain and not (path and is_secret(str(path[-1]))):
+            return plain_value(text)
+        return text
+
+    def variable(self, match: re.Match[str], path: Path, place: Place) -> str:
+        name, default = match["name"], match["default"]
+        if match["dollar"]:
+            return "$"
+        if match["file"]:
+            content = self.content(match["file"], path, place)
+            return match[0] if content is None else content
+        if match["bad"]:
+            ways = "`${NAME}`, `${NAME:-default}` or `${file:PATH}`"
+            self.report(path, place, f"`${{` must go on as {ways} (`$${{` is a literal `${{`)")
+            return match[0]
+        if name not in self.environment and default is None:
+            hint = f"set it, or give a default: `${{{name}:-...}}`"
+            self.report(path, place, f"the environment variable `{name}` is not set; {hint}")
+            return match[0]
+        # as in a shell, `:-` also stands in for an empty variable
+        return self.environment.get(name, "") or default or ""
+
+    def content(self, file: str, path: Path, place: Place) -> str | None:
+        """The text of a file, such as a mounted secret, without the line break at its end."""
+        try:
+            text = pathlib.Path(file).expanduser().read_text(encoding="utf-8")
+        except OSError as error:
+            self.report(path, place, f"the file `{file}` cannot be read: {error.strerror}")
+        except UnicodeDecodeError:
+            self.report(path, place, f"the file `{file}` is not UTF-8 text")
+        else:
+            return text.removesuffix("\n").removesuffix("\r")
+        return None
+
+    def report(self, path: Path, place: Place, sentence: str) -> None:
+        self.document.problems.append(Problem(place, sentence))
+        self.document.broken.add(path)
+
+
+def plain_value(text: str) -> Any:
+    """Reads an unquoted scalar as YAML 1.2 does.
+
+    >>> [plain_value(text) for text in ("1e-3", "0o17", "yes", "true", "~", "1:30")]
+    [0.001, 15, 'yes', True, None, '1:30']
+    """
+    if text in WORDS:
+        return WORDS[text]
+    for pattern, convert in NUMBERS:
+        if pattern.fullmatch(text):
+            return convert(text)
+    return text

@@ -1,0 +1,134 @@
+"""The bytes of files: plain, gzip or zstd by suffix, standard input and output.
+
+Compressed output is closed at each checkpoint, as a gzip member or zstd frame of its own, so that a file can be cut
+back to any checkpoint.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import pathlib
+import select
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import zstandard
+
+from connectors.config.files_schema import STANDARD
+
+CHUNK = 1 << 16
+LONGEST_WAIT = 0.5  # seconds for standard input to say something
+DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".gz": lambda: zlib.decompressobj(wbits=31),
+    ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
+}
+COMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".gz": lambda: zlib.compressobj(wbits=31),
+    ".zst": lambda: zstandard.ZstdCompressor().compressobj(),
+}
+
+
+class Unfit(Exception):
+    """A file is not what it should be; the text says in what way."""
+
+
+def read_chunks(path: str) -> Iterator[bytes]:
+    """Returns the content of a file in pieces, decompressed; an empty piece says that none has come yet."""
+    if path == STANDARD:
+        return _standard_input()
+    if not os.path.isfile(path):
+        raise Unfit("it is no file" if os.path.exists(path) else "it does not exist")
+    return _content(path)
+
+
+def _content(path: str) -> Iterator[bytes]:
+    make = DECOMPRESSORS.get(pathlib.Path(path).suffix)
+    with open(path, "rb") as file:
+        pieces = iter(lambda: file.read(CHUNK), b"")
+        yield from pieces if make is None else _decompressed(pieces, make)
+
+
+def _standard_input() -> Iterator[bytes]:
+    source = sys.stdin.fileno()
+    while True:
+        ready, _, _ = select.select([source], [], [], LONGEST_WAIT)
+        piece = os.read(source, CHUNK) if ready else b""
+        if ready and not piece:
+            return
+        yield piece
+
+
+def _decompressed(pieces: Iterator[bytes], make: Callable[[], Any]) -> Iterator[bytes]:
+    decompressor = None
+    for piece in pieces:
+        while piece:
+            decompressor = decompressor or make()
+            try:
+                content = decompressor.decompress(piece)
+            except (zlib.error, zstandard.ZstdError) as error:
+                raise Unfit(f"it is damaged, or not compressed as its name says: {error}") from None
+            piece = decompressor.unused_data if decompressor.eof else b""
+            if decompressor.eof:
+                decompressor = None
+            if content:
+                yield content
+    if decompressor is not None:
+        raise Unfit("it is cut off: its last part has no end")
+
+
+class Sink:
+    """Writes content to a file, compressed by its suffix; `note` is called with all that is added to the file."""
+
+    def __init__(self, path: str, file: BinaryIO, note: Callable[[bytes], None]) -> None:
+        self._file, self._note = file, note
+        self._make = COMPRESSORS.get(pathlib.Path(path).suffix)
+        self._compressor: Any = None
+        self._is_on_disk = path != STANDARD
+
+    def write(self, content: bytes) -> None:
+        if self._make is None:
+            return self._add(content)
+        self._compressor = self._compressor or self._make()
+        self._add(self._compressor.compress(content))
+
+    def sync(self) -> None:
+        """Returns when all that was written is on the disk, with the compressed part closed."""
+        if self._compressor is not None:
+            self._add(self._compressor.flush())
+            self._compressor = None
+        self._file.flush()
+        if self._is_on_disk:
+            os.fsync(self._file.fileno())
+
+    def _add(self, content: bytes) -> None:
+        self._file.write(content)
+        self._note(content)
+
+
+@contextlib.contextmanager
+def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator[Sink]:
+    """Opens a file to go on after `length` bytes, with what follows cut off; OSError while another process has it."""
+    if path == STANDARD:
+        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+            yield Sink(path, file, note)
+        return
+    with open(path, "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OSError(errno.EWOULDBLOCK, "another process writes to it") from None
+        file.truncate(length)
+        sync_folder(pathlib.Path(path).parent)
+        yield Sink(path, file, note)
+
+
+def sync_folder(folder: pathlib.Path) -> None:
+    """Returns when the names in a folder are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

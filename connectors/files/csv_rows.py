@@ -1,0 +1,99 @@
+"""Rows of CSV: where they end, what their cells mean, and how outputs are written as such.
+
+The first line names the columns. An empty cell is missing, as an absent field of a JSON object; one that looks like a
+number is one, and `true` or `false` a truth value; all else is text.
+"""
+
+import contextlib
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from connectors.model.records import Reject
+
+COLUMNS = ("id", "prediction", "score", "label")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
+WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
+
+
+def rows(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Joins lines where a quoted cell goes on; what is no CSV ends where that shows, and shows again when parsed."""
+    for line in lines:
+        if b'"' not in line:
+            yield line
+            continue
+        taken = [line]
+        with contextlib.suppress(csv.Error):
+            next(csv.reader(_taking(taken, lines), strict=True))
+        yield b"".join(taken)
+
+
+def _taking(taken: list[bytes], lines: Iterator[bytes]) -> Iterator[str]:
+    yield taken[0].decode("latin-1")
+    for line in lines:
+        taken.append(line)
+        yield line.decode("latin-1")
+
+
+def cells(row: bytes) -> list[str]:
+    """Returns the cells of a row, or raises Reject."""
+    try:
+        return next(csv.reader(io.StringIO(row.decode(), newline=""), strict=True), [])
+    except UnicodeDecodeError as error:
+        raise Reject(f"not UTF-8: byte {error.start}") from None
+    except csv.Error as error:
+        raise Reject(f"not CSV: {error}") from None
+
+
+def parser(columns: Sequence[str], id: str | None) -> Callable[[bytes], dict[str, Any]]:
+    """Returns what turns a row into fields; the column `id` is text as it stands.
+
+    >>> parser(["id", "a", "b", "y"], "id")(b"07,1.5,,true")
+    {'id': '07', 'a': 1.5, 'y': True}
+    """
+
+    def parse(row: bytes) -> dict[str, Any]:
+        found = cells(row)
+        if len(found) != len(columns):
+            raise Reject(f"the row has {len(found)} cells, and the header {len(columns)}")
+        return {
+            name: cell if name == id else _plain(cell)
+            for name, cell in zip(columns, found, strict=True)
+            if cell and not cell.isspace()
+        }
+
+    return parse
+
+
+def _plain(cell: str) -> Any:
+    text = cell.strip()
+    if text in WORDS:
+        return WORDS[text]
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else cell
+
+
+def header() -> bytes:
+    """Returns the first line of an output."""
+    return ",".join(COLUMNS).encode() + b"\n"
+
+
+def row(value: bytes) -> bytes:
+    """Turns an output from JSON into a row: text as it stands, an object as JSON in one cell.
+
+    >>> row(b'{"id":"a","prediction":true,"score":{"x":-0.5}}')
+    b'a,true,"{""x"":-0.5}",\\n'
+    """
+    fields = orjson.loads(value)
+    text = io.StringIO(newline="")
+    found = (fields.get(name) for name in COLUMNS)
+    csv.writer(text, lineterminator="\n").writerow(
+        "" if cell is None else cell if isinstance(cell, str) else orjson.dumps(cell).decode() for cell in found
+    )
+    return text.getvalue().encode()

@@ -1,0 +1,208 @@
+"""Records of files: read from the start, written at the end, and both known by how far they have come."""
+
+import contextlib
+import hashlib
+import itertools
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from connectors.config.files_schema import STANDARD, is_csv
+from connectors.files import csv_rows
+from connectors.files.byte_streams import CHUNK, Unfit, appending, read_chunks
+from connectors.model.records import Reject
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Mark(NamedTuple):
+    """How many bytes of a file were read or written, and their SHA-256."""
+
+    length: int = 0
+    sha256: str = hashlib.sha256().hexdigest()
+
+
+class Meter:
+    """Counts and hashes what passes."""
+
+    def __init__(self) -> None:
+        self.length, self._hash = 0, hashlib.sha256()
+
+    def note(self, content: bytes) -> None:
+        self.length += len(content)
+        self._hash.update(content)
+
+    def mark(self) -> Mark:
+        return Mark(self.length, self._hash.hexdigest())
+
+
+class Line(NamedTuple):
+    """A record of a file: its bytes without the end of the line; `offset` is the line it begins in, from 1."""
+
+    offset: int
+    value: bytes
+
+
+class Reader:
+    """Reads the records of a file.
+
+    Parameters
+    ----------
+    path
+        The file, or `-` for standard input.
+
+    Attributes
+    ----------
+    columns
+        The header of a CSV file, else None.
+    lines
+        How many lines were read.
+
+    Raises
+    ------
+    Unfit
+        There is no such file, or it is not compressed as it says, or a CSV file without a header.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.lines = 0
+        self._meter, self._is_whole = Meter(), True
+        self._chunks, self._rest = read_chunks(path), b""
+        self.columns = self._header() if is_csv(path) else None
+
+    @property
+    def length(self) -> int:
+        """How many bytes the records have that were taken, decompressed."""
+        return self._meter.length
+
+    def mark(self) -> Mark:
+        """Returns how far the records go that were taken; lengths are those of the decompressed content."""
+        return self._meter.mark()
+
+    def skip(self, mark: Mark, lines: int) -> None:
+        """Goes to a mark made earlier, before any record is taken; Unfit when another content leads there."""
+        while (missing := mark.length - self._meter.length) > 0:
+            if not self._rest and not self._fill():
+                raise Unfit(f"it has {self._meter.length} bytes now, and {mark.length} were read from it")
+            piece, self._rest = self._rest[:missing], self._rest[missing:]
+            self._take(piece)
+        if self.mark() != mark:
+            raise Unfit(f"its first {mark.length} bytes are not those that were read from it")
+        self.lines = lines
+
+    def __iter__(self) -> Iterator[Line | None]:
+        """Yields the records, and None while none has come."""
+        for content in csv_rows.rows(self._raw_lines()) if self.columns else self._raw_lines():
+            if not content:
+                yield None
+            elif self._is_whole:
+                first = self.lines + 1
+                self._take(content)
+                self.lines += content.count(b"\n") or 1
+                yield Line(first, (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n"))
+            elif content == b"\n":  # the end of the last line, which was not there yet
+                self._take(content)
+            else:
+                raise Unfit(f"line {self.lines} had no end when it was read, and now goes on")
+
+    def _raw_lines(self) -> Iterator[bytes]:
+        pieces: list[bytes] = []  # of a line whose end has not come
+        for chunk in itertools.chain([self._rest] if self._rest else [], self._chunks):
+            if not chunk:
+                yield b""
+                continue
+            *whole, rest = chunk.split(b"\n")
+            if whole:
+                whole[0] = b"".join([*pieces, whole[0]])
+                pieces = []
+            for line in whole:
+                yield line + b"\n"
+            if rest:
+                pieces.append(rest)
+        if pieces:
+            yield b"".join(pieces)
+
+    def _header(self) -> list[str]:
+        while b"\n" not in self._rest and self._fill():
+            pass
+        end = self._rest.find(b"\n") + 1 or len(self._rest)
+        line, self._rest = self._rest[:end], self._rest[end:]
+        self._take(line)
+        self.lines = 1
+        try:
+            columns = [name.strip() for name in csv_rows.cells(line.removeprefix(BOM))]
+        except Reject as reject:
+            raise Unfit(f"its first line names no columns: {reject}") from None
+        if not all(columns) or not columns:
+            raise Unfit("its first line must name all columns")
+        if len(set(columns)) < len(columns):
+            double = next(name for name in columns if columns.count(name) > 1)
+            raise Unfit(f"its first line names the column `{double}` twice")
+        return columns
+
+    def _fill(self) -> bool:
+        chunk = next(self._chunks, None)
+        self._rest += chunk or b""
+        return chunk is not None
+
+    def _take(self, content: bytes) -> None:
+        self._meter.note(content)
+        self._is_whole = content.endswith(b"\n")
+
+
+class Writer:
+    """Writes values at the end of a file, once it is open.
+
+    Parameters
+    ----------
+    path
+        The file, or `-` for standard output.
+    mark
+        Where the last checkpoint was; None where this file has none.
+
+    Raises
+    ------
+    Unfit
+        The file is not what was written until then; nothing was changed.
+    """
+
+    def __init__(self, path: str, mark: Mark | None) -> None:
+        self._path, self._is_csv, self._meter = path, is_csv(path), Meter()
+        if path == STANDARD:
+            return
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise Unfit("it is no file")
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        if mark is None and size:
+            raise Unfit("it exists already, and is not empty")
+        if mark is not None and mark.length:
+            self._verify(mark, size)
+
+    def _verify(self, mark: Mark, size: int) -> None:
+        if size < mark.length:
+            raise Unfit(f"it has {size} bytes now, and {mark.length} were written to it")
+        with open(self._path, "rb") as file:
+            while piece := file.read(min(CHUNK, mark.length - self._meter.length)):
+                self._meter.note(piece)
+        if self._meter.mark() != mark:
+            raise Unfit(f"its first {mark.length} bytes are not those that were written to it")
+
+    def mark(self) -> Mark | None:
+        """Returns how much the file holds, compressed, since the last `sync`; None for standard output."""
+        return None if self._path == STANDARD else self._meter.mark()
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Opens the file, and cuts off what was written after the mark."""
+        with appending(self._path, self._meter.length, self._meter.note) as self._sink:
+            if self._is_csv and not self._meter.length:
+                self._sink.write(csv_rows.header())
+            yield
+
+    def write(self, value: bytes) -> None:
+        """Writes one JSON object, as a line of JSON or a row of CSV."""
+        self._sink.write(csv_rows.row(value) if self._is_csv else value + b"\n")
+
+    def sync(self) -> None:
+        """Returns when all that was written is on the disk."""
+        self._sink.sync()

@@ -1,0 +1,319 @@
+"""A real Apache Kafka on this machine, from two pip packages: for demos and for tests with real faults."""
+
+import base64
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from kafka.admin import KafkaAdminClient
+from kafka.errors import KafkaError
+
+from connectors.errors import StartError
+from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
+
+__all__ = ["VERSION", "LocalKafka", "LocalKafkaUnavailable", "create_topics", "serve"]
+
+VERSION = "4.3.0"
+START_TIMEOUT = 60.0
+Settings = Mapping[str, str | int | bool]
+JVM = ["-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
+LOG4J = """log4j.rootLogger=WARN, console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%p %c: %m%n
+"""
+# Java takes over this shell's process id. The shell in the background waits for the end of standard input, which comes
+# when this Python ends in whatever way, kill -9 included; it then ends the broker and removes the folder ($0).
+GUARDED = 'exec 3<&0; (read -r _ <&3; kill -9 $$; rm -rf "$0") & exec "$@" </dev/null 3<&-'
+
+
+class LocalKafka:
+    """An Apache Kafka (KRaft) on loopback and free ports, gone without a trace at the end of the `with` block.
+
+    The brokers and their temporary folder also go when the Python process ends in another way, killed included.
+
+    Parameters
+    ----------
+    brokers
+        1 to 3; each takes about 350 MB. With three, topics and transactions have three replicas and need two.
+    version
+        Apache Kafka's version; 4.3.0 and 3.9.1 are tested. Its jars (45 MB) are fetched the first time.
+    settings
+        Broker properties that are added or replaced. Unlike Kafka's own default of 10 s, timed-out transactions are
+        looked for every second: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. A single broker of
+        4.3.0 that is started again after some timed out, and finds them before it listens, never writes their ends, so
+        that readers of committed records wait for ever: a test that does so should set 5000.
+
+    Raises
+    ------
+    LocalKafkaUnavailable
+        A package is missing, or the jars cannot be fetched.
+    StartError
+        A broker does not start; the message ends with the last lines of its log.
+
+    Examples
+    --------
+    >>> with LocalKafka() as kafka:  # doctest: +SKIP
+    ...     kafka.create_topics({"events": 4})
+    ...     kafka.kill(1)  # as kill -9
+    ...     kafka.start(1)  # same ports, same data
+    """
+
+    def __init__(self, brokers: int = 1, version: str = VERSION, settings: Settings | None = None) -> None:
+        if brokers not in (1, 2, 3):
+            raise ValueError(f"`brokers` must be 1, 2 or 3, not `{brokers}`")
+        self.version = version
+        self.nodes = range(1, brokers + 1)
+        self._settings = settings or {}
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The brokers' addresses, as clients want them."""
+        return ",".join(self._address(node) for node in self.nodes)
+
+    def __enter__(self) -> Self:
+        self._java = str(java())
+        self._class_path = os.pathsep.join(map(str, kafka_jars(self.version)))
+        self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
+        try:
+            self._ports = _free_ports(2 * len(self.nodes))
+            self._format()
+            for node in self.nodes:
+                self._spawn(node)
+            for node in self.nodes:
+                self._wait_until_ready(node)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in list(self._processes):
+            self.kill(node)
+        shutil.rmtree(self._folder)
+
+    def start(self, node: int) -> None:
+        """Start a broker again after `kill`, with its ports and data, and wait until it serves."""
+        if node in self._processes:
+            raise ValueError(f"broker {node} runs already: `kill({node})` it first")
+        self._check(node)
+        self._spawn(node)
+        self._wait_until_ready(node)
+
+    def kill(self, node: int) -> None:
+        """End a broker at once, as kill -9 does; its data stays for `start`."""
+        process = self._running(node)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert process.stdin is not None
+        process.stdin.close()
+        del self._processes[node]
+
+    def stop(self, node: int) -> None:
+        """Freeze a broker (SIGSTOP): its connections stay open and nothing answers."""
+        os.kill(self._running(node).pid, signal.SIGSTOP)
+
+    def resume(self, node: int) -> None:
+        """Let a frozen broker go on (SIGCONT)."""
+        os.kill(self._running(node).pid, signal.SIGCONT)
+
+    def create_topics(self, partitions: dict[str, int]) -> None:
+        """Create topics, given their numbers of partitions, and wait until each partition has a leader."""
+        create_topics(self.bootstrap_servers, partitions)
+
+    def log(self, node: int, lines: int = 20) -> str:
+        """Return the last lines of a broker's log, without those of Java's stack traces."""
+        self._check(node)
+        text = self._log_file(node).read_text(errors="replace")
+        return "\n".join([line for line in text.splitlines() if not line.startswith("\tat ")][-lines:])
+
+    def wait(self) -> None:
+        """Block until a broker ends by itself, which is then a StartError with the end of its log."""
+        while True:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            for node, process in self._processes.items():
+                if ended is not None and process.pid == ended.si_pid:
+                    raise self._failed(node)
+
+    def _check(self, node: int) -> None:
+        if node not in self.nodes:
+            raise ValueError(f"there is no broker {node}: there are {', '.join(map(str, self.nodes))}")
+
+    def _running(self, node: int) -> subprocess.Popen[bytes]:
+        self._check(node)
+        if node not in self._processes:
+            raise ValueError(f"broker {node} does not run: `start({node})` it first")
+        return self._processes[node]
+
+    def _address(self, node: int) -> str:
+        return f"127.0.0.1:{self._ports[node - 1]}"
+
+    def _controller(self, node: int) -> str:
+        return f"127.0.0.1:{self._ports[len(self.nodes) + node - 1]}"
+
+    def _log_file(self, node: int) -> Path:
+        return self._folder / f"{node}.log"
+
+    def _properties(self, node: int) -> str:
+        replicas = len(self.nodes)
+        in_sync = max(1, replicas - 1)
+        properties: dict[str, object] = {
+            "process.roles": "broker,controller",
+            "node.id": node,
+            "controller.quorum.voters": ",".join(f"{n}@{self._controller(n)}" for n in self.nodes),
+            "listeners": f"PLAINTEXT://{self._address(node)},CONTROLLER://{self._controller(node)}",
+            "advertised.listeners": f"PLAINTEXT://{self._address(node)}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": self._folder / str(node),
+            "default.replication.factor": replicas,
+            "min.insync.replicas": in_sync,
+            "offsets.topic.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": in_sync,
+            "share.coordinator.state.topic.replication.factor": replicas,
+            "share.coordinator.state.topic.min.isr": in_sync,
+            "offsets.topic.num.partitions": 2,
+            "transaction.state.log.num.partitions": 2,
+            "broker.session.timeout.ms": 2000,  # how long a killed broker must stay away before it may come back
+            "broker.heartbeat.interval.ms": 400,
+            "group.initial.rebalance.delay.ms": 0,
+            "group.min.session.timeout.ms": 1000,
+            "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+            **self._settings,
+        }
+        return "".join(f"{name}={_text(value)}\n" for name, value in properties.items())
+
+    def _command(self, main: str, *arguments: str) -> list[str]:
+        logging = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", f"-Dlog4j.configuration=file:{self._folder}/log4j"]
+        return [self._java, *JVM, *logging, "-cp", self._class_path, main, *arguments]
+
+    def _format(self) -> None:
+        """Give each broker its properties and an empty, formatted folder, all of one new cluster."""
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        (self._folder / "log4j").write_text(LOG4J)
+        formatting = []
+        for node in self.nodes:
+            file = self._folder / f"{node}.properties"
+            file.write_text(self._properties(node))
+            command = self._command("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(file))
+            with self._log_file(node).open("wb") as log:
+                formatting.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+        codes = [process.wait() for process in formatting]
+        for node, code in zip(self.nodes, codes, strict=True):
+            if code:
+                raise self._failed(node)
+
+    def _spawn(self, node: int) -> None:
+        command = self._command("kafka.Kafka", str(self._folder / f"{node}.properties"))
+        with self._log_file(node).open("ab") as log:
+            self._processes[node] = subprocess.Popen(
+                ["/bin/sh", "-c", GUARDED, str(self._folder), *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the Python process, which then ends the brokers itself
+            )
+
+    def _wait_until_ready(self, node: int) -> None:
+        """Wait until this broker answers and knows every running broker as registered and serving."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._serves(node):
+            if self._processes[node].poll() is not None or time.monotonic() > deadline:
+                raise self._failed(node)
+            time.sleep(0.02)
+
+    def _serves(self, node: int) -> bool:
+        try:
+            host, port = self._address(node).split(":")
+            socket.create_connection((host, int(port)), timeout=1).close()
+            with _admin(self._address(node)) as admin:
+                brokers = admin.describe_cluster()["brokers"]
+        except (OSError, KafkaError):
+            return False
+        return {b["broker_id"] for b in brokers if not b.get("is_fenced")} >= set(self._processes)
+
+    def _failed(self, node: int) -> StartError:
+        return StartError(
+            f"broker {node} of the local Apache Kafka {self.version} does not run; its log ends with:\n{self.log(node)}"
+        )
+
+
+def create_topics(bootstrap_servers: str, partitions: dict[str, int]) -> None:
+    """Create topics, given their numbers of partitions, and wait until each partition has a leader.
+
+    They get as many replicas as the brokers have as their default.
+    """
+    with _admin(bootstrap_servers) as admin:
+        admin.create_topics({t: {"num_partitions": n} for t, n in partitions.items()}, wait_for_metadata=True)
+
+
+def serve(brokers: int = 1, version: str = VERSION) -> None:
+    """Run a local Kafka until Ctrl-C or SIGTERM; the address is on standard output.
+
+    Parameters
+    ----------
+    brokers
+        1 to 3.
+    version
+        Apache Kafka's version.
+
+    Raises
+    ------
+    StartError
+        Kafka is not available, does not start, or a broker ended by itself.
+    """
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
+    try:
+        print(f"starting Apache Kafka {version}", file=sys.stderr)
+        with LocalKafka(brokers, version) as kafka:
+            print(kafka.bootstrap_servers, flush=True)
+            print("its data goes with it; stop it with Ctrl-C", file=sys.stderr)
+            kafka.wait()
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+
+
+def _admin(bootstrap_servers: str) -> KafkaAdminClient:
+    return KafkaAdminClient(bootstrap_servers=bootstrap_servers)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _free_ports(count: int) -> list[int]:
+    """Return ports nothing listens on, below the range from which the system takes ports for outgoing connections.
+
+    A broker's port must stay free while the broker is down: a port of that range could be taken by any client, even
+    by one that connects to itself while it looks for the broker.
+    """
+    ports: set[int] = set()
+    while len(ports) < count:
+        port = random.SystemRandom().randrange(15_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        ports.add(port)
+    return list(ports)

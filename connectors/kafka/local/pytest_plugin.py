@@ -1,0 +1,110 @@
+"""A real Apache Kafka for tests: the fixture `kafka`, the marker `kafka`, and a last line that says what ran.
+
+    pytest_plugins = ["connectors.kafka.local.pytest_plugin"]  # in the topmost conftest.py
+
+`kafka` is one broker for the whole session (use topic names of your own): the version that the environment variable
+KAFKA_VERSION names, else the newest one tried, or the broker that BOOTSTRAP names. Tests that start a `LocalKafka`
+themselves carry `@pytest.mark.kafka`, so that they are counted. A test that needs Kafka where it cannot be had is
+skipped with the reason; with CI in the environment it fails.
+"""
+
+import os
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+import pytest
+
+from connectors.kafka.local import VERSION, LocalKafka, LocalKafkaUnavailable, create_topics
+
+
+@dataclass
+class _Summary:
+    source: str
+    reason: str = ""
+    ran: int = 0
+    skipped: int = 0
+
+
+_summary = pytest.StashKey[_Summary]()
+
+
+class GivenKafka:
+    """The broker that BOOTSTRAP names, with the interface of a LocalKafka; a test that tries to harm it is skipped."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+
+    def create_topics(self, partitions: dict[str, int]) -> None:
+        create_topics(self.bootstrap_servers, partitions)
+
+    def kill(self, node: int) -> NoReturn:
+        pytest.skip("the broker that BOOTSTRAP names cannot be killed, stopped or started by a test")
+
+    start = stop = resume = kill
+
+
+@pytest.fixture(scope="session")
+def kafka(pytestconfig: pytest.Config) -> Iterator[LocalKafka | GivenKafka]:
+    """One real Kafka for the session: `bootstrap_servers`, `create_topics`, `kill`, `start`, `stop`, `resume`."""
+    if address := os.environ.get("BOOTSTRAP"):
+        pytestconfig.stash[_summary].source = f"the broker at {address}, named by BOOTSTRAP"
+        yield GivenKafka(address)
+    else:
+        with LocalKafka(version=_version()) as local:
+            yield local
+
+
+def _version() -> str:
+    return os.environ.get("KAFKA_VERSION", VERSION)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_summary] = _Summary(f"Apache Kafka {_version()} (1 broker, started from pip packages)")
+    config.addinivalue_line("markers", "kafka: the test starts an Apache Kafka of its own")
+
+
+def _skip_without_kafka(item: pytest.Item) -> Generator[None, object, object]:
+    """Turn LocalKafkaUnavailable, wherever it comes from, into a skipped test, or a failed one in CI."""
+    try:
+        return (yield)
+    except LocalKafkaUnavailable as error:
+        reason = str(error)
+    summary = item.config.stash[_summary]
+    summary.reason = reason
+    summary.skipped += 1
+    if os.environ.get("CI"):
+        pytest.fail(f"{reason} (with CI in the environment, a missing Kafka is a failure)", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _skip_without_kafka(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _skip_without_kafka(item))
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    needs_kafka = "kafka" in getattr(item, "fixturenames", ()) or item.get_closest_marker("kafka")
+    skipped = call.excinfo is not None and isinstance(call.excinfo.value, pytest.skip.Exception)
+    if needs_kafka and call.when == "call" and not skipped:
+        item.config.stash[_summary].ran += 1
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say at the very end, below the counts of all tests, how much of them met a real Kafka."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    summary = config.stash[_summary]
+    if reporter and summary.ran:
+        reporter.write_line(f"Kafka: {_tests(summary.ran)} ran against {summary.source}")
+    if reporter and summary.skipped:
+        outcome = "failed" if os.environ.get("CI") else "skipped"
+        reporter.write_line(f"Kafka: not available, {_tests(summary.skipped)} {outcome}: {summary.reason}")
+
+
+def _tests(count: int) -> str:
+    return f"{count} test" if count == 1 else f"{count} tests"

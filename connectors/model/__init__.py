@@ -1,0 +1,1 @@
+"""One record through its model, the same for topics and for files."""

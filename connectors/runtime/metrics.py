@@ -1,0 +1,174 @@
+"""What a processor tells Prometheus.
+
+Records and predictions are those of committed work: what is given up and done again counts once. They go up from 0 at
+each start of a process; what a model has learned in its life is told per partition.
+"""
+
+import pathlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from connectors.config import Config, FileConfig
+from connectors.kafka import Ownership
+from connectors.model.counts import Counts
+from connectors.model.partition import Partition
+
+MOST_CLASSES = 20  # each is a time series; later ones count as OTHER
+LONGEST_CLASS = 60
+OTHER = "other"
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Work(Protocol):
+    """What is told of: the checkpoint, whose attributes are replaced and never changed in place."""
+
+    counts: Counts
+    partitions: dict[int, Partition]
+    ownership: Ownership | None
+
+
+class NoWork:
+    """Before there is any."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        self.partitions: dict[int, Partition] = {}
+        self.ownership: Ownership | None = None
+
+
+class Metrics(Collector):
+    """The metrics of one processor, in a registry of their own.
+
+    Attributes
+    ----------
+    work
+        Where counts and partitions are looked up at each scrape.
+    ends
+        The last stable offset of each partition, as far as known.
+    sizes
+        Bytes of the last snapshot of each partition.
+    committed
+        When the last commit was made, or the processor began; seconds since 1970.
+    source, is_file
+        The topic that is read, or the name of the file, which is one partition and has no lag.
+    """
+
+    def __init__(self, config: Config | FileConfig) -> None:
+        self.work: Work = NoWork()
+        self.ends: Mapping[int, int] = {}
+        self.sizes: dict[int, int] = {}
+        self.committed = time.time()
+        self.is_file = isinstance(config, FileConfig)
+        self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
+        self.registry = registry = CollectorRegistry()
+
+        def histogram(name: str, meaning: str) -> Histogram:
+            return Histogram(f"river_margins_{name}_seconds", meaning, buckets=SECONDS, registry=registry)
+
+        self.commit_seconds = histogram("commit", "Time that a commit took, snapshots included.")
+        self.snapshot_seconds = histogram("snapshot", "Time that making and writing one snapshot took.")
+        self.restore_seconds = histogram("restore", "Time that loading the model of one partition took.")
+        rebalances = "Assignments of partitions that were taken over."
+        self.rebalances = Counter("river_margins_rebalances", rebalances, registry=registry)
+        self.resets = Counter(
+            "river_margins_resets", "Failures after which uncommitted work was done again.", registry=registry
+        )
+        Info("river_margins_processor", "What runs.", registry=registry).info(
+            {
+                "name": config.name,
+                "client": "files" if isinstance(config, FileConfig) else config.kafka.client,
+                "guarantee": config.checkpoint.guarantee,
+            }
+        )
+        ProcessCollector(registry=registry)
+        registry.register(self)
+
+    def note_commit(self, seconds: float) -> None:
+        self.committed = time.time()
+        self.commit_seconds.observe(seconds)
+
+    def note_snapshot(self, partition: int, seconds: float, size: int) -> None:
+        self.snapshot_seconds.observe(seconds)
+        self.sizes[partition] = size
+
+    def lag(self) -> dict[int, int]:
+        """Returns the records from the committed offset to the last stable one, for partitions whose end is known."""
+        ends = self.ends
+        owned = dict(self.work.partitions)
+        return {n: max(0, ends[n] - owned[n].written.offset) for n in sorted(owned) if n in ends}
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._totals(self.work.counts)
+        yield from self._course(self.work.counts)
+        yield from self._partitions(dict(self.work.partitions))
+        since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
+        yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
+        assigned = len(self.work.ownership.partitions) if self.work.ownership else 0
+        meaning = "Partitions that this process has taken over."
+        yield GaugeMetricFamily("river_margins_assigned_partitions", meaning, assigned)
+
+    def _totals(self, counts: Counts) -> Iterator[Metric]:
+        totals = {
+            "records": (counts.read, "Records read and answered, rejected ones included."),
+            "learned_records": (counts.learned, "Records learned from."),
+            "shortened_outputs": (counts.shortened, "Outputs too large for the broker, replaced by a short one."),
+            "unsent_outputs": (counts.unsent, "Outputs of which not even a short one fitted; they are in the log."),
+        }
+        for name, (value, meaning) in totals.items():
+            yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
+        rejects = CounterMetricFamily("river_margins_rejects", "Records rejected, by reason.", labels=["reason"])
+        for reason, number in counts.reasons.items():
+            rejects.add_metric([reason], number)
+        yield rejects
+        predictions = CounterMetricFamily("river_margins_predictions", "Predictions, by class.", labels=["class"])
+        for name, number in by_class(counts.classes).items():
+            predictions.add_metric([name], number)
+        yield predictions
+
+    def _course(self, counts: Counts) -> Iterator[Metric]:
+        """How good predictions were that were made before their label was learned."""
+        judged = "Predictions made before their label was learned."
+        yield CounterMetricFamily("river_margins_judged_predictions", judged, counts.judged)
+        if any(partition.is_regressor for partition in dict(self.work.partitions).values()):
+            total, mean = "Sum of |label - prediction| of judged predictions.", "Its mean since the start."
+            yield CounterMetricFamily("river_margins_absolute_error", total, counts.error)
+            yield GaugeMetricFamily("river_margins_progressive_absolute_error", mean, counts.mean_error)
+        else:
+            right, part = "Judged predictions that were right.", "The part of them that was right, since the start."
+            yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
+            yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
+
+    def _partitions(self, partitions: dict[int, Partition]) -> Iterator[Metric]:
+        values: dict[str, tuple[str, Mapping[int, int]]] = {
+            "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
+            "snapshot_bytes": ("Size of the last snapshot.", self.sizes),
+            "model_examples": ("Examples that the model has learned.", {n: p.examples for n, p in partitions.items()}),
+            "model_updates": ("How often the model has moved.", {n: p.updates for n, p in partitions.items()}),
+        }
+        for name, (meaning, found) in values.items():
+            family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
+            for number in sorted(partitions):
+                if number in found:
+                    family.add_metric([self.source, str(number)], found[number])
+            yield family
+
+
+def by_class(classes: Mapping[Any, int]) -> dict[str, int]:
+    """Returns counts by the names of classes; those beyond the first MOST_CLASSES are one.
+
+    >>> by_class({True: 3, False: 2, None: 1})
+    {'true': 3, 'false': 2, 'none': 1}
+    >>> by_class({n: 1 for n in range(25)})["other"]
+    5
+    """
+    found: dict[str, int] = {}
+    for index, (label, number) in enumerate(classes.items()):
+        name = str(label).lower() if isinstance(label, bool | None) else str(label)[:LONGEST_CLASS]
+        name = name if index < MOST_CLASSES else OTHER
+        found[name] = found.get(name, 0) + number
+    return found

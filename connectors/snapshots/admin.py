@@ -1,0 +1,263 @@
+"""What an operator does with snapshots: list, show, export, prune, rewind."""
+
+import contextlib
+import hashlib
+import pathlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from river import compose
+
+from connectors.topics import startup
+from connectors.topics.checkpoint import Timeouts
+from connectors.config import Config
+from connectors.errors import StateError
+from connectors.kafka import Committed, Consumer, LostOwnership, client
+from connectors.snapshots.retention import KEEP, kept
+from connectors.snapshots.names import Name, Pointer
+from connectors.topics.processor import refusals_as_errors
+from connectors.topics.restore import HOST, Restorer
+from connectors.snapshots.stores import StoreError
+from river_margins import snapshot
+
+COUNTS = ("n_seen", "n_mistakes", "n_updates")
+
+
+class Entry(NamedTuple):
+    """A snapshot in the store; `is_named` by the committed offset of its partition."""
+
+    partition: int
+    id: str
+    name: Name
+    size: int
+    is_named: bool
+
+
+class Move(NamedTuple):
+    """Where a partition was, None without a committed offset, and which offset and snapshot it is moved to."""
+
+    partition: int
+    before: int | None
+    offset: int
+    snapshot: str
+
+
+@contextlib.contextmanager
+def opened(config: Config) -> Iterator["Shelf"]:
+    """Opens the snapshots of a processor, whether or not it runs."""
+    module = client(config.kafka.client)
+    servers = {"bootstrap_servers": config.kafka.bootstrap_servers} | config.kafka.common
+    for_consumer = servers | config.kafka.consumer
+    timeouts = Timeouts(*config.kafka.timeouts)
+    restorer = startup.look(config, for_consumer)
+    with refusals_as_errors(config):
+        consumer = module.Consumer(config.input.topic, config.name, for_consumer)
+        try:
+            yield Shelf(config, consumer, restorer, timeouts)
+        except StoreError as error:
+            raise StateError(f"the snapshots of `{config.name}`: {error}") from error
+        finally:
+            consumer.close(5.0)
+
+
+class Shelf:
+    """The snapshots of one processor, and the offsets of its group."""
+
+    def __init__(self, config: Config, consumer: Consumer, restorer: Restorer, timeouts: Timeouts) -> None:
+        self._config, self._consumer, self._restorer, self._timeouts = config, consumer, restorer, timeouts
+        self._store = restorer.store
+        self._numbers = range(restorer.topic.partitions)
+
+    def entries(self) -> list[Entry]:
+        """Lists all snapshots, partition by partition in the order of their offsets."""
+        # First the names: what a transaction that is open now may name is ahead of the offsets that are read then.
+        sizes = {number: self._store.sizes(number) for number in self._numbers}
+        named = {number: pointer.snapshot for number, pointer in self._pointers().items() if pointer}
+        return [
+            Entry(number, text, name, size, text == named.get(number))
+            for number in self._numbers
+            for text, size in sizes[number].items()
+            if (name := Name.parse(text))
+        ]
+
+    def partitions(self, only: int | None) -> list[int]:
+        """Returns all partitions, or the only one that is wanted."""
+        if only is not None and only not in self._numbers:
+            topic = self._config.input.topic
+            raise StateError(f"`{topic}` has no partition {only}, it has {len(self._numbers)}")
+        return list(self._numbers) if only is None else [only]
+
+    def _committed(self) -> dict[int, Committed | None]:
+        return self._consumer.committed(self._numbers, self._timeouts.committed)
+
+    def _pointers(self) -> dict[int, Pointer | None]:
+        return {n: Pointer.from_text(found.metadata) if found else None for n, found in self._committed().items()}
+
+    def find(self, id: str) -> Entry:
+        """Finds a snapshot by its id, or by the eight characters of it that nothing else has."""
+        found = [entry for entry in self.entries() if id in (entry.id, entry.name.mark)]
+        if len(found) != 1:
+            what = "no snapshot" if not found else f"{len(found)} snapshots"
+            raise StateError(
+                f"there are {what} `{id}` in `{self._store.folder}`; `river-margins snapshots list` shows all"
+            )
+        return found[0]
+
+    def read(self, entry: Entry) -> bytes:
+        """Returns a snapshot that can be loaded."""
+        try:
+            data = self._store.read(entry.partition, entry.id)
+            snapshot.loads(data)
+        except FileNotFoundError:
+            raise StateError(f"the snapshot `{entry.id}` was deleted meanwhile") from None
+        except snapshot.SnapshotError as error:
+            raise StateError(f"`{self._store.path(entry.partition, entry.id)}`: {error}") from error
+        return data
+
+    def prune(self, is_trial: bool) -> list[Entry]:
+        """Deletes what `snapshots.keep` does not keep; on trial only says what that is.
+
+        What a committed offset names stays, what lies ahead of it (an open transaction may be about to name it), and
+        what is younger than a minute and a transaction.
+        """
+        entries = self.entries()
+        named = {entry.partition: entry.name for entry in entries if entry.is_named}
+        wanted = {
+            (number, text)
+            for number in self._numbers
+            for text in kept((entry.id for entry in entries if entry.partition == number), self._config.snapshots.keep)
+        }
+        youngest = time.time() - self._timeouts.transaction - KEEP
+        removed = [
+            entry
+            for entry in entries
+            if not entry.is_named
+            and entry.partition in named
+            and entry.name.offset <= named[entry.partition].offset
+            and entry.name.time < youngest
+            and entry[:2] not in wanted
+        ]
+        for entry in removed if not is_trial else ():
+            self._store.delete(entry.partition, entry.id)
+        return removed
+
+    def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
+        """Moves offsets and models of these partitions to snapshots, all or none; StateError while anybody works."""
+        targets = {number: self._target(entry, self.read(entry)) for number, entry in chosen.items()}
+        return self._move(targets)
+
+    def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
+        """Moves partitions to an offset, or leaves them at theirs, with a model as a processor begins with."""
+        committed = self._committed()
+        targets = {}
+        for number in partitions:
+            first, end = self._consumer.edges(number)
+            found = committed[number]
+            begin = first if self._config.input.start == "earliest" else end
+            at = offset if offset is not None else found.offset if found else begin
+            data = snapshot.dumps(self._config.first_learner())
+            id = Name.new(at, 0, is_anchor=True)
+            name = Name.parse(id)
+            assert name is not None
+            self._store.write(number, id, data)
+            targets[number] = self._target(Entry(number, id, name, len(data), False), data)
+        return self._move(targets)
+
+    def _target(self, entry: Entry, data: bytes) -> Committed:
+        topic, name = self._restorer.topic, entry.name
+        digest = hashlib.sha256(data).hexdigest()
+        pointer = Pointer(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
+        committed = Committed(name.offset, pointer.to_text())
+        self._restorer.check(entry.partition, committed)
+        self._restorer.check_offset(entry.partition, pointer, self._consumer.edges(entry.partition))
+        return committed
+
+    def _move(self, targets: dict[int, Committed]) -> list[Move]:
+        before = self._committed()
+        try:
+            self._consumer.move(targets, self._timeouts.transaction)
+        except LostOwnership as error:
+            raise StateError(
+                f"group `{self._config.name}` has members, and nothing was changed: stop its processors first (one "
+                f"that was killed is a member until its session ends)"
+            ) from error
+        after = self._pointers()
+        return [
+            Move(number, found.offset if (found := before[number]) else None, pointer.offset, pointer.snapshot)
+            for number in targets
+            if (pointer := after[number])
+        ]
+
+
+def choose(entries: list[Entry], partitions: list[int], offset: int | None, moment: float | None) -> dict[int, Entry]:
+    """Chooses for each partition the newest snapshot that is not after an offset or a time."""
+    chosen = {}
+    for number in partitions:
+        possible = [
+            entry
+            for entry in entries
+            if entry.partition == number
+            and (offset is None or entry.name.offset <= offset)
+            and (moment is None or entry.name.time <= moment)
+        ]
+        if not possible:
+            raise StateError(
+                f"partition {number} has no snapshot that old, and nothing was changed; `river-margins snapshots list` "
+                f"shows all, and `rewind --empty` begins with an empty model"
+            )
+        chosen[number] = max(possible, key=lambda entry: (entry.name.time, entry.name.offset))
+    return chosen
+
+
+def moment_of(text: str) -> float:
+    """Reads a time; UTC when it names no zone.
+
+    >>> moment_of("1970-01-02T00:00:01"), moment_of("1970-01-01T01:00+01:00")
+    (86401.0, 0.0)
+    """
+    if text == "now":
+        return time.time()
+    found = datetime.fromisoformat(text)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def time_of(name: Name) -> str:
+    """Says when a snapshot was written.
+
+    >>> time_of(Name(17, 12, 1795256700, "0badcafe", False))
+    '2026-11-21T10:25:00Z'
+    """
+    return datetime.fromtimestamp(name.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def contents(data: bytes) -> list[tuple[str, str]]:
+    """Says what is in a snapshot: the learner with its parameters, who wrote it, and the counts of each step."""
+    text, versions = snapshot.describe(data)
+    model: Any = snapshot.loads(data)
+    rows = [("learner", text), ("written by", ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    for step in model.steps.values() if isinstance(model, compose.Pipeline) else [model]:
+        kind = type(step).__name__
+        rows += [(f"{kind}.{count}", str(getattr(step, count))) for count in COUNTS if hasattr(step, count)]
+        if hasattr(step, "weights"):
+            rows.append((f"{kind}.weights", str(_size(step.weights))))
+    return [*rows, ("bytes", str(len(data))), ("sha256", hashlib.sha256(data).hexdigest())]
+
+
+def _size(weights: Any) -> int:
+    """How many numbers there are, over all classes."""
+    values = list(weights.values())
+    return sum(len(value) if hasattr(value, "values") else 1 for value in values)
+
+
+def read_file(path: pathlib.Path) -> bytes:
+    """Returns the bytes of a snapshot file; StateError when it is none."""
+    try:
+        data = path.read_bytes()
+        snapshot.loads(data)
+    except OSError as error:
+        raise StateError(f"`{path}` cannot be read: {error.strerror}") from error
+    except snapshot.SnapshotError as error:
+        raise StateError(f"`{path}`: {error}") from error
+    return data

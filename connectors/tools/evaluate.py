@@ -1,0 +1,272 @@
+"""Progressive validation: each example is predicted before it is learned, and what came of that is measured.
+
+It is River's `evaluate.progressive_val_score`, to the last digit, for the records of a processor: one that cannot be
+processed leaves the model as it was and is counted, and so is one without a label, from which nothing can be measured.
+"""
+
+import ast
+import contextlib
+import os
+import pathlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from river import base, datasets, metrics, stream
+
+from connectors.config import Config, FileConfig
+from connectors.config.files_schema import STANDARD, is_file
+from connectors.errors import ConfigError, StartError
+from connectors.files.byte_streams import Unfit
+from connectors.files.processor import make_decoder
+from connectors.files.record_files import Reader
+from connectors.kafka import Committed
+from connectors.model.partition import Partition
+from connectors.model.records import Example, Reject
+from connectors.suggest import did_you_mean
+from river_margins import snapshot
+
+MOST_POINTS = 1000
+REMEMBERED = 10_000  # examples that a model is built again from when one cannot be learned
+
+
+@dataclass
+class Result:
+    """What an evaluation found.
+
+    Attributes
+    ----------
+    metrics
+        River's metrics, by their names.
+    learner
+        The learner after the last example.
+    examples, unlabelled, rejected
+        What was measured, what had no label, and what could not be processed.
+    reason
+        Which record was the first that could not be processed, and why.
+    curve
+        A number of examples, and then the values of the metrics that are one number.
+    drawable
+        The names of these metrics.
+    """
+
+    metrics: dict[str, Any]
+    learner: Any
+    examples: int = 0
+    unlabelled: int = 0
+    rejected: int = 0
+    reason: str = ""
+    curve: list[tuple[int, list[float]]] = field(default_factory=list)
+    _step: int = 1
+
+    def __post_init__(self) -> None:
+        self.drawable = [name for name, metric in self.metrics.items() if _is_number(metric)]
+
+    def reject(self, place: str, reject: Reject) -> None:
+        self.rejected += 1
+        self.reason = self.reason or f"{place}: {reject}"
+
+    def note_one(self) -> None:
+        """Counts an example, and adds to the curve, from which every second point goes when there are too many."""
+        self.examples += 1
+        if self.examples % self._step == 0:
+            self.curve.append((self.examples, [self.metrics[name].get() for name in self.drawable]))
+            if len(self.curve) == 2 * MOST_POINTS:
+                self._step *= 2
+                del self.curve[::2]
+
+
+def _is_number(metric: Any) -> bool:
+    try:
+        return isinstance(metric.get(), int | float)
+    except NotImplementedError:  # as a confusion matrix says
+        return False
+
+
+def measure(result: Result, source: "FileSource | DataSet", delay: int | None = None) -> Iterator[int]:
+    """Takes all examples of a source through `result.learner` and its metrics; yields how many it has measured.
+
+    Parameters
+    ----------
+    result
+        A learner and fresh metrics; filled on the way.
+    source
+        Where examples come from.
+    delay
+        After how many further examples with a label the label of one becomes known; None: at once.
+    """
+    saved = {"": snapshot.dumps(result.learner)}
+    partition = Partition(result.learner, Committed(0, ""), "", 0, lambda name: snapshot.loads(saved[name]))
+    is_classifier = isinstance(result.learner, base.Classifier)
+    in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
+    in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
+    said: dict[int, tuple[Any, Any]] = {}
+    for number, features, label in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
+        try:
+            if label is None:  # not yet: this is the question
+                prediction = partition.predict(features)[0]
+                said[number] = prediction, partition.learner.predict_proba_one(features) if in_probabilities else None
+                continue
+            if number not in said:
+                continue
+            answers = said.pop(number)
+            partition.learn(features, label)
+        except Reject as reject:
+            result.reject(f"example {number + 1}", reject)
+            continue
+        for answer, measures in zip(answers, (in_classes, in_probabilities), strict=True):
+            for metric in measures if answer is not None and answer != {} else ():
+                metric.update(label, answer)
+        result.note_one()
+        if result.examples % REMEMBERED == 0:
+            saved[""] = snapshot.dumps(partition.learner)
+            partition.remember(partition.written, "")
+        yield result.examples
+    result.learner = partition.learner
+
+
+def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[tuple[dict[Any, Any], Any]]:
+    for _, features, label in source.examples(result):
+        if label is None:
+            result.unlabelled += 1
+        else:
+            yield features, label
+
+
+class FileSource:
+    """The records of a file, as the processor reads them; `-` is standard input."""
+
+    def __init__(self, config: Config | FileConfig, path: str) -> None:
+        self.name, self._path = path, path
+        with self._named():
+            self._reader = Reader(path)
+        self._decoder = make_decoder(config.record, self._reader.columns, path)
+        is_plain = path.endswith((".jsonl", ".csv"))
+        self.total = os.path.getsize(path) if is_plain else None
+
+    @property
+    def done(self) -> int:
+        """How many bytes were read."""
+        return self._reader.length
+
+    def examples(self, result: Result) -> Iterator[Example]:
+        """Yields the examples; what is none goes to the result."""
+        with self._named():
+            for line in self._reader:
+                if line is not None:
+                    place = f"{pathlib.Path(self._path).name}:{line.offset}"
+                    try:
+                        example = self._decoder.decode(line.value, place)
+                    except Reject as reject:
+                        result.reject(place, reject)
+                    else:
+                        yield example
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except Unfit as error:
+            raise StartError(f"the data `{self._path}`: {error}") from error
+        except OSError as error:
+            raise StartError(f"the data `{self._path}`: {error.strerror}") from error
+
+
+class DataSet:
+    """The examples of one of River's data sets."""
+
+    def __init__(self, config: Config | FileConfig, name: str) -> None:
+        self.name, self._data = find(name, known_data_sets(), "data set")
+        self.total, self.done = self._data.n_samples, 0
+        self._features = config.record.features
+
+    def examples(self, result: Result) -> Iterator[Example]:
+        """Yields the examples; one that holds none of the listed features goes to the result."""
+        for features, label in self._pairs():
+            self.done += 1
+            if self._features is not None:
+                features = {name: features[name] for name in self._features if name in features}
+            if features:
+                yield None, features, label
+            else:
+                result.reject(f"{self.name}:{self.done}", Reject("no features"))
+
+    def _pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
+        try:
+            yield from self._data
+        except OSError as error:
+            raise StartError(f"River's data set `{self.name}` cannot be had: {error}") from error
+
+
+def source_of(config: Config | FileConfig, data: str | None) -> FileSource | DataSet:
+    """Returns where examples come from: `data`, or the input file of the processor."""
+    if data is None and isinstance(config, FileConfig):
+        return FileSource(config, config.input.file)
+    if data is None:
+        raise ConfigError("this processor reads a topic: name what to evaluate on with `--data`, a file or a data set")
+    if data == STANDARD or is_file(data):
+        return FileSource(config, data)
+    if os.path.exists(data):
+        raise ConfigError(
+            f"`{data}` does not say what it holds: give it a name that ends with `.jsonl` or `.csv`, perhaps with `.gz`"
+        )
+    return DataSet(config, data)
+
+
+def known_metrics() -> dict[str, type]:
+    """Returns River's metrics by their names, without those of clusters."""
+    found = _things(metrics, metrics.base.Metric)
+    return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
+
+
+def known_data_sets() -> dict[str, type]:
+    """Returns River's data sets by their names."""
+    return _things(datasets, datasets.base.Dataset)
+
+
+def _things(module: Any, kind: type) -> dict[str, type]:
+    found = {name: getattr(module, name, None) for name in module.__all__}  # River lists a name that it does not have
+    return {name: thing for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, kind)}
+
+
+def find(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
+    """Makes a thing of River by its name, in small or capital letters, with parameters or without.
+
+    >>> find("fbeta(beta=2)", known_metrics(), "metric")
+    ('FBeta(beta=2)', FBeta: 0.00%)
+    """
+    name, given = re.fullmatch(r"([^(]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    spelled = {known_name.lower(): kind for known_name, kind in known.items()}
+    kind = spelled.get(name.lower())
+    if kind is None:
+        hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+        raise ConfigError(f"River has no {what} `{name}`{hint}")
+    try:
+        return kind.__name__ + given, kind(**_parameters(given or "()"))
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise ConfigError(f"`{text}` cannot be: {error}; parameters are given as in `FBeta(beta=2)`") from error
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    call = ast.parse(f"f{text}", mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("a parameter needs its name")
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+def find_metrics(texts: Sequence[str], learner: Any) -> dict[str, Any]:
+    """Returns fresh metrics that fit a learner, by their names.
+
+    >>> import river_margins as rm
+    >>> find_metrics([], rm.PAClassifier()), list(find_metrics(["rmse", "R2"], rm.PARegressor()))
+    ({'Accuracy': Accuracy: 0.00%}, ['RMSE', 'R2'])
+    """
+    found = {}
+    is_regressor = isinstance(learner, base.Regressor)
+    for text in texts or ["MAE" if is_regressor else "Accuracy"]:
+        name, metric = find(text, known_metrics(), "metric")
+        if not metric.works_with(learner):
+            raise ConfigError(f"the metric `{name}` cannot measure a {'regressor' if is_regressor else 'classifier'}")
+        found[name] = metric
+    return found

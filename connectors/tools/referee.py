@@ -1,0 +1,203 @@
+"""The referee: runs the bare learner over what a processor read, and compares every output with it, bit for bit.
+
+It shares no code with the processor but the learner itself, reads the topics with a consumer of its own, and knows the
+records by nothing but their positions.
+"""
+
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from river import compose
+
+from connectors.config import Config
+from connectors.config.topics_schema import AnyConfig
+from connectors.errors import ConnectorError
+
+SHOWN = 5
+DEADLINE = 120.0
+OTHER_NAMES = {
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+}
+
+
+@dataclass
+class Verdict:
+    """What a comparison found; `exact` when every input has one output, equal to the bare learner's.
+
+    Attributes
+    ----------
+    inputs, outputs, rejects
+        Records in the three topics; only committed outputs and rejects count.
+    lost, doubled, foreign
+        Inputs without output or reject, with more than one, and outputs that name no input.
+    disordered, different
+        Outputs out of the order of their partition, and outputs that differ from the bare learner's.
+    dropped
+        Outputs that were written by a transaction which was then given up; no reader of committed records sees them.
+    learners
+        The bare learner of each partition at the end of the input.
+    examples
+        The first few differences, as sentences.
+    """
+
+    inputs: int = 0
+    outputs: int = 0
+    rejects: int = 0
+    lost: int = 0
+    doubled: int = 0
+    foreign: int = 0
+    disordered: int = 0
+    different: int = 0
+    dropped: int = 0
+    learners: dict[int, Any] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        return not (self.lost or self.doubled or self.foreign or self.disordered or self.different)
+
+    def note(self, sentence: str) -> None:
+        if len(self.examples) < SHOWN:
+            self.examples.append(sentence)
+
+
+def compare(config: Config) -> Verdict:
+    """Compares the output of a processor that has nothing left to read with the bare learner.
+
+    Parameters
+    ----------
+    config
+        The file of the processor. Rejected records are skipped; all else must have an output.
+
+    Raises
+    ------
+    ConnectorError
+        A topic cannot be read to its end within two minutes.
+    """
+    inputs = read_topic(config, config.input.topic)
+    outputs = read_topic(config, config.output.topic)
+    rejects = read_topic(config, config.rejects.topic) if config.rejects else []
+    verdict = Verdict(inputs=len(inputs), outputs=len(outputs), rejects=len(rejects))
+    verdict.dropped = len(read_topic(config, config.output.topic, "read_uncommitted")) - len(outputs)
+    rejected = {source(record) for record in rejects}
+    found = {source(record): record for record in outputs}
+    _count(verdict, inputs, outputs, rejects)
+    for partition in sorted({record.partition for record in inputs}):
+        learner = verdict.learners[partition] = config.first_learner()
+        for record in inputs:
+            name = f"{record.topic}-{record.partition}-{record.offset}"
+            if record.partition == partition and name not in rejected:
+                _check(verdict, name, found.get(name), record, expected(config, learner, name, record.value))
+    return verdict
+
+
+def source(record: Any) -> str:
+    """The position of the input that an output or a reject says it comes from."""
+    return dict(record.headers).get("source", b"").decode()
+
+
+def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
+    """Returns all records of a topic, partition by partition in their order; waits for open transactions to end."""
+    settings = {
+        **_by_our_names(config.kafka.common | config.kafka.consumer),
+        "bootstrap_servers": config.kafka.bootstrap_servers,
+        "allow_auto_create_topics": False,
+        "enable_auto_commit": False,
+    }
+    with contextlib.closing(KafkaConsumer(**settings)) as asker:
+        # a reader of committed records is told that the topic ends where the first open transaction begins
+        ends = asker.end_offsets([TopicPartition(topic, number) for number in asker.partitions_for_topic(topic) or ()])
+    consumer = KafkaConsumer(**settings, isolation_level=isolation_level)
+    try:
+        partitions = list(ends)
+        consumer.assign(partitions)
+        consumer.seek_to_beginning()
+        records: dict[TopicPartition, list[Any]] = {partition: [] for partition in partitions}
+        deadline = time.monotonic() + DEADLINE
+        # a position, unlike the last record, also passes what a transaction leaves in the log
+        while any(consumer.position(partition) < ends[partition] for partition in partitions):
+            if time.monotonic() > deadline:
+                raise ConnectorError(f"the topic `{topic}` could not be read to its end within {DEADLINE:.0f} s")
+            for partition, batch in consumer.poll(timeout_ms=200).items():
+                records[partition] += [record for record in batch if record.offset < ends[partition]]
+        return [record for partition in partitions for record in records[partition]]
+    finally:
+        consumer.close()
+
+
+def _by_our_names(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of another client that matter to whoever reads: who we are, and whom we trust."""
+    known = {OTHER_NAMES.get(name, name): value for name, value in settings.items()}
+    return {name: value for name, value in known.items() if name in KafkaConsumer.DEFAULT_CONFIG}
+
+
+def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: list[Any]) -> None:
+    known = {f"{record.topic}-{record.partition}-{record.offset}" for record in inputs}
+    times = Counter(source(record) for record in [*outputs, *rejects])
+    for name in sorted(known - set(times)):
+        verdict.lost += 1
+        verdict.note(f"{name} has no output")
+    for name, count in sorted(times.items()):
+        if name not in known:
+            verdict.foreign += 1
+            verdict.note(f"an output comes from `{name}`, which is no input")
+        elif count > 1:
+            verdict.doubled += 1
+            verdict.note(f"{name} has {count} outputs")
+    last: dict[tuple[int, str], int] = {}
+    for record in outputs:
+        origin, _, offset = source(record).rpartition("-")
+        if origin and int(offset) < last.get((record.partition, origin), -1):
+            verdict.disordered += 1
+            verdict.note(f"{source(record)} comes after a later one of its partition")
+        last[record.partition, origin] = int(offset or -1)
+
+
+def expected(config: AnyConfig, learner: Any, name: str, value: bytes) -> dict[str, Any]:
+    """Lets the bare learner predict a record and learn from it, as anybody would with River alone."""
+    fields = json.loads(value)
+    label = fields.pop(config.record.label, None)
+    identity = fields.pop(config.record.id, None)
+    if config.record.features is not None:
+        fields = {feature: fields[feature] for feature in config.record.features if feature in fields}
+    transformed = fields
+    *transformers, last = _steps(learner)
+    for transformer in transformers:
+        transformed = transformer.transform_one(transformed)
+    output = {
+        "id": name if identity is None else identity,
+        "prediction": learner.predict_one(fields),
+        "score": last.score_one(transformed),
+    }
+    if label is not None:
+        output["label"] = label
+        learner.learn_one(fields, label)
+    return json.loads(json.dumps(output))
+
+
+def _steps(learner: Any) -> Iterator[Any]:
+    yield from learner.steps.values() if isinstance(learner, compose.Pipeline) else (learner,)
+
+
+def _check(verdict: Verdict, name: str, output: Any, record: Any, expected: dict[str, Any]) -> None:
+    if output is None:
+        return
+    found = json.loads(output.value)
+    # the shortest text of a float stands for its bits, and tells 0.0 from -0.0 and 1 from True
+    if repr(found) != repr(expected) or output.key != record.key:
+        verdict.different += 1
+        verdict.note(f"{name}: the output is {found}, the bare learner's {expected}")

@@ -1,0 +1,122 @@
+"""What an evaluation shows: a progress bar on a terminal, a table, a plot."""
+
+import contextlib
+import pathlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from connectors.config import Config, FileConfig
+from connectors.errors import ConfigError, StartError
+from connectors.tools import evaluate
+from river_margins import snapshot
+
+SELDOM = 256  # examples between two looks at the progress bar
+
+
+def run(
+    config: Config | FileConfig,
+    data: str | None = None,
+    names: Sequence[str] = (),
+    delay: int | None = None,
+    plot: pathlib.Path | None = None,
+    save: pathlib.Path | None = None,
+) -> evaluate.Result:
+    """Evaluates the learner of a processor and shows what came of it.
+
+    Parameters
+    ----------
+    config
+        The processor's file: `learner`, `record` and `start_from` count.
+    data
+        A file, `-` for JSON lines from standard input, or the name of one of River's data sets; default: the input file
+        of the processor.
+    names
+        Metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
+    delay
+        After how many further examples a label becomes known, 0 or more; default: at once.
+    plot
+        Where to draw the metrics over the examples, by the suffix of the name.
+    save
+        Where to write the learner, for `start_from`.
+
+    Raises
+    ------
+    ConfigError
+        There is no such metric or data set, or a metric does not fit the learner.
+    StartError
+        The data cannot be read, or what was found cannot be written.
+    """
+    learner = config.first_learner()
+    result = evaluate.Result(evaluate.find_metrics(names, learner), learner)
+    if plot is not None:
+        check_plot(result, plot)
+    source = evaluate.source_of(config, data)
+    began = time.monotonic()
+    with _progress(source) as update:
+        for number in evaluate.measure(result, source, delay):
+            if number % SELDOM == 0:
+                update()
+    console = Console()
+    console.print(_table(result, source.name, time.monotonic() - began))
+    if result.reason:
+        console.print(f"the first that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
+    try:
+        if plot is not None:
+            draw(result, plot)
+        if save is not None:
+            snapshot.save(result.learner, save)
+    except OSError as error:
+        raise StartError(f"`{error.filename or save}` cannot be written: {error.strerror}") from error
+    return result
+
+
+@contextlib.contextmanager
+def _progress(source: evaluate.FileSource | evaluate.DataSet) -> Iterator[Callable[[], None]]:
+    """Shows how far it is on standard error, if that is a terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(source.name, total=source.total)
+        yield lambda: progress.update(task, completed=source.done)
+
+
+def _table(result: evaluate.Result, name: str, seconds: float) -> Table:
+    table = Table(title=f"progressive validation on {name}", show_header=False)
+    for metric, value in result.metrics.items():
+        table.add_row(metric, repr(value).removeprefix(f"{type(value).__name__}: "))
+    table.add_row("examples", f"{result.examples:,}")
+    table.add_row("without a label", f"{result.unlabelled:,}")
+    table.add_row("that could not be processed", f"{result.rejected:,}")
+    table.add_row("examples per second", f"{result.examples / seconds:,.0f}")
+    return table
+
+
+def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:
+    """Raises ConfigError, before the work, when a plot could not be drawn after it."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError as error:
+        raise ConfigError("a plot needs the package `matplotlib`: `pip install 'river-margins[plot]'`") from error
+    if path.suffix.removeprefix(".") not in FigureCanvasBase.get_supported_filetypes():
+        raise ConfigError(f"`{path}` cannot be a plot: use a name that ends with `.png`, `.svg` or `.pdf`")
+    if not result.drawable:
+        raise ConfigError(f"{', '.join(f'`{name}`' for name in result.metrics)}: no single number that could be drawn")
+
+
+def draw(result: evaluate.Result, path: pathlib.Path) -> None:
+    """Draws each metric over the number of examples, into a file whose suffix says which format."""
+    from matplotlib.figure import Figure
+
+    names = result.drawable
+    figure = Figure(figsize=(8, 1 + 2.5 * len(names)), layout="constrained")
+    numbers = [number for number, _ in result.curve]
+    for n, axes in enumerate(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]):
+        axes.plot(numbers, [values[n] for _, values in result.curve])
+        axes.set_ylabel(names[n])
+        axes.grid(alpha=0.3)
+    axes.set_xlabel("examples")
+    figure.savefig(path)

@@ -1,0 +1,190 @@
+"""What a processor would meet at the broker, asked before it runs: topics, permissions, transactions, retention.
+
+Nothing is changed there, but that exactly-once processors leave a transactional id, `<name>-check-broker`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from connectors.config import Config
+from connectors.errors import AccessError, ConnectorError, StartError
+from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
+from connectors.kafka.facts import Facts, TopicFacts
+from connectors.suggest import did_you_mean
+from connectors.topics.startup import PATIENCE
+
+SHORT_RETENTION = 3600.0  # seconds; whoever repairs a broken host needs longer
+SHORT_OFFSETS_RETENTION = 86_400.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence; a problem ends a processor, or loses data, and has the exit code of `kind`. None: worth knowing."""
+
+    sentence: str
+    kind: type[ConnectorError] | None
+
+    def __str__(self) -> str:
+        return f"{'problem' if self.kind else 'note'}: {self.sentence}"
+
+
+def check(config: Config) -> list[Finding]:
+    """Returns all that the brokers tell against a processor, or that is worth knowing.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+
+    Raises
+    ------
+    StartError
+        No broker answers.
+    """
+    kafka = config.kafka
+    settings = {"bootstrap_servers": kafka.bootstrap_servers} | kafka.common
+    roles = {"input": config.input.topic, "output": config.output.topic}
+    roles |= {"rejects": config.rejects.topic} if config.rejects else {}
+    try:
+        facts = client(kafka.client).find(list(roles.values()), config.name, settings | kafka.consumer, PATIENCE)
+    except ClientError as error:
+        raise StartError(
+            f"no broker answered at `{kafka.bootstrap_servers}` within {PATIENCE:g} s; is it running, and are "
+            f"`bootstrap_servers` and the security settings right? ({error})"
+        ) from error
+    findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]
+    for role, name in roles.items():
+        topic = facts.topics.get(name, TopicFacts())
+        if role == "input" and config.snapshots.every is not None and name in facts.topics and not topic.configs:
+            # a processor looks whether its input is compacted before it relies on reading it again
+            said = f"grant `DescribeConfigs` on topic `{name}` (input) to this user: `snapshots.every` needs it"
+            findings.append(Finding(said, AccessError))
+        elif topic.partitions and not topic.configs:
+            said = f"the settings of `{name}` cannot be checked: that needs `DescribeConfigs` on topic `{name}`"
+            findings.append(Finding(said, None))
+        findings += [*_cleanup(role, name, topic), *_replicas(name, topic)]
+    findings += [*_retention(config, facts), *_sizes(roles, facts), *_broker(config, facts)]
+    return sorted(findings, key=lambda finding: finding.kind is None)
+
+
+def exit_code(findings: list[Finding]) -> int:
+    """Returns the exit code of the first problem, 0 without one."""
+    return next((finding.kind.exit_code for finding in findings if finding.kind), 0)
+
+
+def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
+    for role, name in roles.items():
+        topic = facts.topics.get(name)
+        needed = "READ" if role == "input" else "WRITE"
+        if topic is None:
+            hint = did_you_mean(name, facts.names) or "; create it, a processor never does"
+            yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
+        elif needed not in topic.may:
+            said = f"grant `{needed.capitalize()}` on topic `{name}` ({role}) to this user, who may do "
+            yield Finding(said + (", ".join(sorted(topic.may)) or "nothing there"), AccessError)
+
+
+def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
+    found = {name: facts.topics.get(name, TopicFacts()).partitions for name in roles.values()}
+    reads, writes = roles["input"], roles["output"]
+    if found[reads] and found[writes] and found[reads] != found[writes]:
+        yield Finding(
+            f"`{writes}` has {found[writes]} partitions and `{reads}` {found[reads]}: outputs go to a partition by "
+            f"their key, and those without one anywhere; create `{writes}` with {found[reads]} to keep the order of "
+            f"the input",
+            None,
+        )
+
+
+def _group(config: Config, facts: Facts) -> Iterator[Finding]:
+    if "READ" not in facts.may_group:
+        yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
+
+
+def _transactions(config: Config) -> Iterator[Finding]:
+    """Starts a transactional producer, as the processor does: permission, time-out and coordinator show."""
+    if config.checkpoint.guarantee != "exactly_once":
+        return
+    kafka, module = config.kafka, client(config.kafka.client)
+    settings = {"bootstrap_servers": kafka.bootstrap_servers} | kafka.common | kafka.producer
+    try:
+        module.Producer(f"{config.name}-check-broker", settings).close()
+    except NotPermitted:
+        who = f"transactional ids with the prefix `{config.name}-`"
+        yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)
+    except NotAccepted as error:
+        yield Finding(
+            f"the broker does not take the transactions of the processor, of up to {kafka.timeouts[0]:g} s: lower the "
+            f"transaction time-out in `kafka.producer`, or raise `transaction.max.timeout.ms` of the brokers ({error})",
+            StartError,
+        )
+    except ClientError as error:
+        said = "transactions cannot be had: do the brokers form their topic `__transaction_state`, which needs "
+        yield Finding(f"{said}`transaction.state.log.replication.factor` brokers? ({error})", StartError)
+
+
+def _cleanup(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
+    if "compact" not in topic.configs.get("cleanup.policy", ""):
+        return
+    if role == "input":
+        said = "records of a key disappear when a newer one comes, also before they are read"
+        yield Finding(f"`{name}` is compacted: {said}; set `cleanup.policy=delete`", StartError)
+    else:
+        said = "only the newest message of a key stays, and one without a key is refused and stops the processor"
+        yield Finding(f"`{name}` ({role}) is compacted: {said}; set `cleanup.policy=delete`", StartError)
+
+
+def _replicas(name: str, topic: TopicFacts) -> Iterator[Finding]:
+    least = int(topic.configs.get("min.insync.replicas", 1))
+    if topic.replicas and least > topic.replicas:
+        said = f"`min.insync.replicas` is {least}, and it has {topic.replicas} replicas"
+        yield Finding(f"nothing can be written to `{name}`: {said}; lower the one or add replicas", StartError)
+    elif topic.replicas == 1:
+        yield Finding(f"`{name}` has one replica: what is in it is gone with its broker; three are usual", None)
+
+
+def _retention(config: Config, facts: Facts) -> Iterator[Finding]:
+    name = config.input.topic
+    configs = facts.topics.get(name, TopicFacts()).configs
+    kept = float(configs.get("retention.ms", -1)) / 1000
+    snapshots_every = getattr(config.snapshots, "every", None) or 0.0
+    least = max(SHORT_RETENTION, 10 * snapshots_every)
+    if 0 <= kept < least:
+        yield Finding(
+            f"`{name}` keeps records for {kept:g} s: a processor that stands still for longer loses some and then "
+            f"refuses to go on (exit code 4); set `retention.ms` to at least {least * 1000:.0f}",
+            StartError,
+        )
+    size = int(configs.get("retention.bytes", -1))
+    if size >= 0:
+        said = "measure how long that is; a processor that stands still for longer refuses to go on (exit code 4)"
+        yield Finding(f"`{name}` keeps {size:,} bytes a partition, however new: {said}", None)
+
+
+def _sizes(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
+    sizes = {name: int(topic.configs.get("max.message.bytes", -1)) for name, topic in facts.topics.items()}
+    reads, rejects = roles["input"], roles.get("rejects")
+    if rejects is not None and 0 <= sizes.get(rejects, -1) < sizes.get(reads, -1):
+        yield Finding(
+            f"`{rejects}` takes messages of {sizes[rejects]:,} bytes and `{reads}` of {sizes[reads]:,}: a larger "
+            f"reject is replaced by a short one without its bytes; raise `max.message.bytes` of `{rejects}`",
+            None,
+        )
+
+
+def _broker(config: Config, facts: Facts) -> Iterator[Finding]:
+    if not facts.broker:
+        yield Finding("the brokers' settings cannot be checked: that needs `DescribeConfigs` on the cluster", None)
+        return
+    minutes = float(facts.broker.get("offsets.retention.minutes", 10_080))
+    if minutes * 60 < SHORT_OFFSETS_RETENTION:
+        yield Finding(
+            f"the brokers forget the offsets of group `{config.name}` {minutes:g} minutes after its last process "
+            f"ended, and then it refuses to go on (exit code 4); set `offsets.retention.minutes` to 1440 or more",
+            StartError,
+        )
+    seconds = config.kafka.timeouts[0]
+    longest = float(facts.broker.get("transaction.max.timeout.ms", 900_000)) / 1000
+    if config.checkpoint.guarantee == "exactly_once" and seconds > longest:
+        said = f"a transaction may last {seconds:g} s here and {longest:g} s at the broker"
+        yield Finding(f"{said} (`transaction.max.timeout.ms`): lower the time-out in `kafka.producer`", StartError)

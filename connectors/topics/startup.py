@@ -1,0 +1,124 @@
+"""What is checked before the group is joined, so that what a person must repair is said at once."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from connectors.config import Config
+from connectors.errors import AccessError, StartError
+from connectors.kafka import ClientError, Cluster, Consumer, NotAccepted, NotPermitted, client
+from connectors.snapshots.stores import Store, StoreError, open_store
+from connectors.suggest import did_you_mean
+from connectors.topics.restore import Restorer
+
+PATIENCE = 15.0  # seconds for a broker to answer
+Answer = TypeVar("Answer")
+
+
+def patiently(ask: Callable[[], Answer]) -> Answer:
+    """Asks again what is not answered at once: of several brokers one may be away, or have only just begun."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ask()
+        except (NotPermitted, NotAccepted):
+            raise
+        except ClientError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
+    """Checks that each partition of the input can be taken over.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    consumer
+        A consumer of the group that has not joined.
+    restorer
+        Where snapshots lie.
+    seconds
+        How long to wait for offsets that are pending in the transaction of a dead process.
+
+    Raises
+    ------
+    StateError
+        Committed offset, snapshot and learner do not fit together.
+    StartError
+        The store of the snapshots cannot be read.
+    """
+    try:
+        _check(consumer, restorer, seconds)
+    except StoreError as error:
+        raise StartError(f"the snapshots of group `{config.name}`: {error}") from error
+
+
+def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
+    numbers = range(restorer.topic.partitions)
+    # Listed first: a snapshot of a record is younger than the first committed offset, so one without the other is loss.
+    learned = {number for number in numbers if restorer.has_learned(number)}
+    for number, committed in consumer.committed(numbers, seconds).items():
+        if committed is not None:
+            pointer = restorer.check(number, committed)
+            restorer.check_offset(number, pointer, consumer.edges(number))
+            continue
+        if number in learned:
+            restorer.check_start(number)
+        restorer.check_former(number)
+
+
+def check_store(config: Config) -> None:
+    """Raises StartError when a snapshot could not be written."""
+    try:
+        _store(config).check()
+    except StoreError as error:
+        raise StartError(f"the folder of the snapshots {error}") from error
+
+
+def _store(config: Config, *below: str) -> Store:
+    """A write must fail while the transaction, which began up to a checkpoint's interval before, can be committed."""
+    transaction = config.kafka.timeouts[0]
+    seconds = max(transaction - config.checkpoint.every, transaction / 2)
+    return open_store(config.snapshots.folder, *below, seconds=seconds)
+
+
+def check_input(config: Config, settings: dict[str, Any]) -> None:
+    """Raises StartError when inputs would have to be read again that may be gone."""
+    topic = config.input.topic
+    if config.snapshots.every is not None and client(config.kafka.client).is_compacted(topic, settings, PATIENCE):
+        raise StartError(
+            f"`{topic}` is compacted: with `snapshots.every`, inputs since the last snapshot are read again, and some "
+            f"may be gone; leave `snapshots.every` out, or set `cleanup.policy=delete` for the topic"
+        )
+
+
+def look(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Does as `find`, and says as a StartError that there is no broker to ask."""
+    servers = config.kafka.bootstrap_servers
+    try:
+        return find(config, settings)
+    except NotPermitted as error:
+        raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
+    except ClientError as error:
+        raise StartError(
+            f"no broker answered at `{servers}` within {PATIENCE:g} s; is it running, and are `bootstrap_servers` and"
+            f" the security settings right? ({error})"
+        ) from error
+
+
+def find(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Looks at the cluster for the topics of the file; StartError when one does not exist."""
+    topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
+    cluster: Cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
+    missing = [topic for topic in topics if topic not in cluster.topics]
+    if missing:
+        hint = did_you_mean(missing[0], cluster.names) or "; create it first"
+        names = " and ".join(f"`{topic}`" for topic in missing)
+        raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
+    found = cluster.topics[config.input.topic]
+    store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
+    aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
+    return Restorer(config, store, found, aligned)

@@ -1,0 +1,1 @@
+"""The compiled core: reading examples, rounds, batches, numeric kernels."""

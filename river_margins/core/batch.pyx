@@ -1,0 +1,165 @@
+"""Rows of a data frame or a sparse matrix, checked as a whole and then gathered like dicts."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from river.utils import dataframe
+
+from libc.stdint cimport int32_t
+
+from river_margins.core.reader cimport Reader, Row, number
+
+
+cdef class Batch:
+    """Rows with named columns, each row with all of them (`columns` is None) or with some.
+
+    `index_of` remembers which index a column has for the reader; `strange` counts the columns it does not know yet.
+    """
+
+    def __init__(self, names, values, columns, starts):
+        self.names = names
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+        self.columns = None if columns is None else np.ascontiguousarray(columns, dtype=np.int32)
+        self.starts = np.ascontiguousarray(starts, dtype=np.int64)
+        self.index_of = np.full(max(len(names), 1), -1, dtype=np.int32)
+        self.length = len(starts) - 1
+        self.strange = len(names)
+
+    cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2:
+        cdef int32_t index = reader.vocabulary.find(self.names[column])
+        self.index_of[column] = index
+        self.strange -= index >= 0
+        if self.strange == 0:
+            self.in_order = np.array_equal(self.index_of, np.arange(len(self.names)) + reader.intercept)
+        return index
+
+    cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept:
+        """Whether all columns of a row (NULL: every one there is) are known; fills its indices until one is not."""
+        cdef const int32_t* index_of = &self.index_of[0]
+        cdef int32_t* index = row.own_index
+        cdef int32_t found
+        cdef Py_ssize_t position
+        if column == NULL:
+            return self.strange == 0
+        for position in range(length):
+            found = index_of[column[position]]
+            index[position] = found
+            if found < 0:
+                return False
+        return True
+
+    cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1:
+        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known, position, place
+        cdef bint whole = self.columns is None or length == self.index_of.shape[0]
+        cdef const double* value = &self.values[start] if length else NULL
+        cdef const int32_t* column = NULL
+        cdef const int32_t* index_of = &self.index_of[0]
+        cdef int32_t index
+        if not whole and length:
+            column = &self.columns[start]
+        if reader.max_features is not None:
+            return reader.gather(row, {
+                self.names[position if whole else column[position]]: value[position] for position in range(length)
+            })
+        known = reader.begin(row, length)
+        if not known and self.all_known(row, column, length):
+            # Nothing to add: the values, and the indices of a whole row, are used where they lie.
+            row.finish(length, index_of if whole else row.own_index, value, whole and self.in_order)
+            return 0
+        for position in range(length):
+            place = position if whole else column[position]
+            index = index_of[place]
+            if index < 0:
+                index = self.look_up(reader, place)
+            if index >= 0:
+                row.own_index[known] = index
+                row.own_value[known] = value[position]
+                known += 1
+            else:
+                row.add_fresh(self.names[place], reader.vocabulary.sought, value[position])
+        row.finish(known, row.own_index, row.own_value, whole and self.strange == 0 and self.in_order)
+        return 0
+
+
+    def refuse_negative(self):
+        """For weights that have no use for negative features; before any row is learned."""
+        cdef Py_ssize_t row, place, first
+        negative = np.flatnonzero(np.asarray(self.values) < 0.0)
+        if len(negative):
+            first = negative[0]
+            row = np.searchsorted(np.asarray(self.starts), first, "right") - 1
+            place = first - self.starts[row] if self.columns is None else self.columns[first]
+            raise ValueError(
+                f"row {row}, column {self.names[place]!r} is {self.values[first]}, and these weights need features that are "
+                "not negative: use BalancedWinnow, or give 1 - x as a feature of its own"
+            )
+
+
+def frame_batch(X):
+    """A data frame of any library that River takes: every column is a feature of every row."""
+    frame = dataframe.into_frame(X)
+    names = frame.columns
+    rows, columns = frame.shape
+    values = frame_values(frame) if rows else np.empty((0, columns))
+    refuse_non_finite(values, lambda flat: (row_name(frame, flat // columns), names[flat % columns]))
+    return Batch(names, values.ravel(), None, np.arange(rows + 1) * columns)
+
+
+cdef frame_values(frame):
+    """The values as floats, by the rules that hold for a dict: text is no number, even where it looks like one."""
+    cdef list mixed = []
+    for name, kind in frame.schema.items():
+        if kind == nw.Object:
+            mixed.append(name)
+        elif not (kind.is_numeric() or kind == nw.Boolean):
+            raise ValueError(
+                f"column {name!r} holds no numbers but {kind}: encode it first, with river.preprocessing.OneHotEncoder, "
+                "OrdinalEncoder or FeatureHasher"
+            )
+    values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
+    for position, name in enumerate(frame.columns):
+        if name in mixed:
+            column = [number(name, value) for value in frame[:, position].to_list()]
+            values = np.insert(values, position, column, axis=1)
+    return values
+
+
+cdef row_name(frame, position):
+    """What the user calls a row: its entry in the index of a pandas frame, its position in any other."""
+    index = nw.maybe_get_index(frame)
+    return position if index is None else index[position]
+
+
+def csr_batch(X):
+    """A scipy sparse matrix: what is stored is there, explicit zeros included, in the order of the columns."""
+    if not hasattr(X, "tocsr"):
+        raise TypeError(f"a scipy sparse matrix is needed, not a {type(X).__name__}: see scipy.sparse.csr_array")
+    if X.dtype.kind not in "buif":
+        raise ValueError(f"the matrix holds {X.dtype}, and a learner needs numbers")
+    matrix = X.tocsr().astype(np.float64, copy=False)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    names, columns = range(matrix.shape[1]), matrix.indices
+    if len(columns) < matrix.shape[1]:
+        # A hashed matrix has millions of columns, of which a batch holds a few: only those get a name.
+        used, columns = np.unique(columns, return_inverse=True)
+        names = used.tolist()
+    refuse_non_finite(
+        matrix.data, lambda flat: (int(np.searchsorted(matrix.indptr, flat, "right")) - 1, names[columns[flat]])
+    )
+    return Batch(names, matrix.data, columns, matrix.indptr)
+
+
+cdef refuse_non_finite(values, place):
+    flat = values.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(flat.sum()):  # which takes a tenth of the time of looking at each
+            return
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if not len(bad):
+        return
+    first = int(bad[0])
+    row, column = place(first)
+    raise ValueError(
+        f"row {row!r}, column {column!r} is {flat[first]}: drop it, or fill it with river.preprocessing.StatImputer"
+    )

@@ -1,0 +1,52 @@
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t
+
+from river_margins.core.vocabulary cimport Vocabulary
+
+
+@cython.final
+cdef class Row:
+    cdef Py_ssize_t known, fresh, capacity, blocks
+    cdef const int32_t* index
+    cdef const double* value
+    cdef int32_t* own_index
+    cdef double* own_value
+    cdef Py_hash_t* fresh_hash
+    cdef double* scores
+    cdef double* evaluations
+    cdef Py_ssize_t evaluation_room
+    cdef double norm2, size
+    cdef bint straight, consecutive
+    cdef list fresh_keys
+    cdef int reserve(self, Py_ssize_t length) except -1
+    cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1
+    cdef int forget_fresh(self) except -1
+    cdef int reserve_scores(self, Py_ssize_t blocks) except -1
+    cdef int reserve_evaluations(self, Py_ssize_t count) except -1
+    cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept
+
+
+@cython.final
+cdef class Reader:
+    cdef Vocabulary vocabulary
+    cdef bint intercept
+    cdef double constant
+    cdef object max_features
+    cdef int32_t* guesses
+    cdef PyObject** expected
+    cdef Py_ssize_t guess_count, in_order
+    cdef Py_ssize_t size(self) noexcept
+    cdef list features(self)
+    cdef int learn_features(self, features) except -1
+    cdef int gather(self, Row row, object x) except -1
+    cdef dict features_of(self, object x)
+    cdef int gather_dict(self, Row row, dict x) except -1
+    cdef int expect(self, Py_ssize_t length) except -1
+    cdef int32_t look_up(self, object key, Py_ssize_t position) except -2
+    cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1
+    cdef int refuse_non_finite(self, Row row) except -1
+    cdef int admit(self, Row row) except -1
+
+
+cdef double number(object key, object value) except? -1.0

@@ -1,0 +1,1 @@
+"""The named estimators, one module for each family of algorithms."""

@@ -1,0 +1,221 @@
+"""Learners for labels that cost money: they say for which examples the label is worth asking for.
+
+Beside the three parts, because what they decide is not how to move but whether to ask; any margin classifier learns.
+"""
+
+import math
+import random
+
+from river import base
+from river.active import base as river_active
+
+from river_margins.core.checks import positive
+from river_margins.core.estimator import Estimator
+
+__all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
+
+
+class _Sampler(Estimator, base.Classifier):
+    """What both share: a learner of its own, and the counts of rounds and queries."""
+
+    def _wrap(self, classifier, **parameters):
+        if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
+            raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
+        learner = classifier.clone(include_attributes=True)  # what was given is a recipe, and stays as it is
+        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, **parameters)
+
+    @property
+    def _multiclass(self):
+        return self.classifier._multiclass
+
+    @property
+    def _mutable_attributes(self):
+        return set()
+
+    @classmethod
+    def _unit_test_params(cls):
+        from river_margins.families.passive_aggressive import PAClassifier
+        from river_margins.families.perceptrons import Perceptron
+
+        yield {"classifier": Perceptron(intercept=True)}
+        yield {"classifier": PAClassifier(C=0.1)}
+
+    def query_one(self, x):
+        """Say whether to ask for the label of x, and count the round; nothing else counts it or draws."""
+        scores = self.learner.score_one(x)
+        if isinstance(scores, dict):
+            best = sorted(scores.values())[-2:]
+            scores = best[1] - best[0] if len(best) == 2 else 0.0
+        asked = self._asks(x, abs(scores), self.n_rounds + 1)
+        vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked)
+        return asked
+
+    def learn_one(self, x, y, w=1.0):
+        """Learn a label that was asked for, or came of itself."""
+        self.learner.learn_one(x, y, w=w)
+
+    def predict_one(self, x):
+        """Predict the label of x."""
+        return self.learner.predict_one(x)
+
+    def predict_proba_one(self, x):
+        """Sigmoid or softmax of the scores, as of the learner."""
+        return self.learner.predict_proba_one(x)
+
+    def score_one(self, x):
+        """The signed score, or a dict of scores by class."""
+        return self.learner.score_one(x)
+
+    def check_label(self, y):
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        self.learner.check_label(y)
+
+    def as_river(self):
+        """River's kind of active learner, around this one: its predictions come with whether to ask.
+
+        `evaluate.progressive_val_score` then lets it learn only what it asked for, and reports the samples used.
+        """
+        return _Asking(self)
+
+    def __getstate__(self):
+        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "learner": self.learner.__getstate__()}
+
+    def __setstate__(self, state):
+        vars(self).update(n_rounds=state["n_rounds"], n_queries=state["n_queries"])
+        self.learner.__setstate__(state["learner"])
+
+
+class SelectiveSampler(_Sampler):
+    """Ask for the label where the score is nearer to 0 than what is still unknown could make it.
+
+    In round t, with n labels asked for so far and the score f, ask where |f| <= |x|·√(c·ln(t)/n): always while n = 0,
+    and never for an example without features. With many classes f is how far the best score leads.
+
+    Parameters
+    ----------
+    classifier
+        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+    c
+        How much it asks, > 0; 1 by default. The larger, the more.
+
+    Attributes
+    ----------
+    n_rounds, n_queries
+        How many examples were looked at by `query_one`, and for how many of them it asked.
+    learner
+        The classifier that learns.
+
+    Notes
+    -----
+    Cost: that of a score, and of learning where it asked. Guarantee: close to the best error at low noise, on
+    independent examples. Take it where labels are paid for and the stream does not drift.
+
+    The rates are proved for regularised least squares, which learns every label asked for, on independent examples with
+    little noise near the border; there is no bound for arbitrary streams. Learners whose scores grow beyond the
+    threshold at once, as with a small c, stop asking too soon.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.SelectiveSampler(rm.PAClassifier(C=0.1, intercept=True), c=0.3).as_river()
+    >>> steps = evaluate.iter_progressive_val_score(datasets.Phishing(), model, metrics.Accuracy(), step=1250)
+    >>> [(step["Accuracy"], step["Samples used"]) for step in steps]
+    [(Accuracy: 84.87%, 193)]
+
+    References
+    ----------
+    Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2011. Learning noisy linear classifiers via adaptive and selective
+    sampling. Machine Learning 83.
+    """
+
+    def __init__(self, classifier, *, c=1.0):
+        self._wrap(classifier, c=positive("c", c))
+
+    def _asks(self, x, confidence, t):
+        length = math.hypot(*x.values(), float(getattr(self.learner, "intercept", False)))
+        if length == 0.0 or self.n_queries == 0:
+            return length > 0.0
+        return confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
+
+
+class RandomizedSelectiveSampler(_Sampler):
+    """Ask for the label with probability b/(b + |f|), f being the score.
+
+    With many classes f is how far the best score leads.
+
+    Parameters
+    ----------
+    classifier
+        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+    b
+        How much it asks, > 0, in the unit of scores; 1 by default. The larger, the more.
+    seed
+        Of the generator, a whole number; None (default) draws one.
+
+    Attributes
+    ----------
+    n_rounds, n_queries
+        How many examples were looked at by `query_one`, and for how many of them it asked.
+    learner
+        The classifier that learns.
+
+    Notes
+    -----
+    Cost: that of a score, and of learning where it asked. Guarantee: E[mistakes] <= |u|²(2b + R²)²/(8b) where u
+    separates with margin 1. Take it where labels are paid for and nothing is known of the stream.
+
+    The guarantee is for the perceptron, and counts the mistakes of all rounds, asked or not; b = R²/2 makes it R²|u|²,
+    that of a perceptron that hears every label.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.RandomizedSelectiveSampler(rm.PAClassifier(C=0.1, intercept=True), b=0.2, seed=1).as_river()
+    >>> steps = evaluate.iter_progressive_val_score(datasets.Phishing(), model, metrics.Accuracy(), step=1250)
+    >>> [(step["Accuracy"], step["Samples used"]) for step in steps]
+    [(Accuracy: 85.67%, 283)]
+
+    References
+    ----------
+    Cesa-Bianchi, N., Gentile, C. and Zaniboni, L., 2006. Worst-case analysis of selective sampling for linear
+    classification, theorem 1. JMLR 7.
+    """
+
+    def __init__(self, classifier, *, b=1.0, seed=None):
+        self._wrap(classifier, b=positive("b", b), seed=seed, _generator=random.Random(seed))
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
+
+    def _asks(self, x, confidence, t):
+        return self._generator.random() < self.b / (self.b + confidence)
+
+    def __getstate__(self):
+        version, words, gauss = self._generator.getstate()
+        return super().__getstate__() | {"generator": [version, list(words), gauss]}
+
+    def __setstate__(self, state):
+        version, words, gauss = state["generator"]
+        self._generator.setstate((version, tuple(words), gauss))
+        super().__setstate__(state)
+
+
+class _Asking(river_active.ActiveLearningClassifier):
+    """A sampler as River's evaluation takes it."""
+
+    def __init__(self, sampler):
+        super().__init__(sampler)
+        self.sampler = sampler
+
+    def _ask_for_label(self, x, y_pred):
+        return self.sampler.query_one(x)
+
+    def predict_one(self, x, **_):
+        return self.sampler.predict_one(x), self.sampler.query_one(x)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield from ({"sampler": kind(**next(kind._unit_test_params()))} for kind in _Sampler.__subclasses__())

@@ -1,0 +1,187 @@
+"""The learners that ask to be right with a probability: confidence-weighted, and its soft forms."""
+
+from river_margins.core.checks import one_of
+from river_margins.families.gaussian import space_of
+from river_margins.families.margin import MarginClassifier
+from river_margins.rules import CWRule, CWVarianceRule, SCW1Rule, SCW2Rule
+
+__all__ = ["CWClassifier", "SCWClassifier"]
+
+
+class CWClassifier(MarginClassifier):
+    """Confidence-weighted: the nearest Gaussian under which the example is right with probability eta.
+
+    With margin m = y⟨w, x⟩, variance v = x'Σx and phi the normal quantile of eta, where m < phi·sqrt(v): the Gaussian
+    (w', Σ') nearest to (w, Σ) with m' = phi·sqrt(v'), or with `form="variance"` m' = phi·v'. Both are w' = w +
+    alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes m is the margin against the
+    best-scoring wrong class s, v = x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+
+    Parameters
+    ----------
+    eta
+        With which probability the example is to be right, above 0.5 and below 1; 0.7 by default.
+    phi
+        The same in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+    form
+        What the margin is measured in: "deviation" (default) or "variance".
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    after a step the example is right with probability eta. Take it where labels are right and features many and rare,
+    as words are.
+
+    Nothing bounds its steps, and each wrong label squares the variance that is left: with noise, features soon count as
+    certain and are learned no more (here after 160 updates). `SCWClassifier` is the form for noise.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.CWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 83.43%
+
+    References
+    ----------
+    Crammer, K., Dredze, M. and Pereira, F., 2012. Confidence-weighted linear classification for text categorization.
+    Journal of Machine Learning Research 13. The variance form: Dredze, M., Crammer, K. and Pereira, F., 2008.
+    Confidence-weighted linear classification. ICML.
+    """
+
+    def __init__(
+        self,
+        eta=0.7,
+        *,
+        phi=None,
+        form="deviation",
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(eta=eta, phi=phi, form=form, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(
+            _confident(eta, phi, form), space, classes=classes, intercept=intercept, max_features=max_features
+        )
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "form": "variance"}
+
+    @property
+    def _mutable_attributes(self):
+        return {"eta", "phi", "form"}
+
+
+class SCWClassifier(MarginClassifier):
+    """Soft confidence-weighted: CW with a price C for what stays short of the margin, so that noise does no harm.
+
+    With margin m = y⟨w, x⟩, variance v = x'Σx and phi the normal quantile of eta, where m < phi·sqrt(v): the Gaussian
+    that minimises the divergence from the old one plus C·s (`mode=1`) or C·s² (`mode=2`), with s = [phi·sqrt(v') -
+    m']+. It is w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes m is
+    the margin against the best-scoring wrong class s, v = x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default.
+    mode
+        Which price: 1 (default) for SCW-I, 2 for SCW-II.
+    eta
+        With which probability the example is to be right, above 0.5 and below 1; None (default) is 0.75 for SCW-I and
+        0.9 for SCW-II.
+    phi
+        The same in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: each
+    step solves its problem, and with mode 1 moves w by at most C·Σx. Take it where CW would do but for some wrong
+    labels.
+
+    LIBOL's SCW-II has a misprint under the root; this one solves the problem of the paper.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.SCWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.47%
+
+    References
+    ----------
+    Wang, J., Zhao, P. and Hoi, S., 2012. Exact soft confidence-weighted learning. ICML.
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        mode=1,
+        eta=None,
+        phi=None,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(C=C, mode=mode, eta=eta, phi=phi, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(
+            _soft(C, mode, eta, phi), space, classes=classes, intercept=intercept, max_features=max_features
+        )
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "mode": 2}
+
+    @property
+    def _mutable_attributes(self):
+        return {"C", "mode", "eta", "phi"}
+
+
+def _confident(eta, phi, form):
+    one_of("form", form, ("deviation", "variance"))
+    return (CWRule if form == "deviation" else CWVarianceRule)(eta, phi=phi)
+
+
+def _soft(C, mode, eta, phi):
+    if mode not in (1, 2):
+        raise ValueError(f"`mode` must be 1 (SCW-I) or 2 (SCW-II), not {mode!r}")
+    rule = SCW1Rule if mode == 1 else SCW2Rule
+    return rule(C, phi=phi) if eta is None else rule(C, eta=eta, phi=phi)

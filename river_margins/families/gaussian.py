@@ -1,0 +1,301 @@
+"""The learners that keep a Gaussian over weights: the mean predicts, and the covariance says how far it may move."""
+
+from river_margins.core.checks import one_of
+from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.rules import AROWRule, NAROWRule, NHERDRule
+from river_margins.spaces import Diagonal, Full
+
+__all__ = ["AROWClassifier", "AROWRegressor", "NAROWClassifier", "NHERDClassifier"]
+
+
+def space_of(covariance, a, max_dimension):
+    """The space that the word for a covariance stands for."""
+    full = Full(a, max_dimension=max_dimension)
+    return full if one_of("covariance", covariance, ("diagonal", "full")) == "full" else Diagonal(a)
+
+
+class AROWClassifier(MarginClassifier):
+    """Adaptive regularisation of weights: bold along features seen little, careful along those seen often.
+
+    With margin m = y⟨w, x⟩ and variance v = x'Σx, where m < 1: w' = w + (1 - m)/(v + r)·y·Σx, and Σ⁻¹ grows by xx'/r,
+    or by its diagonal. With many classes m is the margin against the best-scoring wrong class s, v = x'Σ_y·x +
+    x'Σ_s·x with a Σ for each class, and both move.
+
+    Parameters
+    ----------
+    r
+        How little a single example is to be believed, > 0; 1 by default. Predictions depend on r/a alone.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    mistakes bounded by the losses of any u, with a full matrix. Take it where features differ much in how often they
+    occur: it stands noise, and r hardly needs tuning.
+
+    Full, with S the rounds where m < 1, X their Σ xx' and E how many of them are no mistakes, for any u and a = 1:
+    n_mistakes <= sqrt(r|u|² + u'Xu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. And Σ⁻¹w is the sum of y·x/r over S.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AROWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.47%
+
+    References
+    ----------
+    Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
+    """
+
+    def __init__(
+        self,
+        r=1.0,
+        *,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(AROWRule(r), space, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "r": 0.1}
+
+    @property
+    def _mutable_attributes(self):
+        return {"r"}
+
+
+class AROWRegressor(MarginRegressor):
+    """Adaptive regularisation of weights, for numbers: recursive least squares on the examples outside the tube.
+
+    With the loss l = [|y - f| - eps]+ and the variance v = x'Σx, where l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and
+    Σ⁻¹ grows by xx'/r, or by its diagonal.
+
+    Parameters
+    ----------
+    r
+        How little a single example is to be believed, > 0; 1 by default. Predictions depend on r/a alone.
+    eps
+        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen. Guarantee: with a full matrix and
+    eps = 0 the least squares of all that was seen. Take it for numbers that features explain together, with a full
+    matrix if they are not many.
+
+    Full and with eps = 0 it is recursive least squares: w minimises |w|²/a + Σ (y - ⟨w, x⟩)²/r over all that was
+    seen. `n_mistakes` counts predictions outside the tube.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AROWRegressor(covariance="full", intercept=True)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 1.147992
+
+    References
+    ----------
+    Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
+    """
+
+    def __init__(
+        self,
+        r=1.0,
+        *,
+        eps=0.1,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(AROWRule(r), space, eps=eps, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "r": 0.1}
+
+    @property
+    def _mutable_attributes(self):
+        return {"r", "eps"}
+
+
+class NAROWClassifier(MarginClassifier):
+    """AROW with an r for each example, chosen so that the variances of all scores together grow slowly.
+
+    With v = x'Σx, 1/r = [b - 1/v]+. The score has the example in Σ⁻¹ already, f = θ'(Σ⁻¹ + xx'/r)⁻¹x, and where y·f <
+    1: θ' = θ + y·x, and Σ⁻¹ grows by xx'/r, or by its diagonal. The weights are Σθ. With many classes each has a θ
+    and a Σ, and y·x is added to that of the class, and taken from that of the best-scoring wrong one.
+
+    Parameters
+    ----------
+    b
+        An example makes surer where its variance is above 1/b, > 0; 1 by default.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    mistakes bounded by the losses of any u, with a full matrix. Take it to compare with AROW, where examples differ
+    much in how sure they can make.
+
+    Full, with two classes, S the rounds where m < 1, E how many of them are no mistakes, and a = 1, for any u:
+    n_mistakes <= Σ_S l(u) - E + sqrt((|u|² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
+
+    Where v <= 1/b the mean moves and Σ stays. LIBOL's learner of this name is another: AROW with this r.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.NAROWClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.95%
+
+    References
+    ----------
+    Orabona, F. and Crammer, K., 2010. New adaptive algorithms for online classification. NeurIPS 23.
+    """
+
+    def __init__(
+        self,
+        b=1.0,
+        *,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(NAROWRule(b), space, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "b": 10.0}
+
+    @property
+    def _mutable_attributes(self):
+        return {"b"}
+
+
+class NHERDClassifier(MarginClassifier):
+    """Gaussian herding: the linear map of all weight vectors that brings them, on average, nearest to margin 1.
+
+    With margin m = y⟨w, x⟩ and variance v = x'Σx, where m < 1: w' = w + (1 - m)/(v + 1/C)·y·Σx, and Σ⁻¹ grows by (2C
+    + C²v)·xx', or by its diagonal. With many classes m is the margin against the best-scoring wrong class s, v =
+    x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default. Predictions depend on C·a alone.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: each
+    step is the best linear map of the Gaussian. Take it where AROW learns too slowly: it gets sure sooner.
+
+    Full, the map minimises E[(w' - w)'Σ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.NHERDClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.03%
+
+    References
+    ----------
+    Crammer, K. and Lee, D., 2010. Learning via Gaussian herding. NeurIPS 23.
+    """
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(NHERDRule(C), space, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "C": 0.1}
+
+    @property
+    def _mutable_attributes(self):
+        return {"C"}

@@ -1,0 +1,315 @@
+"""The learners that follow a gradient."""
+
+from river_margins.core.checks import one_of
+from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.rules import GradientDescent, LeastMeanSquares, PegasosRule
+
+__all__ = ["AdalineClassifier", "AdalineRegressor", "OGDClassifier", "OGDRegressor", "PegasosClassifier"]
+
+
+class AdalineClassifier(MarginClassifier):
+    """Adaline, or least mean squares, on the labels -1 and +1: take a share of every error back.
+
+    In each round w' = w + lr·(y - f)·x, with the score f; `normalised` divides the step by 1e-8 + |x|². With many
+    classes the score is that against the best-scoring wrong class.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
+        lr·|x|² < 2 if not normalised.
+    normalised
+        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, times the classes. Guarantee: squared errors bounded by those of any u. Take it with a
+    normalised step where the scale of features varies, or to follow a drift.
+
+    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
+    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AdalineClassifier(lr=0.01, normalised=False)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.79%
+
+    References
+    ----------
+    Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
+    """
+
+    def __init__(self, lr=0.5, *, normalised=True, classes=None, intercept=False, max_features=None):
+        vars(self).update(lr=lr, normalised=normalised)
+        rule = LeastMeanSquares(lr, normalised=normalised)
+        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"lr": 1.0, "intercept": True}
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "normalised"}
+
+
+class AdalineRegressor(MarginRegressor):
+    """Adaline, or least mean squares: take a share of every error back.
+
+    In each round w' = w + lr·(y - f)·x, with the prediction f; `normalised` divides the step by 1e-8 + |x|².
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
+        lr·|x|² < 2 if not normalised.
+    normalised
+        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x. Guarantee: squared errors bounded by those of any u. Take it for numbers with Gaussian
+    noise, or to follow a drift.
+
+    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
+    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). Normalised with lr = 1, it is PA with a tube of width 0.
+    `n_mistakes` counts predictions that are not exact.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AdalineRegressor(lr=0.5, intercept=True)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.558996
+
+    References
+    ----------
+    Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
+    """
+
+    def __init__(self, lr=0.5, *, normalised=True, intercept=False, max_features=None):
+        vars(self).update(lr=lr, normalised=normalised)
+        rule = LeastMeanSquares(lr, normalised=normalised)
+        super().__init__(rule, eps=0.0, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"lr": 1.0, "intercept": True}
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "normalised"}
+
+
+class OGDClassifier(MarginClassifier):
+    """Online gradient descent on a loss of the margin, within a ball if that is wanted.
+
+    With the loss l of the margin m, w' = w - lr_t·l'(m)·y·x, and then w' is shortened to `radius` where it is longer.
+    With many classes m is the margin against the best-scoring wrong class.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 1 by default.
+    loss
+        "hinge" (default), [1 - m]+; "squared hinge", half its square; "logistic", ln(1 + e^-m); or "squared",
+        (1 - m)²/2.
+    schedule
+        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+    radius
+        The largest |w|, > 0; None (default) does not limit it.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, times the classes. Guarantee: regret O(√T) in a ball. Take it for a loss of your choice;
+    the logistic one gives scores closest to log-odds.
+
+    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
+    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.OGDClassifier(lr=0.1, loss="logistic")
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.99%
+
+    References
+    ----------
+    Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
+    """
+
+    def __init__(
+        self,
+        lr=1.0,
+        *,
+        loss="hinge",
+        schedule="1/sqrt(t)",
+        radius=None,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
+        rule = GradientDescent(lr, loss=loss, schedule=schedule, radius=radius)
+        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"loss": "logistic", "schedule": "1/t", "radius": 2.0}
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "loss", "schedule", "radius"}
+
+
+LOSSES = {"absolute": "hinge", "squared": "squared hinge"}  # of the error: how much it falls short of the tube
+
+
+class OGDRegressor(MarginRegressor):
+    """Online gradient descent on a loss of the error, within a ball if that is wanted.
+
+    With the prediction f, w' = w - lr_t·l'(f)·x, and then w' is shortened to `radius` where it is longer.
+
+    Parameters
+    ----------
+    lr
+        The learning rate, > 0; 0.1 by default.
+    loss
+        "absolute" (default), [|y - f| - eps]+, whose steps are bounded; or "squared", half the square of that.
+    eps
+        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0 by default.
+    schedule
+        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+    radius
+        The largest |w|, > 0; None (default) does not limit it.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x. Guarantee: regret O(√T) in a ball. Take it for numbers with outliers: with the absolute
+    loss no step depends on how large the error was.
+
+    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
+    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.OGDRegressor(lr=1.0, intercept=True)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 1.373028
+
+    References
+    ----------
+    Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
+    """
+
+    def __init__(
+        self,
+        lr=0.1,
+        *,
+        loss="absolute",
+        eps=0.0,
+        schedule="1/sqrt(t)",
+        radius=None,
+        intercept=False,
+        max_features=None,
+    ):
+        one_of("loss", loss, tuple(LOSSES))
+        vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
+        rule = GradientDescent(lr, loss=LOSSES[loss], schedule=schedule, radius=radius)
+        super().__init__(rule, eps=eps, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"lr": 0.01, "loss": "squared", "schedule": "1/t", "radius": 10.0}
+
+    @property
+    def _mutable_attributes(self):
+        return {"lr", "loss", "eps", "schedule", "radius"}
+
+
+class PegasosClassifier(MarginClassifier):
+    """Pegasos: stochastic subgradient steps on the objective of the support vector machine, lam·|w|²/2 + hinge loss.
+
+    In round t, w' = (1 - 1/t)·w, plus y·x/(lam·t) where the margin is below 1, shortened to 1/sqrt(lam) if `project`.
+
+    Parameters
+    ----------
+    lam
+        Weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
+    project
+        Whether to shorten w to 1/sqrt(lam) (default); the bound holds with it.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1, regularised like the others; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, times the classes. Guarantee: regret O(ln T/lam). Take it for the online form of the
+    linear support vector machine.
+
+    With `project`, F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the longest example, for
+    |u| <= 1/sqrt(lam) and after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is no update:
+    `n_updates` counts rounds with a loss.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.PegasosClassifier(lam=0.01)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.03%
+
+    References
+    ----------
+    Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A., 2011. Pegasos: primal estimated sub-gradient solver for
+    SVM, section 2. Mathematical Programming 127.
+    """
+
+    def __init__(self, lam=1e-4, *, project=True, classes=None, intercept=False, max_features=None):
+        vars(self).update(lam=lam, project=project)
+        rule = PegasosRule(lam, project=project)
+        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"lam": 0.1, "project": False}
+
+    @property
+    def _mutable_attributes(self):
+        return {"lam", "project"}

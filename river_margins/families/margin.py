@@ -1,0 +1,130 @@
+"""Learners made of parts: River's two kinds, for any rule in any space."""
+
+from river import base
+from river.utils import dataframe
+
+from river_margins.core.batch import frame_batch
+from river_margins.core.checks import not_negative, one_of
+from river_margins.core.learner import Learner
+from river_margins.rules import PA1, PA2, PerceptronRule
+from river_margins.tasks.classes import RIVALS, task_of
+from river_margins.tasks.regression import Regression
+
+__all__ = ["MarginClassifier", "MarginRegressor"]
+
+
+class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
+    """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
+
+    The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
+    anything else one weight vector for each class, in the order in which they appear.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    rivals
+        Of more than two classes, which wrong ones move, with shares that add up to 1: "max" (default), the best-scoring
+        one; "uniform", all that score at least as high as the true one, alike; "proportional", these by their lead.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is outside its range; the message names it.
+
+    Notes
+    -----
+    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
+    of your own.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 79.02%
+    """
+
+    def __init__(self, rule, space=None, *, classes=None, rivals="max", intercept=False, max_features=None):
+        vars(self).update(
+            rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
+        )
+        one_of("rivals", rivals, RIVALS)
+        self._open(rule, space, task_of(classes, rivals), intercept, max_features, rivals)
+
+    @property
+    def _mutable_attributes(self):
+        return {"rule"}
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
+
+    @property
+    def _multiclass(self):
+        return True
+
+    def predict_proba_one(self, x):
+        """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
+        return self._probabilities(x)
+
+    def predict_proba_many(self, X):
+        """`predict_proba_one` for the rows of a data frame: a frame of the same library, with a column a class."""
+        frame = dataframe.into_frame(X)
+        rows = self._predict_batch(frame_batch(frame), probabilities=True)
+        columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
+        return dataframe.to_native_frame(columns, like=frame)
+
+
+class MarginRegressor(Learner, base.MiniBatchRegressor):
+    """A regressor made of a rule and a space; being within `eps` of the target is good enough.
+
+    Parameters
+    ----------
+    rule
+        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+    space
+        Where the weights live; `Linear()` by default.
+    eps
+        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
+    of your own.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginRegressor(rm.PA(), eps=0.5)
+    >>> model.learn_one({"a": 2.0}, 4.5)
+    >>> model.predict_one({"a": 2.0})
+    4.0
+    """
+
+    def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
+        vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
+        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+
+    @property
+    def _mutable_attributes(self):
+        return {"rule", "eps"}
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}

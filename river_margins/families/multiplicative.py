@@ -1,0 +1,156 @@
+"""The learners that multiply weights: for targets in which few of many features matter."""
+
+from river.base import tags
+
+from river_margins.core.checks import one_of
+from river_margins.families.margin import MarginClassifier
+from river_margins.rules import PerceptronRule
+from river_margins.spaces import Multiplicative
+
+__all__ = ["BalancedWinnow", "Winnow"]
+
+
+class Winnow(MarginClassifier):
+    """Winnow: where the prediction is wrong, multiply the weights of the features that are there, or divide them.
+
+    All weights are 1 at first, those of features never seen too. It predicts True where ⟨w, x⟩ >= theta. Where that is
+    wrong, w_i' = w_i·beta^(x_i) if the label is True, and w_i·beta^(-x_i) if it is False. The score is ⟨w, x⟩ - theta.
+
+    Parameters
+    ----------
+    theta
+        The threshold, >= 1. Half the number of features is a good choice.
+    beta
+        What a promotion multiplies by, > 1; 2 by default. See the notes for the values with which it converges.
+    demotion
+        "divide" (default), or "erase": a wrong True takes the weights of its features to 0 for ever. That is Winnow1,
+        for targets that are disjunctions of features and for labels without noise only.
+    classes
+        [negative, positive] for labels that are not bools; it is for two classes.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or a feature of an example is negative.
+
+    Notes
+    -----
+    Cost: the features of x. Guarantee: wrong predictions bounded by the size of a separating target and the number of
+    features. Take it where a few of many features in [0, 1] decide, all of them in favour.
+
+    For features in [0, 1] and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all others:
+    with any beta < 1/(1 - delta) the number of wrong predictions, `n_updates`, is bounded over any number of passes,
+    and with beta = 1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d
+    features. With a larger beta it may never end. A disjunction has delta = 1, and any beta will do. `n_mistakes`
+    counts, as everywhere, the examples that lie on the threshold too.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import compose, datasets, evaluate, metrics
+    >>> def with_opposites(x):  # so that a feature may speak for False too
+    ...     return x | {f"not {name}": 1 - value for name, value in x.items()}
+    >>> model = compose.FuncTransformer(with_opposites) | rm.Winnow(theta=9, beta=1.3)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 84.80%
+
+    References
+    ----------
+    Littlestone, N., 1988. Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm. Machine
+    Learning 2.
+    """
+
+    def __init__(self, theta, *, beta=2.0, demotion="divide", classes=None, intercept=False, max_features=None):
+        vars(self).update(theta=theta, beta=beta, demotion=demotion)
+        one_of("demotion", demotion, ("divide", "erase"))
+        super().__init__(
+            PerceptronRule(tie_update=False),
+            Multiplicative(beta, theta, form="positive" if demotion == "divide" else "erasing"),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self):
+        return set()
+
+    @property
+    def _multiclass(self):
+        return False
+
+    def _more_tags(self):
+        return {tags.POSITIVE_INPUT}
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"theta": 4.5}
+        yield {"theta": 2, "beta": 1.5, "demotion": "erase"}
+
+
+class BalancedWinnow(MarginClassifier):
+    """Winnow with two weights for each feature, whose difference may have any sign; features may too.
+
+    It predicts True where ⟨w⁺ - w⁻, x⟩ >= theta. Where that is wrong, w⁺_i is multiplied by beta^(y·x_i) and w⁻_i
+    divided by it. Both are 1 at first, so that a feature never seen does not count, and w⁻ is always 1/w⁺. `weights`
+    are the differences, and the score is ⟨w⁺ - w⁻, x⟩ - theta.
+
+    Parameters
+    ----------
+    beta
+        What a step multiplies by, > 1; 1.5 by default.
+    theta
+        The threshold, >= 0; 1 by default.
+    classes
+        [negative, positive] for labels that are not bools; it is for two classes.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x. Guarantee: none for features of any sign. Take it where Winnow would suit, but features may
+    vote against.
+
+    It is Winnow on the features x and -x, so that a feature may vote against. No bound is claimed: those of `Winnow`
+    ask for features in [0, 1].
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), rm.BalancedWinnow(), metrics.Accuracy())
+    Accuracy: 77.36%
+
+    References
+    ----------
+    Littlestone, N., 1989. Mistake bounds and logarithmic linear-threshold learning algorithms. PhD thesis, Santa Cruz.
+    """
+
+    def __init__(self, beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None):
+        vars(self).update(beta=beta, theta=theta)
+        super().__init__(
+            PerceptronRule(tie_update=False),
+            Multiplicative(beta, theta, form="balanced"),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self):
+        return set()
+
+    @property
+    def _multiclass(self):
+        return False
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"beta": 2, "theta": 0, "intercept": True}

@@ -1,0 +1,261 @@
+"""The learners that look at mistakes only, and at the shape of all mistaken examples together."""
+
+from river_margins.core.checks import positive
+from river_margins.families.gaussian import space_of
+from river_margins.families.margin import MarginClassifier
+from river_margins.rules import IELLIPRule, SecondOrderPerceptronRule
+from river_margins.spaces import SecondOrderKernel
+from river_margins.spaces.kernel_functions import Laplace
+
+__all__ = ["IELLIPClassifier", "KernelSecondOrderPerceptron", "SecondOrderPerceptron"]
+
+
+class SecondOrderPerceptron(MarginClassifier):
+    """The second-order perceptron: a perceptron in coordinates in which its mistaken examples spread evenly.
+
+    With A = a·I + Σ xx' and v = Σ y·x over the mistakes so far, the score has the example in A already: f = v'(A +
+    xx')⁻¹x, or with the diagonal of A. Where y·f <= 0: v' = v + y·x and A' = A + xx'. The weights are A⁻¹v. With many
+    classes each has a v and an A, and y·x is the difference between the class and its best-scoring rival. With a
+    kernel it is `KernelSecondOrderPerceptron`.
+
+    Parameters
+    ----------
+    tie_update
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in SOL.
+    every_label
+        Whether every label moves, and not only mistakes: regularised least squares, the learner that selective sampling
+        was made for. False by default; the bound below is for mistakes.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        How much the perceptron stays a plain one, > 0; 1 by default. A small one evens out the features soon.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    mistakes bounded by the losses of any u, with a full matrix. Take it where examples lie along few directions, and
+    learning on mistakes alone is wanted.
+
+    Full, with S the mistakes and λ the eigenvalues of their Σ xx', for any u of length 1 and g > 0: n_mistakes <= Σ_S
+    [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.SecondOrderPerceptron()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 83.67%
+
+    References
+    ----------
+    Cesa-Bianchi, N., Conconi, A. and Gentile, C., 2005. A second-order perceptron algorithm. SIAM Journal on
+    Computing 34.
+    """
+
+    def __init__(
+        self,
+        *,
+        tie_update=True,
+        every_label=False,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(tie_update=tie_update, every_label=every_label)
+        vars(self).update(covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, 1.0 / positive("a", a), max_dimension)
+        super().__init__(
+            SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
+            space,
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "a": 0.1}
+
+    @property
+    def _mutable_attributes(self):
+        return {"tie_update", "every_label"}
+
+
+class KernelSecondOrderPerceptron(MarginClassifier):
+    """The second-order perceptron in the space of a kernel: every mistaken example becomes a support.
+
+    With k the kernels of x with the mistaken examples so far, K those of these with each other, M = (a·I + K)⁻¹ and Y
+    their labels: v = (k(x, x) - k'Mk)/a, and the score f(x) = Y'Mk/(1 + v) has the example in the matrix already. Where
+    y·f <= 0, x and y are appended. Many classes as in `SecondOrderPerceptron`, with a matrix for each.
+
+    Parameters
+    ----------
+    kernel
+        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
+        dicts.
+    a
+        How much the perceptron stays a plain one, > 0; 1 by default.
+    tie_update
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does.
+    every_label
+        Whether every label moves, and not only mistakes: kernel ridge regression on the labels. False by default.
+    max_supports
+        The most examples that are kept, >= 1; 5000 (200 MB for two classes) by default. One more raises a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the number of supports squared, times the classes. Guarantee: mistakes bounded by the losses of any u in the
+    space of the kernel. Take it where no straight line separates the classes and mistakes are few.
+
+    With S the mistakes and λ the eigenvalues of their K, for any u of length 1 and g > 0, with two classes: n_mistakes
+    <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With the linear kernel it is
+    `SecondOrderPerceptron(covariance="full")`. Of the digits of a score, about as many are lost as k(x, x)/a has: scale
+    the features before a polynomial kernel.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.KernelSecondOrderPerceptron(rm.RBF(gamma=0.1))
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 87.51%
+
+    References
+    ----------
+    Cesa-Bianchi, N., Conconi, A. and Gentile, C., 2005. A second-order perceptron algorithm. SIAM Journal on
+    Computing 34, section 4.
+    """
+
+    def __init__(
+        self,
+        kernel=None,
+        *,
+        a=1.0,
+        tie_update=True,
+        every_label=False,
+        max_supports=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(kernel=kernel, a=a, tie_update=tie_update, every_label=every_label, max_supports=max_supports)
+        super().__init__(
+            SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
+            SecondOrderKernel(kernel, 1.0 / positive("a", a), max_supports=max_supports),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"kernel": Laplace(0.1), "a": 0.1, "tie_update": False}
+
+    @property
+    def _mutable_attributes(self):
+        return {"tie_update", "every_label"}
+
+
+class IELLIPClassifier(MarginClassifier):
+    """An ellipsoid of weights that each mistake cuts: the centre moves to margin 1, and the ellipsoid shrinks that way.
+
+    With v = x'Σx, where y⟨w, x⟩ <= 0: w' = w + (1 - y⟨w, x⟩)/v·y·Σx, and Σ' = (Σ - c_t·Σxx'Σ/v)/(1 - c_t), where c_t
+    = c·b^(t-1) in round t. A diagonal Σ does the same to Σ⁻¹. With many classes y·x is the difference between the
+    class and its best-scoring rival, with a Σ for each class, and both move.
+
+    Parameters
+    ----------
+    b
+        What c is multiplied by after every round, >= 0 and < 1; 0.3 by default.
+    c
+        How much the ellipsoid shrinks along the first mistake, >= 0 and < 1; 0.1 by default.
+    tie_update
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
+    covariance
+        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
+        "full", a matrix, whose memory and time grow with the square of the features seen.
+    a
+        The variance of a weight before anything is learned of it, > 0; 1 by default.
+    max_dimension
+        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+    classes
+        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        Hash the features into so many buckets; None (default) keeps them all.
+
+    Notes
+    -----
+    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
+    after a mistake the margin is 1, and with a full matrix the variance what it was. Take it to compare: SCW and AROW
+    make fewer mistakes on most streams.
+
+    After an update the margin is 1, and with a full Σ its variance is v again. With b = 0.3 Σ stays as it is after
+    some ten rounds, as in LIBOL.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.IELLIPClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 81.27%
+
+    References
+    ----------
+    Yang, L., Jin, R. and Ye, J., 2009. Online learning by ellipsoid method. ICML.
+    """
+
+    def __init__(
+        self,
+        b=0.3,
+        *,
+        c=0.1,
+        tie_update=True,
+        covariance="diagonal",
+        a=1.0,
+        max_dimension=5000,
+        classes=None,
+        intercept=False,
+        max_features=None,
+    ):
+        vars(self).update(b=b, c=c, tie_update=tie_update, covariance=covariance, a=a, max_dimension=max_dimension)
+        space = space_of(covariance, a, max_dimension)
+        super().__init__(
+            IELLIPRule(b, c=c, tie_update=tie_update),
+            space,
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"covariance": "full", "b": 0.9, "c": 0.5}
+
+    @property
+    def _mutable_attributes(self):
+        return {"b", "c", "tie_update"}

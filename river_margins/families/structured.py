@@ -1,0 +1,191 @@
+"""Passive-aggressive learning of outputs with structure, by joint features of an example and an output."""
+
+import math
+from typing import Any
+
+from river import base
+
+from river_margins.core.checks import one_of
+from river_margins.core.estimator import Estimator
+from river_margins.core.learner import Learner
+from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.tasks.half_space import HalfSpace
+
+__all__ = ["StructuredPA"]
+
+
+class _Differences(Learner, base.Estimator):  # type: ignore[misc]
+    """Weights that learn from d = Φ(x, y) - Φ(x, ŷ) and the lead that y should have: ⟨w, d⟩ >= lead."""
+
+    def __init__(self, rule):
+        vars(self).update(rule=rule)
+        self._open(rule, None, HalfSpace(), False, None)
+
+
+class Structured(Estimator, base.Estimator):
+    """What learners of structured outputs share; a subclass has joint features, a cost, and the two decoders."""
+
+    def _open(self, C, mode, cost_scale):
+        one_of("cost_scale", cost_scale, ("sqrt", "linear"))
+        rule = passive_aggressive_rule(C, mode)
+        vars(self).update(rule=rule, _differences=_Differences(rule))
+
+    @property
+    def n_seen(self):
+        """Rounds."""
+        return self._differences.n_seen
+
+    @property
+    def n_mistakes(self):
+        """Rounds in which the output that y was compared with scored at least as high as y."""
+        return self._differences.n_mistakes
+
+    @property
+    def n_updates(self):
+        """Rounds in which the weights moved."""
+        return self._differences.n_updates
+
+    @property
+    def weights(self):
+        """The weights, read live: {joint feature: weight}."""
+        return self._differences.weights
+
+    def score_one(self, x, y):
+        """⟨w, Φ(x, y)⟩."""
+        return self._differences.score_one(self._features(x, y))
+
+    def predict_one(self, x):
+        """The output with the highest score."""
+        return self._decode(x)
+
+    def learn_one(self, x, y):
+        """Learn that y is the output for x.
+
+        Parameters
+        ----------
+        x
+            An example, of the kind that the joint features take.
+        y
+            Its output.
+
+        Raises
+        ------
+        ValueError
+            If a joint feature is not a finite number or the cost cannot be one; the learner stays as it was.
+        OverflowError
+            If the move would take the weights beyond floating point; the learner stays as it was.
+        """
+        other = self._rival(x, y)
+        lead = 0.0 if other == y else self._lead(self._price(y, other))
+        self._differences.learn_one(_minus(self._features(x, y), self._features(x, other)), lead)
+
+    def _lead(self, cost):
+        """By how much y has to lead an output of this cost."""
+        if not cost >= 0:
+            raise ValueError(f"a cost must be a number of at least 0, not {cost!r}")
+        return float(cost) if self.cost_scale == "linear" else math.sqrt(cost)
+
+    def __getstate__(self):
+        return self._differences.__getstate__()
+
+    def __setstate__(self, state):
+        self._differences.__setstate__(state)
+
+
+class StructuredPA(Structured):
+    """Passive-aggressive structured prediction, for any outputs y with joint features Φ(x, y) and a decoder.
+
+    The decoder finds ŷ, the output with the largest ⟨w, Φ(x, ŷ)⟩. With d = Φ(x, y) - Φ(x, ŷ), the loss
+    l = [sqrt(cost(y, ŷ)) - ⟨w, d⟩]+ (0 where ŷ = y) and q = |d|²: w' = w + tau·d, where tau is l/q (`mode=0`),
+    min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). That is the prediction-based form. With `decode_cost` it is the
+    max-loss form, which learns from the output with the largest ⟨w, Φ(x, ŷ)⟩ + sqrt(cost(y, ŷ)) instead.
+
+    Parameters
+    ----------
+    phi
+        phi(x, y), the joint features: a dict from hashable names to finite numbers.
+    decode
+        decode(w, x), the output that scores best under the weights w, a mapping; `w.get(name, 0.0)` reads a weight. Or
+        a list or tuple of all outputs there are, of which the first of the best-scoring is taken.
+    cost
+        cost(y, other), >= 0, and 0 only where they are equal; None (default) costs 1 for each other output.
+    decode_cost
+        decode_cost(w, x, y), for the max-loss form; True where `decode` is a list. None (default): prediction-based.
+    C
+        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+    mode
+        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+    cost_scale
+        By how much y has to lead an output: "sqrt" (default) of its cost, as the bound has it, or "linear", as in MIRA.
+
+    Notes
+    -----
+    Cost: that of the decoder. Guarantee: the costs of all predictions bounded by R²|u|² (mode 0). Take it for outputs
+    that are made of parts, or classes that share weights.
+
+    Where some u has ⟨u, Φ(x, y) - Φ(x, k)⟩ >= sqrt(cost(y, k)) for all outputs k, and R is the longest d, `mode=0`
+    keeps the costs of all predictions together within R²|u|², in both forms. Where the features cannot tell y from ŷ,
+    d = 0 and nothing is learned. This is no River classifier, as its outputs are of none of River's kinds. Snapshots
+    hold no functions, so they refuse it; `SequenceTagger` has none.
+
+    Examples
+    --------
+    Classes that share weights, by what they have in common:
+
+    >>> import river_margins as rm
+    >>> def phi(x, animal):
+    ...     return {(name, trait): value for name, value in x.items() for trait in (animal, animal[-3:])}
+    >>> model = rm.StructuredPA(phi, ["tomcat", "bobcat", "bulldog"], decode_cost=True, mode=0)
+    >>> model.learn_one({"purrs": 1.0}, "bobcat")
+    >>> model.learn_one({"purrs": 1.0}, "bobcat")
+    >>> model.predict_one({"purrs": 1.0}), model.score_one({"purrs": 1.0}, "bulldog")
+    ('bobcat', -0.25)
+
+    References
+    ----------
+    Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
+    Journal of Machine Learning Research 7, sections 8 and 9.
+    """
+
+    def __init__(self, phi, decode, cost=None, *, decode_cost=None, C=1.0, mode=1, cost_scale="sqrt"):
+        given = {"phi": phi, "decode": decode, "cost": cost, "decode_cost": decode_cost}
+        vars(self).update(given, C=C, mode=mode, cost_scale=cost_scale)
+        if decode_cost is True and not isinstance(decode, list | tuple):
+            raise ValueError("`decode_cost=True` tries all outputs, so `decode` must be the list of them")
+        self._open(C, mode, cost_scale)
+
+    @property
+    def _mutable_attributes(self):
+        return set()
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {"phi": _pairs, "decode": ("a", "b")}
+
+    def _features(self, x, y):
+        return self.phi(x, y)
+
+    def _price(self, y, other):
+        return float(other != y) if self.cost is None else self.cost(y, other)
+
+    def _decode(self, x):
+        if callable(self.decode):
+            return self.decode(self.weights, x)
+        return max(self.decode, key=lambda output: self.score_one(x, output))
+
+    def _rival(self, x, y):
+        if self.decode_cost is None:
+            return self._decode(x)
+        if callable(self.decode_cost):
+            return self.decode_cost(self.weights, x, y)
+        return max(self.decode, key=lambda output: self.score_one(x, output) + self._lead(self._price(y, output)))
+
+
+def _pairs(x, y):
+    return {(name, y): value for name, value in x.items()}
+
+
+def _minus(one: dict[Any, float], other: dict[Any, float]) -> dict[Any, float]:
+    """The difference of two sparse vectors, without what cancels."""
+    difference = {name: one.get(name, 0.0) - other.get(name, 0.0) for name in {**one, **other}}
+    return {name: value for name, value in difference.items() if value}

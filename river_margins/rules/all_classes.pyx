@@ -1,0 +1,230 @@
+"""Rules that answer to all wrong classes of a round at once, where the others see the best-scoring one only.
+
+With two classes in one vector there is one demand, and each is the rule it generalises.
+"""
+
+from libc.math cimport fabs
+from libc.stdlib cimport free, malloc, qsort
+
+from river_margins.rules.base cimport Rule, Seen, Step, hinge
+from river_margins.rules.passive_aggressive cimport PA, PA1, PA2
+from river_margins.core.checks import positive
+
+
+cdef class JointRule(Rule):
+    """A rule that says how far each class moves: w_k' = w_k + steps[k]·x."""
+
+    tasks = ("classification",)
+
+    cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
+        """Fill in the steps, which come as zeros; `seen` is that of the best wrong class, with gain 2|x|²."""
+        raise NotImplementedError(f"`{type(self).__name__}` does not say how it moves all classes")
+
+
+cdef class SupportClassPA(JointRule):
+    """PA, PA-I or PA-II under the demands of all wrong classes together, with one slack for the round.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+    mode
+        0 for PA, 1 (default) for PA-I, 2 for PA-II.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.SupportClassPA(mode=0), classes=["a", "b", "c"])
+    >>> model.learn_one({"x": 1.0}, "a")
+    >>> model.score_one({"x": 1.0})
+    {'a': 0.6666666666666667, 'b': -0.33333333333333337, 'c': -0.33333333333333337}
+    """
+
+    _parameter_names = ("C", "mode")
+
+    def __init__(self, C=1.0, mode=1):
+        if mode not in (0, 1, 2):
+            raise ValueError(f"`mode` must be 0 (PA), 1 (PA-I) or 2 (PA-II), not {mode!r}")
+        self.C = positive("C", C)
+        self.mode = mode
+        self.alone = PA() if mode == 0 else PA1(C) if mode == 1 else PA2(C)
+
+    @property
+    def weighted(self):
+        return self.alone.weighted
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        return self.alone.respond(seen, out)
+
+    cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
+        # Matsushima et al. 2010: the classes that move are those whose loss is above a threshold that depends on them.
+        cdef double square = seen.gain / 2.0, C = self.C * seen.weight, total = 0.0, threshold = 0.0, next
+        cdef Py_ssize_t block, count = 0, losing = 0
+        if square <= 0.0 or (C <= 0.0 and self.mode != 0):
+            return 0
+        cdef double* losses = <double*> malloc(blocks * sizeof(double))
+        if losses == NULL:
+            raise MemoryError()
+        for block in range(blocks):
+            if block != true and seen.target - (scores[true] - scores[block]) > 0.0:
+                losses[losing] = seen.target - (scores[true] - scores[block])
+                losing += 1
+        qsort(losses, losing, sizeof(double), &descending)
+        while count < losing:
+            next = self.threshold(total + losses[count], count + 1, square, C)
+            if losses[count] <= next:
+                break
+            total += losses[count]
+            count += 1
+            threshold = next
+        free(losses)
+        for block in range(blocks):
+            if block != true:
+                next = seen.target - (scores[true] - scores[block])
+                if count and next > threshold:
+                    steps[block] = -(next - threshold) / square
+                    steps[true] -= steps[block]
+        return 0
+
+    cdef double threshold(self, double total, Py_ssize_t count, double square, double C) noexcept:
+        """The loss that stays when the `count` classes with these losses in total move."""
+        cdef double damped
+        if self.mode == 2:
+            damped = 1.0 + 0.5 / (C * square)
+            return total * damped / (1.0 + count * damped)
+        if self.mode == 1 and total / (count + 1) > C * square:
+            return (total - C * square) / count
+        return total / (count + 1)
+
+
+cdef class MIRARule(JointRule):
+    """The margin infused relaxed algorithm: PA-I under the demands of several wrong classes, with a slack for each.
+
+    Parameters
+    ----------
+    C
+        The largest step away from any one class, > 0; 1 by default.
+    best
+        How many of the best-scoring wrong classes make a demand, >= 1; 1 by default, None for all.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginClassifier(rm.MIRARule(C=0.25, best=2), classes=["a", "b", "c"])
+    >>> model.learn_one({"x": 1.0}, "a")
+    >>> model.score_one({"x": 1.0})
+    {'a': 0.5, 'b': -0.25, 'c': -0.25}
+    """
+
+    _parameter_names = ("C", "best")
+    weighted = True
+
+    def __init__(self, C=1.0, best=1):
+        if best is not None and (type(best) is not int or best < 1):
+            raise ValueError(f"`best` must be a whole number of at least 1, or None for all classes, not {best!r}")
+        self.C = positive("C", C)
+        self.best = best
+        self.alone = PA1(C)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        return self.alone.respond(seen, out)
+
+    cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
+        cdef double C = self.C * seen.weight, square = seen.gain / 2.0
+        cdef Py_ssize_t count = blocks - 1 if self.best is None else min(<Py_ssize_t> self.best, blocks - 1)
+        if square <= 0.0:
+            return 0
+        cdef Py_ssize_t* chosen = <Py_ssize_t*> malloc(count * sizeof(Py_ssize_t))
+        if chosen == NULL:
+            raise MemoryError()
+        choose(scores, blocks, true, count, chosen)
+        hildreth(scores, true, count, chosen, seen.target, square, C, steps)
+        free(chosen)
+        return 0
+
+
+cdef class OriginalMIRARule(JointRule):
+    """Crammer & Singer 2003: of the moves that add at most x to y and take it from others, the one with the least |w'|.
+
+    It moves on mistakes only, and no further than to a margin of 0. From zero weights the first step is a perceptron's.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.OriginalMIRARule().step(rm.Seen(margin=-1.0, gain=4.0, size=3.0)).step
+    0.25
+    """
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        if seen.gain > 0.0:
+            out.step = 1.0 if seen.size == 0.0 else min(max(-seen.margin / seen.gain, 0.0), 1.0)
+        return 0
+
+    cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
+        # steps[k] = min(threshold - (f_k - f_y)/|x|², [k = y]), with the threshold at which they add up to 0.
+        cdef double square = seen.gain / 2.0, total = -1.0, threshold
+        cdef Py_ssize_t block, count = blocks
+        if square <= 0.0:
+            return 0
+        if seen.size == 0.0:
+            steps[true] = 1.0
+            steps[0 if true else 1] = -1.0
+            return 0
+        cdef double* ends = <double*> malloc(blocks * sizeof(double))
+        if ends == NULL:
+            raise MemoryError()
+        for block in range(blocks):
+            ends[block] = 1.0 if block == true else (scores[block] - scores[true]) / square
+            total += ends[block]
+        qsort(ends, blocks, sizeof(double), &descending)
+        while count > 1 and total / count > ends[count - 1]:
+            count -= 1
+            total -= ends[count]
+        free(ends)
+        threshold = total / count
+        for block in range(blocks):
+            if block != true:
+                steps[block] = min(threshold - (scores[block] - scores[true]) / square, 0.0)
+                steps[true] -= steps[block]
+        return 0
+
+
+cdef int descending(const void* one, const void* other) noexcept nogil:
+    cdef double first = (<const double*> one)[0], second = (<const double*> other)[0]
+    return (first < second) - (first > second)
+
+
+cdef void choose(const double* scores, Py_ssize_t blocks, Py_ssize_t true, Py_ssize_t count, Py_ssize_t* chosen) noexcept:
+    """The best-scoring wrong classes, the best first; of equal ones those that come first."""
+    cdef Py_ssize_t block, place, filled = 0
+    for block in range(blocks):
+        if block == true or (filled == count and scores[block] <= scores[chosen[filled - 1]]):
+            continue
+        place = filled if filled < count else count - 1
+        filled = min(filled + 1, count)
+        while place > 0 and scores[chosen[place - 1]] < scores[block]:
+            chosen[place] = chosen[place - 1]
+            place -= 1
+        chosen[place] = block
+
+
+cdef void hildreth(const double* scores, Py_ssize_t true, Py_ssize_t count, const Py_ssize_t* chosen, double target,
+                   double square, double C, double* steps) noexcept:
+    """Hildreth 1957: meet the demands one after the other, each remembering how much it has moved the weights so far.
+
+    d_k is x in the block of y and -x in that of k, so that |d_k|² is 2|x|² and ⟨d_j, d_k⟩ is |x|².
+    """
+    cdef Py_ssize_t sweep, i, block
+    cdef double moved, largest, before
+    for sweep in range(1000):
+        largest = 0.0
+        for i in range(count):
+            block = chosen[i]
+            before = -steps[block]
+            moved = target - (scores[true] - scores[block]) - square * (before + steps[true])
+            moved = min(max(before + moved / (2.0 * square), 0.0), C) - before
+            steps[block] -= moved
+            steps[true] += moved
+            largest = max(largest, fabs(moved))
+        if largest <= 1e-15 * steps[true] or count == 1:
+            return

@@ -1,0 +1,265 @@
+"""A model as a file, and back: data only, exact to the bit, and nothing in the file is ever run.
+
+>>> import river_margins as rm
+>>> from river_margins import snapshot
+>>> model = rm.PAClassifier(C=0.5)
+>>> model.learn_one({"a": 1.0, "b": 2.0}, True)
+>>> again = snapshot.loads(snapshot.dumps(model))
+>>> again.score_one({"a": 1.0}) == model.score_one({"a": 1.0})
+True
+
+What can be written: every learner and scaler of river_margins with the rules and spaces of river_margins, and of River
+`compose` Pipeline, TransformerUnion, TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer and
+`preprocessing` StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and
+PreviousImputer. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object that
+a model holds twice comes back as two equal ones.
+"""
+
+import functools
+import os
+import platform
+import secrets
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from river import base
+
+from river_margins.snapshot import codec, nodes, river_steps
+from river_margins.snapshot.codec import SnapshotError
+from river_margins.snapshot.difference import Part, compare
+
+__all__ = ["SnapshotError", "check", "describe", "difference", "dumps", "load", "loads", "save", "write_file"]
+
+LONGEST_REASON = 1_000  # characters
+
+
+def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
+    """Writes a model to a file; at a path, a reader finds the old file or the new one, never a part.
+
+    Parameters
+    ----------
+    model
+        Any model that `check` accepts.
+    file
+        A path, or a file object opened for writing bytes.
+
+    Raises
+    ------
+    SnapshotError
+        The model cannot be written; the file is as it was.
+    OSError
+        The disk refused; the file at the path is as it was.
+    """
+    data = dumps(model)
+    if isinstance(file, str | os.PathLike):
+        write_file(file, data)
+    else:
+        file.write(data)
+
+
+def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
+    """Reads a model that goes on exactly, bit for bit, like the one that was saved.
+
+    Parameters
+    ----------
+    file
+        A path, or a file object opened for reading bytes.
+
+    Raises
+    ------
+    SnapshotError
+        The file is truncated, damaged, no snapshot, from a newer version, or names what a snapshot may not hold.
+    OSError
+        The file cannot be read.
+    """
+    if not isinstance(file, str | os.PathLike):
+        return loads(file.read())
+    try:
+        return loads(Path(file).read_bytes())
+    except SnapshotError as error:
+        raise SnapshotError(f"{os.fspath(file)}: {error}") from error
+
+
+def dumps(model: base.Base) -> bytes:
+    """The bytes of a snapshot, the same ones for models of the same state, parameters and class.
+
+    Raises SnapshotError, as `check` does, where the model cannot be written.
+    """
+    node, arrays = _encode(model)
+    return codec.write({"written_by": _versions(), "model": node}, arrays)
+
+
+def loads(data: bytes) -> Any:
+    """The model in the bytes of a snapshot; raises SnapshotError, and nothing else, whatever the bytes are."""
+    document, arrays = codec.read(data if type(data) is bytes else memoryview(data).tobytes())
+    try:
+        model = codec.decode(document["model"], arrays, nodes.put_together)
+        if not isinstance(model, base.Base):
+            raise SnapshotError("what the snapshot holds is no model")
+        # What was read must be what would be written: nothing in the file was ignored, and nothing got lost.
+        if not _equal(_encode(model), (document["model"], arrays)):
+            raise SnapshotError("the snapshot holds more, or other things, than the model it describes can take")
+    except SnapshotError as error:
+        raise _failure(str(error), document) from error
+    except Exception as error:
+        raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
+    return model
+
+
+def check(model: base.Base) -> None:
+    """Raises SnapshotError, naming the first step that cannot be written, unless the model can be saved.
+
+    >>> from river import compose
+    >>> from river_margins import snapshot
+    >>> snapshot.check(compose.Select("a") | compose.FuncTransformer(abs))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    river_margins.snapshot.SnapshotError: step 2, `river.compose.FuncTransformer` cannot be written to a snapshot: ...
+    """
+    _encode(model)
+
+
+def difference(data: bytes, model: base.Base) -> list[str]:
+    """Says in sentences how the model in a snapshot differs from one just built: classes, parameters, fields of state.
+
+    Parameters
+    ----------
+    data
+        The bytes of a snapshot.
+    model
+        The model to compare with; what either has learned does not matter.
+
+    Returns
+    -------
+    No sentence where the two learn alike; the order of a Select's keys is no difference.
+
+    Raises
+    ------
+    SnapshotError
+        The bytes are no snapshot, or the model cannot be written.
+
+    >>> import river_margins as rm
+    >>> from river_margins import snapshot
+    >>> snapshot.difference(snapshot.dumps(rm.PAClassifier(C=1.0)), rm.PAClassifier(C=0.01))
+    ['the learner was `PAClassifier(C=1.0)` and is now `PAClassifier(C=0.01)`: C 1.0 -> 0.01']
+    """
+    document, arrays = codec.read(data)
+    try:
+        before = codec.decode(document["model"], arrays, Part.of)
+        return list(compare(before, codec.decode(*_encode(model), Part.of)))
+    except SnapshotError:
+        raise
+    except Exception as error:
+        raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
+
+
+def describe(data: bytes) -> tuple[str, dict[str, str]]:
+    """Says which learner is in a snapshot, and which versions wrote it; nothing is built.
+
+    Parameters
+    ----------
+    data
+        The bytes of a snapshot.
+
+    Returns
+    -------
+    The call that makes the learner, without parameters at their default; versions by package.
+
+    Raises
+    ------
+    SnapshotError
+        The bytes are no snapshot.
+
+    >>> import river_margins as rm
+    >>> from river_margins import snapshot
+    >>> snapshot.describe(snapshot.dumps(rm.StandardScaler() | rm.PAClassifier(C=0.5)))[0]
+    'StandardScaler() | PAClassifier(C=0.5)'
+    """
+    document, arrays = codec.read(data)
+    try:
+        return codec.decode(document["model"], arrays, Part.of).show(), dict(document["written_by"])
+    except SnapshotError:
+        raise
+    except Exception as error:
+        raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Puts bytes at a path, durably and all at once: a new file is written, synced and renamed, its folder synced."""
+    target = Path(os.path.realpath(path))
+    new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
+    try:
+        with open(new, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _encode(model: Any) -> tuple[Any, codec.Arrays]:
+    try:
+        if not isinstance(model, base.Base):
+            raise SnapshotError("is no River estimator")
+        return codec.encode(model, nodes.take_apart)
+    except SnapshotError as error:
+        raise SnapshotError(_refusal(model, error)) from None
+
+
+def _refusal(model: Any, error: SnapshotError) -> str:
+    where, culprit = "", model
+    for inner in error.within[1:]:
+        places = [id(step) for step in (river_steps.contents(culprit) or {}).values()]
+        if id(inner) not in places:
+            break
+        where += f"{river_steps.word(culprit)} {places.index(id(inner)) + 1}, "
+        culprit = inner
+    reason = f"it {error}"
+    if not nodes.is_known(type(culprit)):
+        steps = ", ".join(dict.fromkeys(kind.__name__ for kind in river_steps.STEPS))
+        reason = f"what can are the learners, rules, spaces and scalers of river_margins, and River's {steps}"
+    return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
+
+
+def _equal(one: tuple[Any, codec.Arrays], other: tuple[Any, codec.Arrays]) -> bool:
+    (document, arrays), (other_document, other_arrays) = one, other
+    return (
+        document == other_document
+        and arrays.keys() == other_arrays.keys()
+        and all(_content(array) == _content(other_arrays[name]) for name, array in arrays.items())
+    )
+
+
+def _content(array: Any) -> tuple[Any, ...]:
+    return array.dtype, array.shape, array.tobytes()
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    return {name: _version(name) for name in ("river-margins", "river", "numpy")} | {
+        "python": platform.python_version()
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "from its sources"
+
+
+def _failure(reason: str, document: Any) -> SnapshotError:
+    writer = document.get("written_by") if isinstance(document, dict) else None
+    if isinstance(writer, dict) and writer != _versions():
+        there, here = (", ".join(f"{name} {number}" for name, number in who.items()) for who in (writer, _versions()))
+        reason += f" (written by {there}; here are {here})"
+    if len(reason) > LONGEST_REASON:  # it quotes what the file holds
+        reason = f"{reason[: LONGEST_REASON // 2]} ... {reason[-LONGEST_REASON // 2 :]}"
+    return SnapshotError(reason)

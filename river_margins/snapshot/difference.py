@@ -1,0 +1,82 @@
+"""What differs between two models, in sentences."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from river_margins.snapshot import nodes
+
+
+class Part(NamedTuple):
+    """A learner, step, rule or space as a snapshot describes it, not built."""
+
+    name: str
+    parameters: dict[str, Any]
+    fields: set[str]
+
+    @classmethod
+    def of(cls, node: Any) -> "Part":
+        parameters = dict(node["parameters"])
+        if node["class"] == "river.compose.Select":
+            parameters["keys"] = set(parameters["keys"])  # their order differs between processes
+        return cls(nodes.short(node["class"]), parameters, set(node["state"]))
+
+    @property
+    def steps(self) -> list["Part"]:
+        """The steps of a pipeline or the transformers of a union."""
+        return list((self.parameters.get("steps") or self.parameters.get("transformers") or {}).values())
+
+    @property
+    def is_pipeline(self) -> bool:
+        return self.name == "river.compose.Pipeline"
+
+    def show(self, also: tuple[str, ...] = ()) -> str:
+        """The call that makes it, without the parameters that are at their default, unless they are in `also`."""
+        if self.steps:
+            return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
+        kind = nodes.classes().get(self.name) or nodes.classes().get(f"river_margins.{self.name}")
+        defaults = nodes.defaults(kind) if kind else {}
+        shown = {
+            name: value
+            for name, value in self.parameters.items()
+            if name in also or name not in defaults or not _same(value, defaults[name])
+        }
+        return f"{self.name}({', '.join(f'{name}={_say(value)}' for name, value in shown.items())})"
+
+
+def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
+    """Yields a sentence for each learner or step that is not what it was."""
+    subject = where or "the learner"
+    if before.name != after.name or len(before.steps) != len(after.steps):
+        yield f"{subject} was `{before.show()}` and is now `{after.show()}`"
+    elif before.steps:
+        word = "step" if before.is_pipeline else "branch"
+        for number, pair in enumerate(zip(before.steps, after.steps, strict=True), 1):
+            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number}")
+    elif changed := _changed(before.parameters, after.parameters):
+        moves = (
+            f"{name} {_say(before.parameters.get(name))} -> {_say(after.parameters.get(name))}" for name in changed
+        )
+        yield f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves)}"
+    elif fields := sorted(before.fields ^ after.fields):
+        listed = ", ".join(f"`{field}`" for field in fields)
+        yield f"{subject}, `{before.name}`, no longer keeps what it kept when the snapshot was written: {listed} differ"
+
+
+def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
+    absent = object()
+    return tuple(name for name in {**before, **after} if not _same(before.get(name, absent), after.get(name, absent)))
+
+
+def _same(one: Any, other: Any) -> bool:
+    # 1 and 1.0 make the same learner; True and 1 may not, because the type of a label counts.
+    if isinstance(one, Part) and isinstance(other, Part):
+        return one.name == other.name and _same(one.parameters, other.parameters)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _say(value: Any) -> str:
+    return value.show() if isinstance(value, Part) else repr(value)

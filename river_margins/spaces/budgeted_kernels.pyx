@@ -1,0 +1,216 @@
+"""Kernel spaces that find the step and what to remove together: no rule and no budget could say either alone."""
+
+import numpy as np
+
+from libc.math cimport fabs, isfinite, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from river_margins.core.reader cimport Row
+from river_margins.rules.base cimport Seen, Step, hinge
+from river_margins.spaces.base cimport Direction
+from river_margins.spaces.budgets cimport smallest
+from river_margins.spaces.expansion cimport room_for
+from river_margins.spaces.kernel cimport Kernel
+
+from river_margins.core.checks import not_negative
+
+
+cdef class ForgetronKernel(Kernel):
+    """Shrinks all coefficients just so far that the oldest support can go without much damage (Dekel et al. 2008).
+
+    For steps of 1 on mistakes. `damage` is the Q of the paper, which may never exceed 15/32 of the mistakes.
+    """
+
+    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t block
+        cdef double length = 0.0, margin = 0.0, coefficient, score, shrink
+        Kernel.plan(self, direction, seen, step)
+        self.next_damage = self.damage
+        if self.victim < 0:
+            return 0
+        self.evaluate_support(self.victim)
+        for block in range(self.blocks):
+            coefficient = self.coefficient(self.victim, block)
+            if coefficient != 0.0:
+                score = self.scale * self.expansion.total(self.against, block)
+                score += self.fresh[block] * self.row.evaluations[self.victim]
+                length = fabs(coefficient)
+                margin += score if coefficient > 0.0 else -score
+        shrink = largest_shrinking(length, margin, self.damage - 15.0 / 32.0 * (seen.k + 1))
+        self.next_damage += (length * shrink) ** 2 + 2.0 * length * shrink - 2.0 * length * shrink * shrink * margin
+        for block in range(self.fresh_blocks):
+            self.fresh[block] *= shrink
+        step.step *= shrink
+        step.scale = shrink
+        return 0
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        if self.adding:
+            self.damage = self.next_damage
+        return Kernel.move(self, row, direction, seen, step)
+
+    def __getstate__(self):
+        return {**Kernel.__getstate__(self), "damage": self.damage}
+
+    def __setstate__(self, state):
+        Kernel.__setstate__(self, state)
+        if not isfinite(state["damage"]):
+            raise ValueError(f"damage must be finite, not {state['damage']}")
+        self.damage = state["damage"]
+
+
+cdef double largest_shrinking(double length, double margin, double spent) noexcept:
+    """The largest p in (0, 1] with (sp)² + 2sp - 2sp²·margin + spent <= 0, where s is the length and spent < 0."""
+    cdef double a = length * length - 2.0 * length * margin, b = 2.0 * length
+    if a + b + spent <= 0.0:
+        return 1.0
+    if a == 0.0:
+        return -spent / b
+    return (-b + sqrt(max(b * b - 4.0 * a * spent, 0.0))) / (2.0 * a)
+
+
+cdef class SimpleRemovalKernel(Kernel):
+    """Gives what the removed support said of the new example to the new support (Wang & Vucetic 2010, BPA-S).
+
+    Of w = ... + c_r φ(v_r) the part along φ(x) stays, so that the score of x is what it was and the step of PA-I remains
+    right; the one goes of which least is lost, c_r²·(k(v_r, v_r) - k(v_r, x)²/k(x, x)).
+    """
+
+    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t place, block
+        cdef double kernel, square
+        Kernel.plan(self, direction, seen, step)
+        if self.victim < 0:
+            return 0
+        for place in range(self.expansion.count):
+            kernel, square = self.row.evaluations[place], 0.0
+            for block in range(self.blocks):
+                square += self.coefficient(place, block) ** 2
+            self.against[place] = square * max(self.expansion.own[place] - kernel * kernel / self.own, 0.0)
+        self.victim = smallest(self.against, self.expansion.count)
+        for block in range(self.blocks):
+            self.fresh[block] += self.coefficient(self.victim, block) * self.row.evaluations[self.victim] / self.own
+        return 0
+
+
+cdef class ProjectionKernel(Kernel):
+    """Adds to the supports it has what they can say of the new example, if little is left over (Orabona et al. 2009).
+
+    For steps of 1. Keeps the inverse of the Gram matrix of its supports, in time and memory of their number squared.
+
+    Parameters
+    ----------
+    kernel
+        As in `Kernel`.
+    eta
+        How long the rest may be that is left over, >= 0.
+    """
+
+    _parameter_names = ("kernel", "eta")
+
+    def __init__(self, kernel, eta):
+        Kernel.__init__(self, kernel)
+        self.eta = not_negative("eta", eta)
+
+    def __dealloc__(self):
+        free(self.inverse)
+        free(self.projection)
+
+    def __sizeof__(self):
+        return Kernel.__sizeof__(self) + (self.stride * self.stride + self.projection_room) * sizeof(double)
+
+    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+        cdef double square = 0.0, rest, within, loss = hinge(seen), tau
+        cdef Py_ssize_t i
+        Kernel.plan(self, direction, seen, step)
+        self.project()
+        for i in range(direction.length):
+            square += direction.terms[i].coefficient * direction.terms[i].coefficient
+        rest, within = sqrt(square * self.rest), square * (self.own - self.rest)
+        self.spreading = seen.margin > 0.0 or rest <= self.eta or self.rest < 1e-10 * self.own
+        if seen.margin > 0.0:
+            tau = 0.0
+            if within > 0.0 and loss * self.eta > rest:
+                tau = min(loss / within, 2.0 * (loss - rest / self.eta) / within, 1.0)
+            for i in range(self.fresh_blocks):
+                self.fresh[i] *= tau
+            step.step = tau
+        if self.spreading:
+            self.own -= self.rest  # what is added to w is no longer than that
+        return 0
+
+    cdef int project(self) except -1:
+        """The combination of supports nearest to the example, and the square of the distance that is left."""
+        cdef Py_ssize_t i, j, count = self.expansion.count
+        cdef double total
+        self.projection = room_for(self.projection, &self.projection_room, count + 1, False)
+        self.rest = self.own
+        for i in range(count):
+            total = 0.0
+            for j in range(count):
+                total += self.inverse[i * self.stride + j] * self.row.evaluations[j]
+            self.projection[i] = total
+            self.rest -= total * self.row.evaluations[i]
+        self.rest = max(self.rest, 0.0)
+        return 0
+
+    cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        cdef Py_ssize_t i, j, count = self.expansion.count
+        if not self.adding:
+            return Kernel.move(self, row, direction, seen, step)
+        if self.spreading:
+            self.count_move(self.size, step.step * step.step * seen.gain, max(step.size, 0.0))
+            self.spread()
+            self.size = max(step.size, 0.0)
+            return 0
+        self.reserve_inverse(count + 1)
+        Kernel.move(self, row, direction, seen, step)
+        self.projection[count] = -1.0
+        for i in range(count):
+            self.inverse[i * self.stride + count] = self.inverse[count * self.stride + i] = 0.0
+        self.inverse[count * self.stride + count] = 0.0
+        for i in range(count + 1):
+            for j in range(count + 1):
+                self.inverse[i * self.stride + j] += self.projection[i] * self.projection[j] / self.rest
+        return 0
+
+    cdef void spread(self) noexcept:
+        """Add the step to the supports there are, each with its share."""
+        cdef Py_ssize_t place, block
+        for place in range(self.expansion.count):
+            for block in range(self.fresh_blocks):
+                self.expansion.coefficients[place * self.expansion.stride + block] += (
+                    self.fresh[block] * self.projection[place] / self.scale
+                )
+
+    cdef int reserve_inverse(self, Py_ssize_t count) except -1:
+        cdef Py_ssize_t stride = self.stride, i
+        if count <= stride:
+            return 0
+        stride = max(2 * stride, count, 4)
+        cdef double* inverse = <double*> malloc(stride * stride * sizeof(double))
+        if inverse == NULL:
+            raise MemoryError()
+        for i in range(min(self.expansion.count, self.stride)):
+            memcpy(inverse + i * stride, self.inverse + i * self.stride, self.expansion.count * sizeof(double))
+        free(self.inverse)
+        self.inverse, self.stride = inverse, stride
+        return 0
+
+    def __getstate__(self):
+        cdef Py_ssize_t i, j, count = self.expansion.count
+        inverse = [self.inverse[i * self.stride + j] for i in range(count) for j in range(count)]
+        return {**Kernel.__getstate__(self), "inverse": np.array(inverse, dtype=np.float64).reshape(count, count)}
+
+    def __setstate__(self, state):
+        cdef Py_ssize_t i, j
+        Kernel.__setstate__(self, state)
+        inverse = np.ascontiguousarray(state["inverse"], dtype=np.float64)
+        if inverse.shape != (self.expansion.count, self.expansion.count) or not np.isfinite(inverse).all():
+            raise ValueError(f"{self.expansion.count} supports, but an inverse of shape {inverse.shape}, or not finite")
+        cdef const double[:, ::1] view = inverse
+        self.reserve_inverse(self.expansion.count + 1)
+        for i in range(self.expansion.count):
+            for j in range(self.expansion.count):
+                self.inverse[i * self.stride + j] = view[i, j]

@@ -1,0 +1,86 @@
+"""The commands as a user meets them: what they print, where, and the exit code."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from connectors import errors
+from tests.helpers.paths import ROOT
+
+EXAMPLE = ROOT / "deploy" / "examples" / "phishing.yaml"
+
+
+@pytest.fixture
+def command(tmp_path):
+    def command(*arguments, **environment):
+        environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **environment}
+        line = [sys.executable, "-m", "connectors.cli", *map(str, arguments)]
+        return subprocess.run(
+            line, check=False, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+        )
+
+    return command
+
+
+def test_help_names_the_commands_and_every_exit_code(command):
+    shown = command("--help")
+    assert shown.returncode == 0
+    for name in ("run", "lint", "explain", "evaluate", "learners", "kafka", "demo"):
+        assert f"│ {name} " in shown.stdout
+    for code, meaning in errors.exit_codes().items():
+        assert f"{code}  {meaning}" in shown.stdout
+
+
+def test_exit_codes_are_all_different():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    assert len(kinds) == len(errors.exit_codes())
+
+
+def test_lint_of_a_good_file(command):
+    shown = command("lint", EXAMPLE)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{EXAMPLE}: ok\n", "")
+
+
+def test_lint_of_a_bad_file(command, tmp_path):
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(EXAMPLE.read_text().replace("guarantee: exactly_once", "garantee: 1").replace("label:", "labl:"))
+    shown = command("lint", bad)
+    assert (shown.returncode, shown.stderr) == (2, "")
+    first, second = shown.stdout.splitlines()
+    assert first == f"{bad}:12:3: unknown key `record.labl`, did you mean `label`?"
+    assert second == f"{bad}:18:14: unknown key `checkpoint.garantee`, did you mean `guarantee`?"
+
+
+def test_run_of_a_bad_file_is_a_sentence_and_no_traceback(command, tmp_path):
+    shown = command("run", tmp_path / "none.yaml")
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr == f"`{tmp_path}/none.yaml` cannot be read: No such file or directory\n"
+
+
+def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path):
+    (tmp_path / "file").touch()
+    shown = command("run", EXAMPLE, SNAPSHOTS=f"{tmp_path}/file/folder")
+    assert (shown.returncode, shown.stdout) == (3, "")
+    last = shown.stderr.splitlines()[-1]
+    assert last == f"the folder of the snapshots `{tmp_path}/file/folder` cannot be written: Not a directory"
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had
+def test_kafka_runs_until_it_is_interrupted(tmp_path):
+    line = [sys.executable, "-m", "connectors.cli", "kafka"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as server:
+        try:
+            assert server.stdout is not None
+            words = server.stdout.readline().split()
+            host, port = next(word for word in words if word.startswith("127.0.0.1:")).rstrip(".,").split(":")
+            socket.create_connection((host, int(port)), timeout=60).close()
+            server.send_signal(signal.SIGINT)
+            assert server.wait(60) == 0
+        finally:
+            server.kill()

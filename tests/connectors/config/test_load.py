@@ -1,0 +1,576 @@
+"""The YAML file: every field, every way to get it wrong, and where the mistake stands."""
+
+import pathlib
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import compose
+
+import river_margins as rm
+from connectors import config
+from connectors.config.learner import assemble
+from connectors.errors import ConfigError
+from river_margins import snapshot
+from tests.helpers.paths import ROOT
+
+EXAMPLES = ROOT / "deploy" / "examples"
+
+GOOD = """\
+name: phishing
+kafka:
+  bootstrap_servers: localhost:9092
+input: {topic: events}
+record: {id: id, label: is_phishing}
+learner:
+  - StandardScaler
+  - PAClassifier: {C: 0.01, mode: 1}
+output: {topic: predictions}
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def load(text, **environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        pathlib.Path("p.yaml").write_text(text, encoding="utf-8")
+        return config.load("p.yaml")
+
+    return load
+
+
+@pytest.fixture
+def problems(load):
+    def problems(text, **environment):
+        with pytest.raises(ConfigError) as caught:
+            load(text, **environment)
+        assert caught.value.exit_code == 2
+        return str(caught.value).splitlines()
+
+    return problems
+
+
+def with_lines(*lines):
+    return GOOD + "".join(f"{line}\n" for line in lines)
+
+
+def test_defaults(load):
+    found = load(GOOD)
+    assert (found.name, found.instance, found.rejects) == ("phishing", None, None)
+    assert (found.kafka.client, found.kafka.common, found.kafka.consumer, found.kafka.producer) == (
+        ("kafka-python", {}, {}, {})
+    )
+    assert (found.input.topic, found.input.start) == ("events", "earliest")
+    assert (found.record.id, found.record.label, found.record.features) == ("id", "is_phishing", None)
+    assert (found.checkpoint.guarantee, found.checkpoint.every) == ("exactly_once", 1.0)
+    assert found.snapshots.folder == str(pathlib.Path.cwd() / "snapshots")
+
+
+def test_everything_given(load):
+    text = """\
+name: a.b_c-1
+kafka: {bootstrap_servers: "a:1, [::1]:2", client: kafka-python, client_id: me, consumer: {fetch_max_wait_ms: 10},
+        producer: {linger_ms: 5}}
+instance: worker-1
+input: {topic: in, start: latest}
+record: {id: key, label: y, features: [a, b]}
+learner: [PAClassifier]
+output: {topic: out}
+rejects: {topic: bad}
+checkpoint: {guarantee: at_least_once, every: 250ms}
+snapshots: /var/lib/models
+"""
+    found = load(text)
+    assert found.kafka.bootstrap_servers == "a:1, [::1]:2"
+    assert found.kafka.common == {"client_id": "me"}
+    assert (found.kafka.consumer, found.kafka.producer) == ({"fetch_max_wait_ms": 10}, {"linger_ms": 5})
+    assert (found.instance, found.input.start, found.record.features) == ("worker-1", "latest", ["a", "b"])
+    assert found.rejects.topic == "bad"
+    assert (found.checkpoint.guarantee, found.checkpoint.every) == ("at_least_once", 0.25)
+    assert found.snapshots.folder == "/var/lib/models"
+
+
+def test_a_config_cannot_be_changed(load):
+    with pytest.raises(ValueError, match="frozen"):
+        load(GOOD).name = "other"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10ms", 0.01), ("500ms", 0.5), ("1s", 1), ("1.5 s", 1.5), ("2m", 120), ("1h", 3600)]
+)
+def test_durations(load, text, seconds):
+    assert load(with_lines("checkpoint: {guarantee: at_least_once, every: " + text + "}")).checkpoint.every == seconds
+
+
+@pytest.mark.parametrize("text", ["1", "1.5", "s", "-1s", "1 day", "1e3s", "[1s]", "", "9ms", "2h", "0s"])
+def test_durations_that_are_none(problems, text):
+    (line,) = problems(with_lines("checkpoint:", "  every: " + text))
+    assert line.startswith("p.yaml:11:")
+    assert "duration" in line or "out of range" in line
+
+
+def test_the_learner_is_fresh_at_each_call(load):
+    found = load(GOOD)
+    first, second = found.build_learner(), found.build_learner()
+    assert isinstance(first, compose.Pipeline)
+    assert list(first.steps) == ["StandardScaler", "PAClassifier"]
+    assert first["PAClassifier"].C == 0.01
+    first.learn_one({"a": 1.0}, True)
+    first.learn_one({"a": 2.0}, False)
+    assert first["PAClassifier"].weights and not second["PAClassifier"].weights
+
+
+def test_one_step_is_no_pipeline(load):
+    learner = load(GOOD.replace("  - StandardScaler\n", "")).build_learner()
+    assert type(learner).__name__ == "PAClassifier"
+
+
+def test_parts_are_named_like_steps(load):
+    step = "MarginClassifier: {rule: {PA1: {C: 1e-1}}, space: Linear}"
+    learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()
+    assert learner["MarginClassifier"].rule.parameters["C"] == 0.1
+
+
+def test_kernels_and_budgets_are_named_too(load):
+    step = "KernelPerceptron: {kernel: {RBF: {gamma: 0.5}}, budget: {RandomRemoval: {size: 20, seed: 3}}}"
+    learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()["KernelPerceptron"]
+    assert (learner.kernel, learner.budget) == (rm.RBF(0.5), rm.RandomRemoval(20, seed=3))
+    step = "MarginClassifier: {rule: PA, space: {Kernel: {kernel: LinearKernel, budget: OldestRemoval}}}"
+    learner = load(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", step)).build_learner()["MarginClassifier"]
+    assert learner.space == rm.Kernel(rm.LinearKernel(), rm.OldestRemoval(100))
+
+
+def test_all_problems_are_named_at_once_with_their_places(problems):
+    text = """\
+nme: phishing
+kafka:
+  client: conflunt
+  consumer: {group_id: a, fetch_max_wait_ms: 10}
+  producer: 3
+input: {topc: events, start: middle}
+record:
+  features: [a, 3, b]
+learner:
+  - StandardScalar
+  - PAClassifier: {C: 0.01, mod: 1}
+output: {topic: "a b"}
+rejects: predictions
+checkpoint: {guarantee: exactly_onc, every: 1}
+snapshots: s3://me:password@bucket/models
+instance: 7
+"""
+    expected = [
+        "1:1: `name` is missing",
+        "1:1: unknown key `nme`, did you mean `name`?",
+        "2:1: `bootstrap_servers` is missing in `kafka`",
+        "3:11: `kafka.client` must be `kafka-python` or `confluent`, found the text `conflunt`",
+        "5:13: `kafka.producer` must be a mapping, found the number `3`",
+        "6:1: `topic` is missing in `input`",
+        "6:9: unknown key `input.topc`, did you mean `topic`?",
+        "6:30: `input.start` must be `earliest` or `latest`, found the text `middle`",
+        "8:17: `record.features[1]` must be text, found the number `3`, put it in quotes",
+        "10:5: there is no class `StandardScalar`, did you mean `StandardScaler`?",
+        "11:29: `PAClassifier` has no parameter `mod`, did you mean `mode`?",
+        "12:17: `output.topic`: `a b` cannot be a topic",
+        "13:10: `rejects` must be a mapping, found the text `predictions`",
+        "14:25: `checkpoint.guarantee` must be `exactly_once` or `at_least_once`, found the text `exactly_onc`",
+        "14:45: `checkpoint.every`: a duration is a number with a unit",
+        "15:1: `snapshots.folder`: a URL must not hold a password: credentials come from the environment",
+        "16:11: `instance` must be text, found the number `7`, put it in quotes",
+    ]
+    found = problems(text)
+    assert [line[: len("p.yaml:") + len(start)] for line, start in zip(found, expected, strict=True)] == [
+        f"p.yaml:{start}" for start in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("- StandardScaler", "- PAClassifier", "7:5: `PAClassifier` predicts, so it must be the last step"),
+        ("- PAClassifier: {C: 0.01, mode: 1}", "- river.preprocessing.MinMaxScaler", "8:5: the last step must be a"),
+        (
+            "- PAClassifier: {C: 0.01, mode: 1}",
+            "- PAOneClass",
+            "8:5: the last step must be a classifier or a regressor, `PAOneClass` learns without labels",
+        ),
+        (
+            "- PAClassifier: {C: 0.01, mode: 1}",
+            "- PAMultiLabelClassifier",
+            "8:5: the last step must be a classifier or a regressor, `PAMultiLabelClassifier` learns sets of labels",
+        ),
+        ("{C: 0.01, mode: 1}", "{C: -1}", "8:20: `PAClassifier` refuses `C`: "),
+        ("{C: 0.01, mode: 1}", "{C: [1]}", "8:20: `PAClassifier` refuses `C`: "),
+        ("{C: 0.01, mode: 1}", "3", "8:5: the parameters of `PAClassifier` must be a mapping, found the number `3`"),
+        ("PAClassifier: {C: 0.01, mode: 1}", "3", "8:5: a step is a class name or `Name: {parameter: value}`, found"),
+        (
+            "PAClassifier: {C: 0.01, mode: 1}",
+            "PAClassifier:\n    C: 1",
+            "8:5: a step has one name, with its parameters indented below it; found `PAClassifier`, `C`",
+        ),
+        ("StandardScaler", "MinMaxScaler", "7:5: there is no class `MinMaxScaler`, did you mean `river.preprocessing."),
+        ("StandardScaler", "river.linear_model.Perceptron", "7:5: there is no class `river.linear_model.Perceptron`"),
+        ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
+        ("StandardScaler", "PA1", "7:5: `PA1` is no learner"),
+        ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
+        ("PAClassifier: {C: 0.01, mode: 1}", "MarginClassifier: {rule: {PA1: {D: 1}}}", "8:37: `PA1` has no parameter"),
+        ("StandardScaler", "river.preprocessing.LDA", "7:5: "),  # a step that no snapshot can hold
+    ],
+)
+def test_steps_that_cannot_be(problems, old, new, expected):
+    found = problems(GOOD.replace(old, new))
+    assert any(line.startswith("p.yaml:" + expected) for line in found), found
+
+
+def test_a_step_without_snapshot_is_named(problems):
+    found = problems(GOOD.replace("StandardScaler", "river.preprocessing.LDA"))
+    assert len(found) == 1
+    assert "`LDA`" in found[0] or "LDA" in found[0]
+
+
+@pytest.mark.parametrize("learner", ["[]", "PAClassifier", "{PAClassifier: {}}", "~"])
+def test_a_learner_is_a_list_of_steps(problems, learner):
+    (line,) = problems(f"{GOOD[: GOOD.index('learner')]}learner: {learner}\noutput: {{topic: out}}\n")
+    assert "`learner` must be a list" in line
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rejects: {topic: events}", "10:10: `rejects`: `events` is the input topic already"),
+        ("rejects: {topic: predictions}", "10:10: `rejects`: `predictions` is the output topic already"),
+        ("output: {topic: other}", "10:1: `output` stands here twice, first in line 9"),
+        ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
+        ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is no URL"),
+        ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
+        ("snapshots: {folder: a, keep: {weekly: 1}}", "10:31: unknown key `snapshots.keep.weekly`; known are `last`"),
+        ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),
+        ("instance: a/b", "10:11: `instance`: `a/b` cannot be"),
+        ("instance: &x a", None),
+        ("instance: !!python/name:os.system a", "10:11: the tag `tag:yaml.org,2002:python/name:os.system` is not"),
+        ("rejects: {topic: ..}", "10:18: `rejects.topic`: `..` cannot be a topic"),
+        ("checkpoint:", "10:12: `checkpoint` must be a mapping, found nothing"),
+        ("checkpoint: {guarantee: true}", "10:25: `checkpoint.guarantee` must be `exactly_once` or"),
+        ("what: {}", "10:1: unknown key `what`; known are `name`, `record`,"),
+    ],
+)
+def test_a_line_more(load, problems, line, expected):
+    if expected is None:
+        load(with_lines(line))
+    else:
+        (found,) = problems(with_lines(line))
+        assert found.startswith("p.yaml:" + expected)
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ("{id: a, label: a}", "5:24: `record.label`: `a` is the id already"),
+        ("{id: a, features: [b, a]}", "5:27: `record.features`: `a` is the id, and cannot be a feature"),
+        ("{label: a, features: [a]}", "5:30: `record.features`: `a` is the label, and cannot be a feature"),
+        ("{features: [a, a]}", "5:20: `record.features`: `a` stands here twice"),
+        ("{features: []}", "5:20: `record.features` must be a list of at least one field, found an empty list"),
+        ("{features: a}", "5:20: `record.features` must be a list, found the text `a`"),
+    ],
+)
+def test_fields_of_a_record_differ(problems, record, expected):
+    (found,) = problems(GOOD.replace("{id: id, label: is_phishing}", record))
+    assert found.startswith("p.yaml:" + expected)
+
+
+@pytest.mark.parametrize("server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x"])
+def test_a_broker_has_a_port(problems, server):
+    (found,) = problems(GOOD.replace("localhost:9092", f"'{server}'"))
+    assert found.startswith("p.yaml:3:22: `kafka.bootstrap_servers`: `")
+
+
+def test_mistakes_of_yaml_itself(problems):
+    assert problems("name: 'x")[0].startswith("p.yaml:1:9: this is not YAML: ")
+    assert problems("a: 1\n b: 2")[0].startswith("p.yaml:2:3: this is not YAML: ")
+    assert problems("a: {b: ${X}}")[0].endswith('(between braces or brackets, `"${NAME}"` needs quotes)')
+    assert problems("a: \x07")[0] == "p.yaml:1:4: the character U+0007 is not allowed in YAML"
+    assert problems("[" * 5000)[0].startswith("p.yaml:1:1: this file is nested too deeply")
+    assert "found nothing" in problems("")[0]
+    assert "found a list" in problems("- a")[0]
+    aliased = with_lines("instance: *a").replace("name: ", "name: &a ")
+    assert problems(aliased)[0].startswith("p.yaml:10:1: aliases (`*name`) are not")
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(ConfigError, match=r"`.*none\.yaml` cannot be read: No such file"):
+        config.load(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes("name: \xe9".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 6\)"):
+        config.load(tmp_path / "latin.yaml")
+
+
+def test_the_environment_fills_values_in(load):
+    text = GOOD.replace("name: phishing", "name: ${PREFIX:-x}-${GROUP}")
+    text += "checkpoint:\n  guarantee: at_least_once\n  every: ${EVERY:-2s}\n"
+    assert load(text, GROUP="a").name == "x-a"
+    assert load(text, GROUP="b", PREFIX="").name == "x-b"
+    assert load(text, GROUP="b", EVERY="3s").checkpoint.every == 3
+
+
+def test_an_unquoted_value_is_read_after_it_was_filled_in(load, problems):
+    text = GOOD.replace("{C: 0.01, mode: 1}", "\n      C: ${C:-0.25}\n      mode: 1")
+    assert load(text).build_learner()["PAClassifier"].C == 0.25
+    assert load(text, C="0.5").build_learner()["PAClassifier"].C == 0.5
+    assert load(with_lines("instance: ${POD:-}")).instance is None
+    assert load(with_lines('instance: "${POD}"'), POD="7").instance == "7"
+    (found,) = problems(with_lines("instance: ${POD}"), POD="7")
+    assert found.endswith("`instance` must be text, found the number `7`, put it in quotes")
+
+
+def test_an_unset_variable_is_named_once(problems):
+    (found,) = problems(GOOD.replace("name: phishing", "name: ${NO_SUCH_NAME}"))
+    assert found.startswith("p.yaml:1:7: the environment variable `NO_SUCH_NAME` is not set")
+    (found,) = problems(GOOD.replace("C: 0.01", 'C: "${NO_SUCH_NAME}"'))
+    assert found.startswith("p.yaml:8:23: the environment variable `NO_SUCH_NAME` is not set")
+    (found,) = problems(GOOD.replace("name: phishing", "name: ${1x}"))
+    assert found.startswith("p.yaml:1:7: `${` must go on as")
+
+
+def test_a_dollar_sign_can_be_written(load):
+    text = GOOD.replace("id: id", 'id: "$${id} $ $$"')
+    assert load(text).record.id == "${id} $ $$"
+
+
+def test_secrets_are_text_and_never_shown(load, problems):
+    text = GOOD.replace(
+        "localhost:9092",
+        "localhost:9092\n  sasl_mechanism: PLAIN\n  security_protocol: SASL_PLAINTEXT\n  sasl_plain_username: u\n"
+        "  sasl_plain_password: ${PASSWORD}\n  consumer: {ssl_password: 0777}",
+    )
+    found = load(text, PASSWORD="0123456")
+    assert found.kafka.common["sasl_plain_password"] == "0123456"
+    assert found.kafka.consumer["ssl_password"] == "0777"
+    shown = repr(found) + str(found) + repr(found.kafka) + str(found.kafka.common) + repr(found.kafka.consumer)
+    assert "0123456" not in shown and "0777" not in shown and "********" in shown
+    broken = problems(text.replace("name:", "nme:").replace("  consumer:", "  sasl_passwrd: tell-tale\n  consumer:"))
+    assert not any("0123456" in line or "0777" in line or "tell-tale" in line for line in broken)
+
+
+def test_settings_of_the_client_are_checked_where_they_stand(problems):
+    extra = "group_id: x", "producer: {acks: 1}", "client_idd: y", "transactional_id: z", "linger_ms: 3"
+    found = problems(GOOD.replace("localhost:9092", "\n  ".join(("localhost:9092", *extra))))
+    starts = [
+        "4:3: `group_id` cannot be set: ",
+        "5:14: `acks` cannot be set: ",
+        "6:3: `client_idd` is no consumer setting of kafka-python, did you mean `client_id`?",
+        "7:3: `transactional_id` cannot be set: ",
+        "8:3: `linger_ms` is no consumer setting of kafka-python: put it under `kafka.producer`",
+    ]
+    assert [line[: len("p.yaml:") + len(start)] for line, start in zip(found, starts, strict=True)] == [
+        f"p.yaml:{start}" for start in starts
+    ]
+
+
+def test_time_outs_that_contradict_each_other_are_found(problems):
+    extra = "consumer: {session_timeout_ms: 5000, max_poll_interval_ms: 12000}"
+    found = problems(GOOD.replace("localhost:9092", f"localhost:9092\n  {extra}"))
+    assert [line.partition(": ")[0] for line in found] == ["p.yaml:4:14", "p.yaml:4:40"]
+    assert "`session_timeout_ms` (5000) must be above `transaction_timeout_ms` (10000)" in found[0]
+
+
+def test_the_example_is_valid(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFIX", "trial-")
+    found = config.load(EXAMPLES / "phishing.yaml")
+    assert (found.name, found.input.topic, found.output.topic, found.rejects.topic) == (
+        ("trial-phishing", "trial-events", "trial-predictions", "trial-rejects")
+    )
+
+
+def test_the_example_with_files_is_valid(monkeypatch, tmp_path):
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+    found = config.load_any(EXAMPLES / "files.yaml")
+    assert (found.input.file, found.snapshots) == (f"{tmp_path}/events.jsonl", tmp_path / "snapshots")
+
+
+def test_a_checkpoint_fits_into_a_transaction(load, problems):
+    slow = with_lines("checkpoint: {guarantee: exactly_once, every: 10s}")
+    (found,) = problems(slow)
+    assert found.startswith("p.yaml:10:46: `checkpoint.every` (10s) must be below `transaction_timeout_ms` (10s)")
+    assert load(slow.replace("exactly_once", "at_least_once")).checkpoint.every == 10
+    wider = "localhost:9092\n  producer: {transaction_timeout_ms: 11000}"
+    assert load(slow.replace("localhost:9092", wider)).checkpoint.every == 10
+
+
+FRAGMENTS = [
+    "",
+    "1",
+    "-1",
+    ".nan",
+    "true",
+    "~",
+    "''",
+    "[]",
+    "{}",
+    "[a]",
+    "{a: 1}",
+    "${NOT_SET}",
+    "*a",
+    "!!int 3",
+    "\t",
+    "'",
+]
+FRAGMENTS += [
+    "PA1",
+    "{PA1: 3}",
+    "Rule",
+    "MarginClassifier: {rule: PAClassifier}",
+    "river.compose.Pipeline",
+    "a: b: c",
+    "|",
+]
+
+
+@given(
+    edits=st.lists(
+        st.tuples(st.integers(0, GOOD.count("\n") - 1), st.integers(0, 40), st.sampled_from(FRAGMENTS)),
+        min_size=1,
+        max_size=3,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_in_a_file_is_a_config_or_a_list_of_problems(edits, tmp_path_factory):
+    lines = GOOD.splitlines()
+    for number, column, fragment in edits:
+        line = lines[number]
+        # in the middle of a line, or instead of what follows the key or the dash
+        start = line[: column % (len(line) + 1)] if column < 20 else re.match("[ -]*[a-z_]*:? ?", line)[0]
+        lines[number] = start + fragment + (line[len(start) + 1 :] if column < 20 else "")
+    file = tmp_path_factory.getbasetemp() / "edited.yaml"
+    file.write_text("\n".join(lines))
+    try:
+        config.load(file).build_learner()
+    except ConfigError as error:
+        assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: .", line) for line in str(error).split("\n"))
+
+
+def test_a_step_that_draws_at_random_needs_a_seed():
+    assert assemble(["river.preprocessing.FeatureHasher", "PAClassifier"])[1] == [
+        (
+            (0,),
+            "`river.preprocessing.FeatureHasher` draws at random, and each start must draw the same: give it a `seed`",
+        )
+    ]
+    assert assemble([{"river.preprocessing.FeatureHasher": {"seed": 1}}, "PAClassifier"])[1] == []
+
+
+def test_selected_features_have_the_order_of_the_file():
+    learner, problems = assemble([{"river.compose.Select": {"keys": ["c", "a", "b"]}}, "PAClassifier"])
+    assert not problems
+    assert list(learner["Select"].transform_one({"a": 1.0, "b": 2.0, "c": 3.0})) == ["c", "a", "b"]
+
+
+FILES = """\
+name: trial
+input: {file: in.csv.gz}
+record: {id: id, label: y}
+learner: [PAClassifier]
+output: {file: out.jsonl.zst}
+rejects: {file: rejects.jsonl}
+"""
+
+
+@pytest.fixture
+def load_any(load, monkeypatch):
+    monkeypatch.setattr(config, "load", config.load_any)
+    return load
+
+
+def test_a_processor_between_files(load_any):
+    found = load_any(FILES)
+    here = pathlib.Path.cwd()
+    assert isinstance(found, config.FileConfig)
+    assert (found.input.file, found.output.file) == (f"{here}/in.csv.gz", f"{here}/out.jsonl.zst")
+    assert (found.checkpoint.guarantee, found.checkpoint.every, found.start_from) == ("exactly_once", 1.0, None)
+    from_stdin = FILES.replace("in.csv.gz", "'-'") + "checkpoint: {guarantee: none}\n"
+    assert load_any(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
+
+
+def test_what_needs_topics_says_so(problems):
+    (line,) = problems(FILES)
+    assert line == "`p.yaml` reads a file, and a processor between topics is needed here"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("in.csv.gz", "in.txt", "2:15: `input.file`: `in.txt` does not say what it holds: a name ends with `.jsonl`"),
+        ("in.csv.gz", "in.csv.gz, start: latest", "2:26: unknown key `input.start`; known are `file`"),
+        ("in.csv.gz", "~", "2:15: `input.file`: the path of a file is needed, found nothing"),
+        ("out.jsonl.zst", "in.csv.gz", "5:9: `output`: `"),
+        ("rejects.jsonl", "./out.jsonl.zst", "6:10: `rejects`: `"),
+        ("rejects.jsonl", "r.csv", "6:17: `rejects.file`: `"),
+        (
+            "name: trial",
+            "name: trial\nkafka: {}",
+            "2:1: `kafka` is for topics, and this processor reads a file: remove it",
+        ),
+        ("name: trial", "name: trial\nstart: x", "2:1: unknown key `start`, did you mean `start_from`?"),
+        (
+            "{file: out.jsonl.zst}",
+            "{topic: a}",
+            "5:10: what is read from a file cannot go to a topic exactly once: write",
+        ),
+        (
+            "{file: rejects.jsonl}",
+            "{topic: a}",
+            "6:11: what is read from a file cannot go to a topic exactly once: write",
+        ),
+        ("in.csv.gz", "'-'", "1:1: `checkpoint`: standard input cannot be read again after a crash, so `exactly_once`"),
+        ("out.jsonl.zst", "'-'", "1:1: `checkpoint`: standard output cannot be taken back after a crash, so `exactly_"),
+        (
+            "name: trial",
+            "name: trial\ncheckpoint: {guarantee: none}",
+            "2:13: `checkpoint`: `none` is for standard input",
+        ),
+        ("name: trial", "name: trial\nstart_from: none.snapshot", "2:13: `start_from`: the snapshot `"),
+    ],
+)
+def test_files_that_cannot_be(load_any, problems, old, new, expected):
+    (line,) = problems(FILES.replace(old, new))
+    assert line.startswith("p.yaml:" + expected)
+
+
+def test_a_topic_and_a_file_have_no_transaction_in_common(problems):
+    found = problems(GOOD.replace("{topic: predictions}", "{file: out.jsonl}") + "rejects: {file: r.jsonl}\n")
+    said = "what is read from a topic cannot go to a file exactly once: write"
+    assert [line.partition(said)[0] for line in found] == ["p.yaml:9:10: ", "p.yaml:10:11: "]
+    assert all(said in line for line in found)
+
+
+def test_a_snapshot_to_start_from_must_be_of_this_learner(load, problems, tmp_path):
+    learner = load(GOOD).build_learner()
+    learner.learn_one({"a": 1.0}, True)
+    snapshot.save(learner, tmp_path / "trained.snapshot")
+    text = with_lines("start_from: trained.snapshot")
+    assert (
+        snapshot.dumps(load(text).first_learner())
+        == snapshot.dumps(learner)
+        != snapshot.dumps(load(GOOD).first_learner())
+    )
+    (line,) = problems(text.replace("C: 0.01", "C: 1"))
+    assert line.startswith("p.yaml:10:13: `start_from`: the learner is not the one of the snapshot `")
+    assert "C 0.01 -> 1" in line and "make `learner` that one, or leave `start_from` out" in line
+    (tmp_path / "trained.snapshot").write_bytes(b"junk")
+    (line,) = problems(text)
+    assert line.startswith("p.yaml:10:13: `start_from`: `") and "trained.snapshot`: " in line
+
+
+def test_files_fill_values_in(load, problems, tmp_path):
+    (tmp_path / "secret").write_text("pass word\n")
+    (tmp_path / "empty").write_text("")
+    servers = "  bootstrap_servers: localhost:9092\n"
+    more = f"  sasl_plain_password: ${{file:{tmp_path / 'secret'}}}\n  ssl_password: ${{file:{tmp_path / 'empty'}}}\n"
+    found = load(GOOD.replace(servers, servers + more))
+    assert (found.kafka.common["sasl_plain_password"], found.kafka.common["ssl_password"]) == ("pass word", "")
+    (line,) = problems(GOOD.replace(servers, f"{servers}  sasl_plain_password: ${{file:{tmp_path / 'none'}}}\n"))
+    assert line.startswith(f"p.yaml:4:24: the file `{tmp_path / 'none'}` cannot be read: No such file")

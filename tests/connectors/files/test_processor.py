@@ -1,0 +1,509 @@
+"""The processor between files, and what it does with files that are not what they should be."""
+
+import base64
+import csv
+import fcntl
+import gzip
+import hashlib
+import io
+import json
+import logging
+import math
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors import config
+from connectors.errors import StartError, StateError
+from connectors.files import byte_streams, csv_rows
+from connectors.files import processor as files
+from connectors.files.record_files import Reader
+from connectors.model.records import Decoder, Reject
+from connectors.topics.processor import Stop
+from river_margins import snapshot
+from tests.helpers.paths import ROOT
+from tests.helpers.streams import DEADLINE, phishing, twin
+
+KILLS = "tests.torture.file_kills"
+PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}
+UNPACK = {
+    "": bytes,
+    ".gz": gzip.decompress,
+    ".zst": lambda data: zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read(),
+}
+
+
+class Folder:
+    """A folder with the file of a processor, its input and its output."""
+
+    def __init__(self, folder, kind="jsonl", **changes):
+        self.path = folder
+        self.kind = kind
+        self.settings = {
+            "name": "trial",
+            "input": {"file": str(folder / f"in.{kind}")},
+            "record": {"id": "id", "label": "y"},
+            "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+            "output": {"file": str(folder / f"out.{kind}")},
+            "rejects": {"file": str(folder / "rejects.jsonl")},
+            "checkpoint": {"every": "10ms"},
+            "snapshots": str(folder / "snapshots"),
+        } | changes
+        self.suffix = {".gz": ".gz", ".zst": ".zst"}.get(pathlib.Path(kind).suffix, "")
+
+    def file(self, **changes):
+        path = self.path / "processor.yaml"
+        found = {key: value for key, value in (self.settings | changes).items() if value is not None}
+        path.write_text(json.dumps(found))
+        return path
+
+    def config(self, **changes):
+        return config.load_any(self.file(**changes))
+
+    def run(self, **changes):
+        return files.run(self.config(**changes))
+
+    def put(self, lines):
+        content = lines if isinstance(lines, bytes) else b"".join(line + b"\n" for line in lines)
+        (self.path / f"in.{self.kind}").write_bytes(PACK[self.suffix](content))
+
+    def content(self):
+        return UNPACK[self.suffix]((self.path / f"out.{self.kind}").read_bytes())
+
+    def output(self):
+        return [json.loads(line) for line in self.content().splitlines()]
+
+    def rejects(self):
+        return [json.loads(line) for line in (self.path / "rejects.jsonl").read_bytes().splitlines()]
+
+    def state(self):
+        return json.loads((self.path / "snapshots" / "trial" / "files" / "checkpoint.json").read_bytes())
+
+    def model(self):
+        return (self.path / "snapshots/trial/files/0" / f"{self.state()['snapshot']}.snapshot").read_bytes()
+
+
+def lines_of(records):
+    return [json.dumps(record).encode() for record in records]
+
+
+def table_of(records):
+    labels = {True: "true", False: "false", None: ""}
+    rows = [record | {"y": labels[record.get("y")]} for record in records]
+    file = io.StringIO(newline="")
+    table = csv.DictWriter(file, [*rows[0]])
+    table.writeheader()
+    table.writerows(rows)
+    return file.getvalue().encode()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_equals_the_bare_pipeline_bit_for_bit(tmp_path, suffix):
+    folder = Folder(tmp_path, f"jsonl{suffix}")
+    records = phishing(1500)
+    folder.put(lines_of(records))
+    counts = folder.run()
+    bare = folder.config().build_learner()
+    assert folder.output() == twin(bare, records)
+    assert folder.model() == snapshot.dumps(bare)
+    assert (counts.read, counts.predicted, counts.learned) == (1500, 1500, 1200)
+    assert folder.state()["lines"] == 1500 and folder.state()["examples"] == 1200
+
+
+def test_csv_in_and_out(tmp_path):
+    folder = Folder(tmp_path, "csv")
+    records = [{**record, "id": f'r,"{n}"\n'} for n, record in enumerate(phishing(400))]
+    folder.put(table_of(records))
+    folder.run()
+    with (tmp_path / "out.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    expected = twin(folder.config().build_learner(), records)
+    assert [row["id"] for row in found] == [record["id"] for record in records]
+    for row, wanted in zip(found, expected, strict=True):
+        for name in ("prediction", "score", "label"):
+            value = wanted.get(name)
+            assert row[name] == ("" if value is None else json.dumps(value)), (name, row, wanted)
+
+
+def test_what_a_cell_means(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(
+        b'\xef\xbb\xbfid, a,b,y\r\n'
+        b'007,1,x,red\r\n'
+        b'8," 2.5e0 ",,TRUE \n'
+        b'9,-.5,"a ""b"",\n c",12\n'
+        b'"unfinished"cell,1,2,3\n'
+        b'1,2,3\n'
+        b'\n'
+        b'10,1e999,nan, \n'
+        b'\xff,1,1,1\n'
+        b'11,1,1,"goes on'
+    )  # fmt: skip
+    reader = Reader(str(path))
+    assert reader.columns == ["id", "a", "b", "y"]
+    decoder = Decoder("id", "y", None, csv_rows.parser(reader.columns, "id"))
+
+    def read(line):
+        try:
+            return tuple(decoder.decode(line.value, "here"))
+        except Reject as reject:
+            return str(reject).partition(":")[0]
+
+    assert [(line.offset, read(line)) for line in reader] == [
+        (2, ("007", {"a": 1, "b": "x"}, "red")),
+        (3, ("8", {"a": 2.5}, True)),
+        (4, ("9", {"a": -0.5, "b": 'a "b",\n c'}, 12)),
+        (6, "not CSV"),
+        (7, "the row has 3 cells, and the header 4"),
+        (8, "the row has 0 cells, and the header 4"),
+        (9, ("10", {"a": math.inf, "b": "nan"}, None)),
+        (10, "not UTF-8"),
+        (11, "not CSV"),
+    ]
+    assert reader.lines == 11 and reader.mark().length == path.stat().st_size
+
+
+CELLS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=6), min_size=3, max_size=3
+)
+
+
+@given(st.lists(CELLS, max_size=6), st.integers(1, 40))
+@settings(max_examples=200, deadline=None)
+def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk):
+    """Also where a quoted cell holds the end of a line, and wherever the pieces of the file end."""
+    path = tmp_path_factory.getbasetemp() / "property.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["a", "b", "c"], *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(byte_streams, "CHUNK", chunk)
+        reader = Reader(str(path))
+        assert [csv_rows.cells(line.value) for line in reader] == rows
+    content = path.read_bytes()
+    assert reader.mark() == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_reader_can_be_stopped_and_resumed_after_each_record(tmp_path, suffix):
+    path = tmp_path / f"in.csv{suffix}"
+    path.write_bytes(PACK[suffix](b'\xef\xbb\xbfid,a\r\n1,"x\ny"\r\n\n2,"z\r\n3,4\n5,6'))
+    whole = list(Reader(str(path)))
+    assert [line.offset for line in whole] == [2, 4, 5]
+    for number in range(len(whole) + 1):
+        reader = Reader(str(path))
+        for _ in zip(range(number), reader, strict=False):
+            pass
+        again = Reader(str(path))
+        again.skip(reader.mark(), reader.lines)
+        assert list(again) == whole[number:]
+
+
+BAD = [
+    b"", b"not json", b'{"a": NaN}', b"[1, 2]", b"{}", b'{"a": "text", "y": true}', b'{"a": 1, "y": "spam"}',
+    b"\xff\xfe\x00", b'{"id": "x"}', b'{"https": 1}x\r\r', b"\x00", '{"\u00e4": "\u2028"}'.encode(),
+    b'{"https": 1e308, "y": true}',
+]  # fmt: skip
+
+
+def test_rejects_keep_their_bytes_and_leave_the_model_untouched(folder):
+    good = phishing(200)
+    lines = lines_of(good)
+    for n, bad in enumerate(BAD):
+        lines.insert(10 + 3 * n, bad)
+    folder.put(lines)
+    counts = folder.run()
+    bare = folder.config().build_learner()
+    assert folder.output() == twin(bare, good) and folder.model() == snapshot.dumps(bare)
+    rejects = folder.rejects()
+    found = [base64.b64decode(r["base64"]) if "base64" in r else r["text"].encode() for r in rejects]
+    assert found == BAD and counts.rejected == len(BAD) and sum("base64" in reject for reject in rejects) == 1
+    assert [reject["source"] for reject in rejects] == [f"in.jsonl:{11 + 3 * n}" for n in range(len(BAD))]
+    assert rejects[1]["reason"].startswith("not JSON") and "beyond floating point" in rejects[-1]["reason"]
+
+
+def test_without_a_file_rejects_are_logged_and_counted(folder, caplog):
+    folder.put([b"nonsense", *(json.dumps({"a": n, "y": True}).encode() for n in range(5))])
+    with caplog.at_level(logging.WARNING):
+        counts = folder.run(rejects=None, record={"label": "y"})
+    assert counts.rejected == 1 and "rejected in.jsonl:1: not JSON" in caplog.text
+    assert [output["id"] for output in folder.output()] == [f"in.jsonl:{n}" for n in range(2, 7)]
+
+
+def disturbed(kind):
+    """4000 good records with bad ones between them; rows of CSV take up two lines each."""
+    good = phishing(4000)
+    lines = lines_of(good)
+    bad = BAD
+    if "csv" in kind:
+        header, *lines = (
+            row + b"\n" for row in table_of({**r, "id": f"{r['id']}\n"} for r in good).split(b"\r\n")[:-1]
+        )
+        bad = [b"", b"1,2,3", b'"x"y,1', b"\xff" * 9]
+    for n in range(50, 4000, 97):
+        lines.insert(n, bad[n % len(bad)])
+    if "csv" in kind:
+        return b"".join([header, *(line if line.endswith(b"\n") else line + b"\n" for line in lines)])
+    return b"".join(line + b"\n" for line in lines)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.zst", "csv.gz"])
+def test_killed_at_any_moment_and_started_again(tmp_path, kind):
+    """Dozens of kills, at each call that makes something durable and at random: nothing of them is left to be seen."""
+    found = []
+    for name in ("undisturbed", "killed"):
+        (tmp_path / name).mkdir()
+        folder = Folder(tmp_path / name, kind)
+        folder.put(disturbed(kind))
+        if name == "killed":
+            line = [sys.executable, "-m", KILLS, str(folder.file()), "36", "7"]
+            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
+            assert done.returncode == 0 and done.stdout.startswith("killed 36 times"), done.stdout + done.stderr
+        else:
+            folder.run()
+        found.append((folder.content(), folder.rejects(), folder.model(), folder.state()["input"]["mark"]))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == len(range(50, 4000, 97)) and found[0][0].count(b"r3999") == 1
+    if kind == "jsonl":
+        assert folder.output() == twin(folder.config().build_learner(), phishing(4000))
+
+
+def test_goes_on_when_the_input_has_grown(tmp_path):
+    for suffix in PACK:
+        (tmp_path / f"x{suffix}").mkdir()
+        folder = Folder(tmp_path / f"x{suffix}", f"jsonl{suffix}")
+        records = phishing(300)
+        for end in (100, 100, 300):
+            folder.put(lines_of(records[:end]))
+            folder.run()
+            assert folder.output() == twin(folder.config().build_learner(), records[:end])
+
+
+def test_a_last_line_without_end_is_read_once(folder):
+    lines = lines_of(phishing(20))
+    folder.put(b"\n".join(lines[:10]))
+    assert folder.run().read == 10
+    folder.put(b"\n".join(lines[:10]) + b"\n")
+    assert folder.run().read == 0
+    folder.put(b"\n".join(lines[:20]))
+    assert folder.run().read == 10
+    folder.put(b"\n".join(lines[:20]) + b"x\n")
+    with pytest.raises(StartError, match="after line 20: line 20 had no end when it was read, and now goes on"):
+        folder.run()
+
+
+@pytest.fixture
+def done(folder):
+    """A folder whose processor has read all of a file."""
+    folder.put(lines_of(phishing(50)))
+    folder.run()
+    return folder
+
+
+def shorten(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def change(path):
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + b"#" + content[101:])
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil", "said"),
+    [
+        ("in.jsonl", shorten, "bytes now, and"),
+        ("in.jsonl", change, "bytes are not those that were read from it"),
+        ("in.jsonl", pathlib.Path.unlink, "it does not exist"),
+        ("out.jsonl", shorten, "bytes now, and"),
+        ("out.jsonl", change, "bytes are not those that were written to it"),
+        ("out.jsonl", pathlib.Path.unlink, "it has 0 bytes now, and"),
+    ],
+)
+def test_a_file_that_is_another_one_is_refused(done, file, spoil, said):
+    spoil(done.path / file)
+    before = {path: path.read_bytes() for path in done.path.rglob("*") if path.is_file()}
+    with pytest.raises(StateError, match=said) as refused:
+        done.run()
+    assert f"`{done.path / file}` does not fit the checkpoint" in str(refused.value)
+    assert "another `name`" in str(refused.value)
+    assert before == {path: path.read_bytes() for path in done.path.rglob("*") if path.is_file()}
+
+
+def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
+    path = next(done.path.rglob("0*.snapshot"))
+    with pytest.raises(StateError, match=r"C 0.01 -> 0.5; put `learner` back"):
+        done.run(learner=["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 1}}])
+    change(path)
+    with pytest.raises(StateError, match="is corrupt"):
+        done.run()
+    path.unlink()
+    with pytest.raises(StateError, match="cannot be read: No such file"):
+        done.run()
+    (done.path / "snapshots/trial/files/checkpoint.json").write_text("{}")
+    with pytest.raises(StateError, match="is no checkpoint"):
+        done.run()
+
+
+def test_output_that_is_not_ours_is_never_touched(folder):
+    folder.put(lines_of(phishing(5)))
+    for name in ("out.jsonl", "rejects.jsonl"):
+        other = folder.path / name
+        other.write_text("mine")
+        with pytest.raises(StartError, match="it exists already, and is not empty"):
+            folder.run()
+        assert other.read_text() == "mine"
+        other.unlink()
+    folder.run()
+    # the rejects are still empty: the length in the checkpoint says nothing of another file
+    (folder.path / "other.jsonl").write_text("mine")
+    with pytest.raises(StateError, match="it exists already"):
+        folder.run(rejects={"file": str(folder.path / "other.jsonl")})
+    assert (folder.path / "other.jsonl").read_text() == "mine"
+
+
+def test_an_input_that_does_not_exist_leaves_nothing_behind(folder):
+    with pytest.raises(StartError, match=r"the input `.*in\.jsonl`: it does not exist"):
+        folder.run()
+    assert [path.name for path in folder.path.rglob("*") if path.is_file()] == ["processor.yaml", "lock"]
+
+
+def test_two_processes_of_one_name(folder):
+    folder.put(lines_of(phishing(5)))
+    with (
+        files._locked(folder.path / "snapshots" / "trial" / "files"),
+        pytest.raises(StartError, match="another process"),
+    ):
+        folder.run()
+    assert folder.run().read == 5
+
+
+def test_two_processes_with_one_output(folder):
+    folder.put(lines_of(phishing(5)))
+    with (folder.path / "out.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(StartError, match=r"the output `.*out\.jsonl`: another process writes to it"):
+            folder.run()
+    assert folder.run().read == 5
+    with (folder.path / "out.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(StartError, match=r"out\.jsonl`: another process writes to it$"):
+            folder.run()
+
+
+def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
+    """The limit on the size of files stands for a full disk: it refuses a write half-way."""
+    records = phishing(3000)
+    folder.put(lines_of(records))
+    line = f"ulimit -f 60; exec {sys.executable} -m connectors.cli run {folder.file()}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
+    assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)
+    folder.run()
+    bare = folder.config().build_learner()
+    assert folder.output() == twin(bare, records) and folder.model() == snapshot.dumps(bare)
+
+
+def test_a_long_line_takes_no_longer_than_its_bytes(folder):
+    """And the reason for its reject does not quote all of it."""
+    folder.put([json.dumps({"id": 1, "a": "x" * 30_000_000, "y": True}).encode(), *lines_of(phishing(2))])
+    began = time.monotonic()
+    assert folder.run().rejected == 1
+    assert time.monotonic() - began < 10  # a minute, where each piece is joined to all before it
+    (reject,) = folder.rejects()
+    assert len(reject["reason"]) < 400 and len(reject["text"]) > 30_000_000
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
+    folder = Folder(tmp_path, f"jsonl{suffix}")
+    records = phishing(9000)
+    folder.put(lines_of(records))
+    path = tmp_path / f"in.jsonl{suffix}"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    with pytest.raises(StartError, match=r"after line \d+: it is cut off: its last part has no end"):
+        folder.run()
+    assert len(folder.output()) == folder.state()["lines"]
+    path.write_bytes(whole)
+    folder.run()
+    assert folder.output() == twin(folder.config().build_learner(), records)
+    path.write_bytes(b"{}\n")
+    with pytest.raises(StateError, match="it is damaged, or not compressed as its name says"):
+        folder.run()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "its first line must name all columns"),
+        (b"id,,y\n", "its first line must name all columns"),
+        (b"id,a,a\n", "names the column `a` twice"),
+        (b"id,\xff\n", "names no columns: not UTF-8"),
+        (b"id,a,z\n1,2,3\n", "has no column `y`"),
+        (b"idd,a,y\n1,2,3\n", "has no column `id`, did you mean `idd`?"),
+    ],
+)
+def test_a_header_that_cannot_be_used(tmp_path, content, said):
+    folder = Folder(tmp_path, "csv")
+    folder.put(content)
+    with pytest.raises(StartError, match=said):
+        folder.run()
+
+
+def command(folder, standard_input, **changes):
+    line = [sys.executable, "-m", "connectors.cli", "run", str(folder.file(**changes))]
+    return subprocess.Popen(line, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+STANDARD = {"input": {"file": "-"}, "output": {"file": "-"}, "checkpoint": {"guarantee": "none", "every": "50ms"}}
+
+
+def test_standard_input_and_output(folder):
+    """What was said is seen while the input is still open, and the next process goes on with the model."""
+    records = phishing(60)
+    said = []
+    for begin, end in ((0, 40), (40, 60)):
+        with command(folder, subprocess.PIPE, **STANDARD) as process:
+            for line in lines_of(records[begin:end]):
+                process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            said += [json.loads(process.stdout.readline()) for _ in range(begin, end)]
+            process.send_signal(signal.SIGTERM) if begin else process.stdin.close()
+            assert process.wait(DEADLINE) == 0, process.stderr.read()
+    bare = folder.config(**STANDARD).build_learner()
+    assert said == twin(bare, records) and folder.model() == snapshot.dumps(bare)
+
+
+def test_a_reader_that_goes_away(folder):
+    folder.put(lines_of(phishing(5000)))
+    changes = {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once", "every": "10ms"}}
+    with command(folder, subprocess.DEVNULL, **changes) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read().decode()
+        assert process.wait(DEADLINE) == StartError.exit_code
+    assert "Traceback" not in said and "Exception ignored" not in said
+    assert said.splitlines()[-1].startswith(f"`{folder.path}/in.jsonl`: the work stopped after line ")
+    assert "Broken pipe; what no checkpoint holds is done again by the next start" in said
+
+
+def test_a_stop_ends_in_order_and_the_next_start_goes_on(folder):
+    folder.put(lines_of(phishing(100)))
+    stop = Stop()
+    stop.requested = True
+    assert files.run(folder.config(), stop).read == 1
+    assert folder.run().read == 99
+    assert folder.output() == twin(folder.config().build_learner(), phishing(100))

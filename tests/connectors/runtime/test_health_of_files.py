@@ -1,0 +1,119 @@
+"""Looking at a processor between files from outside: the same metrics, and a line on a terminal."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+
+import pytest
+from river import metrics as river_metrics
+
+from connectors import config
+from connectors.files import processor as files
+from connectors.files.record_files import Reader
+from connectors.runtime import health
+from tests.connectors.runtime.test_health import NOT_READY, ask, free_port, scrape
+from tests.helpers.streams import DEADLINE, phishing, start, twin, wait_for
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes the file of a processor, and its input."""
+
+    def write(records, **changes):
+        (tmp_path / "in.jsonl").write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
+        settings = {
+            "name": "trial",
+            "input": {"file": str(tmp_path / "in.jsonl")},
+            "record": {"id": "id", "label": "y"},
+            "learner": ["StandardScaler", "PAClassifier"],
+            "output": {"file": str(tmp_path / "out.jsonl")},
+            "checkpoint": {"every": "50ms"},
+            "snapshots": str(tmp_path / "snapshots"),
+        }
+        path = tmp_path / "processor.yaml"
+        path.write_text(json.dumps(settings | changes))
+        return path
+
+    return write
+
+
+def test_metrics_are_those_of_an_independent_count(file):
+    port, records = free_port(), phishing(300)
+    path = file(
+        [], input={"file": "-"}, checkpoint={"guarantee": "none", "every": "50ms"}, metrics={"port": port}
+    )  # fmt: skip
+    process = start(path)
+    try:
+        process.stdin.writelines(json.dumps(record) + "\n" for record in records)
+        process.stdin.write("no JSON\n")
+        process.stdin.flush()
+        wait_for(lambda: scrape(port).get(("records_total",)) == 301, "all records counted")
+        wait_for(lambda: scrape(port)["commit_seconds_count",] >= 1, "the end of a commit")
+        found = scrape(port)
+        assert ask(port, "/ready")[0] == ask(port, "/live")[0] == 200
+        said = process.communicate(timeout=DEADLINE)[1]
+    finally:
+        process.kill()
+    assert process.returncode == 0, said
+    model, accuracy = config.load_any(path).build_learner(), river_metrics.Accuracy()
+    for output in twin(model, records):
+        if "label" in output and output["prediction"] is not None:
+            accuracy.update(output["label"], output["prediction"])
+    assert found["progressive_accuracy",] == pytest.approx(accuracy.get())
+    assert found["rejects_total", "format"] == 1
+    assert found["model_examples", "0", "-"] == model["PAClassifier"].n_seen == found["learned_records_total",]
+    assert found["model_updates", "0", "-"] == model["PAClassifier"].n_updates
+    assert found["snapshot_bytes", "0", "-"] > 0 and 0 <= found["since_commit_seconds",] < DEADLINE
+    assert found["processor_info", "files", "none", "trial"] == 1
+    assert not any(name == "lag_records" for name, *_ in found)
+
+
+def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
+    """It may take hours, and nothing can be said meanwhile but that it is not ready."""
+    port, held, reached, skip = free_port(), threading.Event(), threading.Event(), Reader.skip
+    files.run(config.load_any(file(phishing(20))))
+    found = config.load_any(file(phishing(30), metrics={"port": port}))
+    watch = health.Watch(found)
+
+    def slow(*arguments):
+        reached.set()
+        assert held.wait(DEADLINE)
+        skip(*arguments)
+
+    monkeypatch.setattr(Reader, "skip", slow)
+    monkeypatch.setattr(health.Watch, "silence", property(lambda self: 1e9))
+    thread = threading.Thread(target=files.run, args=[found, None, watch])
+    thread.start()
+    try:
+        wait_for(reached.is_set, "the input is read again")
+        assert ask(port, "/live")[0] == 200 and ask(port, "/ready") == (503, NOT_READY)
+    finally:
+        held.set()
+        thread.join(DEADLINE)
+    assert watch.metrics.work.counts.read == 10 and watch.is_ready
+    assert not watch.is_live, "a loop that stands still"
+
+
+@pytest.mark.parametrize("standard", [False, True])
+def test_a_line_on_a_terminal(file, standard):
+    changes = {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once"}} if standard else {}
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "connectors.cli", "run", str(file(phishing(200), **changes))]
+    environment = {**os.environ, "COLUMNS": "160", "TERM": "xterm"}
+    said = b""
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        with contextlib.suppress(OSError):  # which is how a terminal ends
+            while more := os.read(ours, 10_000):
+                said += more
+        assert process.wait(DEADLINE) == 0
+    os.close(ours)
+    line = re.search(rb"in\.jsonl \| 200 records \| .*/s \| accuracy [0-9.]+% \| last commit", said)
+    assert (line is None) == standard, said
+    assert (b"committed line=" in said) == standard
+    assert b"ended at line 200 of" in said and b"| lag" not in said

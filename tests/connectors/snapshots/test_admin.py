@@ -1,0 +1,298 @@
+"""The commands of an operator, each tried on a real Kafka: what follows is what the bare learner gives."""
+
+import json
+import re
+import time
+
+import orjson
+import pytest
+from kafka import TopicPartition
+from kafka.structs import OffsetAndMetadata
+from typer.testing import CliRunner
+
+from connectors import cli
+from connectors.topics import processor
+from connectors.errors import ConnectorError, StateError
+from connectors.snapshots.names import Name, Pointer
+from river_margins import snapshot
+from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
+
+
+class Operator:
+    """Types commands for a stream."""
+
+    def __init__(self, stream):
+        self.file = str(stream.file())
+
+    def run(self, command, *arguments, fails=0):
+        ended = CliRunner().invoke(cli.app, ["snapshots", command, self.file, *map(str, arguments)])
+        said, code = ended.output, ended.exit_code
+        if isinstance(ended.exception, ConnectorError):
+            said, code = str(ended.exception), ended.exception.exit_code
+        elif ended.exception and not isinstance(ended.exception, SystemExit):
+            raise ended.exception
+        assert code == fails, said
+        return said if fails else ended.stdout
+
+    def table(self, command, *arguments):
+        titles, *lines = [line.split("\t") for line in self.run(command, *arguments).splitlines()]
+        return [dict(zip(titles, line, strict=True)) for line in lines]
+
+
+RECORDS = phishing(90)
+
+
+def produce(stream, records):
+    stream.produce(orjson.dumps(record) for record in records)
+
+
+def outputs(stream, count):
+    found = {number: [] for number in range(stream.partitions)}
+    for message in stream.read(stream.output, count):
+        found[message.partition].append(json.loads(message.value))
+    return found
+
+
+@pytest.fixture
+def keep(request):
+    return getattr(request, "param", {"last": 100})
+
+
+@pytest.fixture
+def stream(kafka, tmp_path, keep):
+    """One partition whose snapshots of offsets 20, 40 and 60 are kept; nobody works on it now."""
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "keep": keep}
+    with running(stream.config()):
+        for begin in (0, 20, 40):
+            produce(stream, RECORDS[begin : begin + 20])
+            stream.read(stream.output, begin + 20)
+            wait_for(lambda end=begin + 20: stream.committed(0).offset == end, "its commit")
+    for path in (tmp_path / "snapshots").rglob("*.snapshot"):
+        if Name.parse(path.stem).offset % 20:  # a commit that was due between two records
+            path.unlink()
+    return stream
+
+
+@pytest.fixture
+def operator(stream):
+    return Operator(stream)
+
+
+def model_after(stream, count):
+    model = stream.config().build_learner()
+    twin(model, RECORDS[:count])
+    return model
+
+
+def goes_on(stream, offset, count):
+    """Runs the processor on: it must answer everything from this offset, with the model of that offset."""
+    before = len(list(all_outputs(stream)))
+    produce(stream, RECORDS[60:])
+    expected = twin(model_after(stream, count), RECORDS[offset:])
+    with running(stream.config()) as process:
+        found = [json.loads(message.value) for message in stream.read(stream.output, before + len(expected))]
+        assert process.end().read == len(expected)
+    assert found[before:] == expected
+    last = Pointer.from_text(stream.committed(0).metadata)
+    (path,) = (stream.folder / "snapshots").rglob(f"{last.snapshot}.snapshot")
+    model = model_after(stream, count)
+    twin(model, RECORDS[offset:])
+    assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model)
+
+
+def all_outputs(stream):
+    with stream.reader(stream.output) as (consumer, places):
+        while any(consumer.position(place) < consumer.end_offsets([place])[place] for place in places):
+            for messages in consumer.poll(timeout_ms=200).values():
+                yield from messages
+
+
+def id_at(operator, offset):
+    return [row["snapshot"] for row in operator.table("list") if row["offset"] == str(offset)][-1]
+
+
+def test_list_and_show_and_export(stream, operator, tmp_path):
+    rows = operator.table("list")
+    assert [row["offset"] for row in rows if int(row["offset"]) % 20 == 0] == ["0", "20", "40", "60"]
+    assert [row["offset"] for row in rows if row["committed"]] == ["60"]
+    last = rows[-1]
+    (path,) = (stream.folder / "snapshots").rglob(f"{last['snapshot']}.snapshot")
+    assert int(last["bytes"]) == path.stat().st_size
+    assert int(last["examples"]) == sum(record.get("y") is not None for record in RECORDS[:60])
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", last["time"])
+    for said in (operator.table("show", last["snapshot"]), Operator.table(Shown(path), "show")):
+        shown = {row["what"]: row["value"] for row in said}
+        assert shown["learner"] == "StandardScaler() | PAClassifier(C=0.01)"
+        assert "river-margins" in shown["written by"]
+        assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "9"
+    exported = tmp_path / "model.snapshot"
+    operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
+    assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))
+    assert "there are no snapshot `nothing`" in operator.run("show", "nothing", fails=4)
+
+
+class Shown(Operator):
+    def __init__(self, path):
+        self.file = str(path)
+
+
+def test_show_of_what_is_no_snapshot(tmp_path):
+    (tmp_path / "x").write_bytes(b"junk")
+    assert f"`{tmp_path}/x`: " in Shown(tmp_path / "x").run("show", fails=4)
+
+
+def test_rewind_to_a_snapshot(stream, operator):
+    (moved,) = operator.table("rewind", "--to", id_at(operator, 20))
+    assert (moved["from offset"], moved["to offset"]) == ("60", "20")
+    goes_on(stream, 20, 20)
+
+
+def test_rewind_to_an_offset_and_to_a_time(stream, operator):
+    (moved,) = operator.table("rewind", "--offset", 45)
+    assert moved["to offset"] == "40"
+    (moved,) = operator.table("rewind", "--time", "now")  # moves forward too: nothing was answered in between
+    assert (moved["from offset"], moved["to offset"]) == ("40", "60")
+    assert "no snapshot that old" in operator.run("rewind", "--time", "2020-01-01", fails=4)
+    assert "is no time" in operator.run("rewind", "--time", "yesterday", fails=2)
+    assert "say where to" in operator.run("rewind", fails=2)
+    assert "has no partition 7" in operator.run("rewind", "--time", "now", "--partition", 7, fails=4)
+    goes_on(stream, 60, 60)
+
+
+@pytest.mark.parametrize("metadata", ["", "of another program"])
+def test_rewind_after_an_operator_reset_the_offset(stream, operator, metadata):
+    with stream.group() as consumer:
+        consumer.commit({TopicPartition(stream.input, 0): OffsetAndMetadata(33, metadata)})
+    with pytest.raises(StateError, match="`river-margins snapshots rewind` moves it together"):
+        processor.run(stream.config())
+    (moved,) = operator.table("rewind", "--offset", 33)
+    assert (moved["from offset"], moved["to offset"]) == ("33", "20")
+    goes_on(stream, 20, 20)
+
+
+def test_rewind_after_the_group_was_deleted(stream, operator):
+    wait_for(lambda: not stream.members(), "the end of the last member")
+    with stream.admin() as admin:
+        admin.delete_groups([stream.name])
+    with pytest.raises(StateError, match="has no committed offset") as refused:
+        processor.run(stream.config())
+    (id,) = re.findall(r"rewind FILE --to (\S+)`$", str(refused.value))
+    (moved,) = operator.table("rewind", "--to", id)
+    assert (moved["from offset"], moved["to offset"]) == ("", "60")
+    goes_on(stream, 60, 60)
+
+
+def test_rewind_to_an_empty_model_when_the_store_is_lost(stream, operator):
+    for path in (stream.folder / "snapshots").rglob("*.snapshot"):
+        path.unlink()
+    with pytest.raises(StateError, match="does not exist; restore it from a backup, or go on from another one"):
+        processor.run(stream.config())
+    (moved,) = operator.table("rewind", "--empty")
+    assert (moved["from offset"], moved["to offset"]) == ("60", "60")
+    goes_on(stream, 60, 0)
+
+
+def test_rewind_to_the_beginning_with_an_empty_model(stream, operator):
+    operator.run("rewind", "--empty", "--offset", 0)
+    goes_on(stream, 0, 0)
+
+
+def test_rewind_refuses_while_a_processor_runs(stream, operator):
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.members() == [1], "a member")
+        before = stream.committed(0)
+        said = operator.run("rewind", "--offset", 20, fails=4)
+        assert "has members, and nothing was changed: stop its processors first" in said
+        assert stream.committed(0) == before
+        process.end()
+
+
+def test_rewind_refuses_what_cannot_be_read_again(stream, operator):
+    with stream.admin() as admin:
+        admin.delete_records({stream.place(0): 30})
+    before = stream.committed(0)
+    assert "out of range" in operator.run("rewind", "--offset", 20, fails=4)
+    assert stream.committed(0) == before
+    (moved,) = operator.table("rewind", "--offset", 40)
+    assert moved["to offset"] == "40"
+    assert "out of range" in operator.run("rewind", "--empty", "--offset", 29, fails=4)
+    operator.run("rewind", "--empty", "--offset", 30)
+    goes_on(stream, 30, 0)
+
+
+def test_rewind_after_the_topic_was_created_again(stream, operator):
+    kept = stream.committed(0)
+    with stream.admin() as admin:
+        admin.delete_topics([stream.input])
+        wait_for(lambda: stream.input not in admin.list_topics(), "the end of the topic")
+    stream.kafka.create_topics({stream.input: 1})
+    produce(stream, RECORDS[:60])
+    wait_for(lambda: stream.committed(0) is None, "the end of its offsets")
+    with stream.group() as consumer:  # an operator brings them back, and means well
+        consumer.commit({stream.place(0): ended(kept)})
+    with pytest.raises(StateError, match="was deleted and created again"):
+        processor.run(stream.config())
+    operator.run("rewind", "--empty", "--offset", 0)
+    goes_on(stream, 0, 0)
+
+
+def test_rewind_accepts_more_partitions(stream, operator):
+    """The keys lie elsewhere now, which the operator accepts: old partitions keep their models, new ones begin."""
+    with stream.admin() as admin:
+        admin.create_partitions({stream.input: 2})
+        wait_for(lambda: len(admin.describe_topics([stream.input])[0]["partitions"]) == 2, "two partitions")
+    with pytest.raises(StateError, match="has 2 partitions, and had 1"):
+        processor.run(stream.config())
+    operator.run("rewind", "--time", "now", "--partition", 0)
+    goes_on(stream, 60, 60)
+
+
+# Tidying up
+
+
+def old(stream, offset, age):
+    """A snapshot that was written so many seconds ago."""
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() - age))
+    (folder,) = (stream.folder / "snapshots").rglob("0")
+    name = f"{offset:020d}-1-{moment}-{offset:08x}"
+    (folder / f"{name}.snapshot").write_bytes(snapshot.dumps(stream.config().build_learner()))
+    return name
+
+
+def names(stream):
+    return {path.stem for path in (stream.folder / "snapshots").rglob("*.snapshot")}
+
+
+@pytest.mark.parametrize("keep", [{"last": 0, "hourly": 2, "daily": 1}], indirect=True)
+def test_prune(stream, operator):
+    young = names(stream)
+    stay = {old(stream, 21, 3 * 3600)}  # the newest of its hour
+    go = {old(stream, 20, 4 * 3600), old(stream, 22, 30 * 3600), old(stream, 23, 30 * 3600 + 1)}
+    ahead = {old(stream, 70, 40 * 3600)}  # of a transaction that may still end
+    (folder,) = (stream.folder / "snapshots").rglob("0")
+    (folder / "mine.snapshot").write_bytes(b"foreign")
+    assert {row["snapshot"] for row in operator.table("prune", "--dry-run")} == go
+    assert names(stream) == young | stay | go | ahead | {"mine"}
+    assert {row["snapshot"] for row in operator.table("prune")} == go
+    assert names(stream) == young | stay | ahead | {"mine"}
+    goes_on(stream, 60, 60)
+
+
+@pytest.mark.parametrize("keep", [{"last": 0}], indirect=True)
+def test_prune_never_touches_what_an_offset_names(stream, operator):
+    """A group that stands still names an old snapshot; without a committed offset nothing goes at all."""
+    named = Pointer.from_text(stream.committed(0).metadata)
+    moment = f"{named.offset:020d}-{named.examples}-20250101T000000Z-0badcafe"
+    (path,) = (stream.folder / "snapshots").rglob(f"{named.snapshot}.snapshot")
+    path.rename(path.with_name(f"{moment}.snapshot"))
+    other = old(stream, 10, 9999)
+    with stream.group() as consumer:
+        text = named._replace(snapshot=moment).to_text()
+        consumer.commit({stream.place(0): OffsetAndMetadata(60, text)})
+    assert Name.parse(moment).time < time.time() - 1e6
+    assert [row["snapshot"] for row in operator.table("prune")] == [other]
+    with stream.admin() as admin:
+        admin.delete_group_offsets(stream.name, [stream.place(0)])
+    again = old(stream, 10, 9999)
+    assert operator.table("prune") == [] and {moment, again} <= names(stream)

@@ -1,0 +1,250 @@
+"""Where snapshots lie: a folder and an S3-compatible server keep the same promises, and say what is wrong with them."""
+
+import contextlib
+import errno
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+import s3fs
+
+from connectors.topics import processor
+from connectors.errors import StartError, StateError
+from connectors.snapshots.names import Pointer
+from connectors.snapshots.stores import FolderStore, StoreError, UrlStore, open_store
+from tests.helpers.s3 import serving
+from tests.helpers.streams import Stream, phishing, running, twin, wait_for
+
+
+@pytest.fixture(scope="module")
+def s3():
+    with serving("bucket") as server:
+        yield server
+
+
+@pytest.fixture(params=["folder", "s3", "renaming"])
+def store(request, tmp_path):
+    below = ("group", "cluster", tmp_path.name)
+    if request.param == "s3":
+        request.getfixturevalue("s3")
+        return open_store("s3://bucket/models", *below)
+    if request.param == "renaming":  # a protocol whose files are seen while they grow
+        return UrlStore(f"local://{tmp_path}/models")
+    return open_store(str(tmp_path), *below)
+
+
+def test_what_is_written_is_read(store):
+    store.check()
+    store.write(3, "b", b"two")
+    store.write(3, "a", b"first")
+    assert store.read(3, "a") == b"first"
+    assert store.sizes(3) == {"a": 5, "b": 3} and store.sizes(4) == {}
+    assert store.path(3, "a") == f"{store.folder}/3/a.snapshot"
+
+
+def test_deleting_is_final_and_may_be_repeated(store):
+    store.write(0, "a", b"one")
+    store.delete(0, "a")
+    store.delete(0, "a")
+    assert store.sizes(0) == {}
+    with pytest.raises(FileNotFoundError):
+        store.read(0, "a")
+
+
+def test_one_process_sees_what_another_writes(store):
+    other = type(store)(Path(store.folder) if isinstance(store, FolderStore) else store.folder)
+    assert store.sizes(7) == {}
+    other.write(7, "a", b"one")
+    assert store.sizes(7) == {"a": 3} and store.read(7, "a") == b"one"
+
+
+def test_the_folders_beside_are_found(store):
+    place = f"{store.folder}-other"
+    assert place not in {found.folder for found in store.beside()}
+    for written in (store, type(store)(Path(place) if isinstance(store, FolderStore) else place)):
+        written.write(0, "a", b"one")
+    beside = {found.folder: found.sizes(0) for found in store.beside()}
+    assert beside[place] == {"a": 3} and store.folder not in beside
+
+
+def test_half_written_files_are_not_seen(tmp_path):
+    for store in (FolderStore(tmp_path), UrlStore(f"local://{tmp_path}")):
+        store.write(0, "a", b"one")
+        Path(store.path(0, "a").removeprefix("local://")).with_name(".b.snapshot.1f.new").write_bytes(b"half")
+        Path(store.path(0, "a").removeprefix("local://")).with_name(".c.snapshot").write_bytes(b"hidden")
+        assert store.sizes(0) == {"a": 3}
+
+
+def test_a_file_that_another_process_deletes_meanwhile_is_not_listed(tmp_path):
+    """It is in the folder when that is read and gone when its size is asked for, as a link to nowhere is."""
+    store = FolderStore(tmp_path)
+    store.write(0, "b", b"one")
+    for name in ("a", "c"):
+        Path(store.path(0, name)).symlink_to(tmp_path / "gone")
+    assert store.sizes(0) == {"b": 3}
+
+
+def test_half_a_file_never_has_the_name(tmp_path, monkeypatch):
+    """Where files are seen while they grow, a write that dies half-way leaves nothing under the name."""
+    store = UrlStore(f"local://{tmp_path}/models")
+
+    def dies(path, data):
+        Path(path).write_bytes(data[:2])
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(store._files, "pipe_file", dies)
+    with pytest.raises(StoreError, match="it is full: make room"):
+        store.write(0, "a", b"data")
+    assert store.sizes(0) == {} and list((tmp_path / "models" / "0").iterdir())
+
+
+def test_a_file_url_is_a_folder(tmp_path):
+    assert isinstance(open_store(f"file://{tmp_path}", "a"), FolderStore)
+
+
+def test_a_package_that_is_missing_is_named():
+    with pytest.raises(StartError, match=r"`nowhere://x` need the extra `stores` .*river-margins\[stores\]"):
+        open_store("nowhere://x")
+
+
+def test_a_file_in_the_way(tmp_path):
+    (tmp_path / "group").write_text("a file where a folder should be")
+    with pytest.raises(StoreError, match=r"group/0/a.snapshot` cannot be written: Not a directory"):
+        FolderStore(tmp_path / "group").write(0, "a", b"one")
+
+
+# A processor whose store fails
+
+
+@contextlib.contextmanager
+def mounted(folder, size):
+    """A small disk of its own."""
+    folder.mkdir()
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this user may not mount a disk of its own")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill(disk):
+    with (disk / "filling").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+
+
+def remount(disk, mode):
+    subprocess.run(["mount", "-o", f"remount,{mode}", disk], check=True)
+
+
+def exact_through(stream, fail, repair, said, caplog):
+    """The store fails in the middle: nothing is committed meanwhile, and all goes on exactly when it is repaired."""
+    records = phishing(60)
+    stream.produce(orjson.dumps(record) for record in records[:20])
+    with caplog.at_level(logging.WARNING), running(stream.config()):
+        stream.read(stream.output, 20)
+        before = wait_for(lambda: stream.committed(0), "the first commit")
+        fail()
+        stream.produce(orjson.dumps(record) for record in records[20:40])
+        wait_for(lambda: said in caplog.text, f"`{said}` in the log")
+        assert "reset: " in caplog.text
+        assert stream.committed(0) == before
+        repair()
+        stream.produce(orjson.dumps(record) for record in records[40:])
+        found = [json.loads(message.value) for message in stream.read(stream.output, 60)]
+    assert found == twin(stream.config().build_learner(), records)
+    return Pointer.from_text(stream.committed(0).metadata).snapshot
+
+
+def test_a_full_disk(kafka, tmp_path, caplog):
+    with mounted(tmp_path / "disk", "96k") as disk:
+        stream = Stream(kafka, tmp_path, partitions=1, snapshots=str(disk))
+        named = exact_through(stream, lambda: fill(disk), (disk / "filling").unlink, "it is full: make room", caplog)
+        assert [path.stem for path in disk.rglob(f"{named}*")] == [named]
+
+
+def test_a_limit_on_the_size_of_files(tmp_path):
+    """Where no disk can be mounted, the limit of a process shows the same: an error, and nothing under the name."""
+    code = (
+        "import resource, signal, sys, pathlib\n"
+        "from connectors.snapshots.stores import FolderStore\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "FolderStore(pathlib.Path(sys.argv[1])).write(0, 'a', b'x' * 2000)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True)
+    assert "raise the limit on file sizes" in ended.stderr.splitlines()[-1]
+    assert list((tmp_path / "0").iterdir()) == []
+
+
+def test_a_disk_that_becomes_read_only(kafka, tmp_path, caplog):
+    with mounted(tmp_path / "disk", "256k") as disk:
+        stream = Stream(kafka, tmp_path, partitions=1, snapshots=str(disk))
+        exact_through(
+            stream, lambda: remount(disk, "ro"), lambda: remount(disk, "rw"), "it is read-only: mount it", caplog
+        )
+        remount(disk, "ro")
+        with pytest.raises(
+            StartError, match=f"the folder of the snapshots `{disk}` cannot be written: it is read-only"
+        ):
+            processor.run(stream.config())
+
+
+def test_a_store_that_denies_access(kafka, tmp_path, caplog, s3):
+    stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/models")
+    named = exact_through(stream, s3.deny, s3.allow, "access is denied: allow this user", caplog)
+    (found,) = [key for key in s3.keys("models/") if named in key]
+    assert found.startswith(f"models/{stream.name}/") and found.endswith(f"/0/{named}.snapshot")
+    s3.deny()
+    try:
+        with pytest.raises(StartError, match="`s3://bucket/models` cannot be written: access is denied"):
+            processor.run(stream.config())
+    finally:
+        s3.allow()
+
+
+def test_a_store_that_does_not_answer(kafka, tmp_path, caplog, s3):
+    """It takes connections and is silent: a write is given up while its transaction is open."""
+    stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/models")
+    stream.forget_the_dead_soon()
+    exact_through(stream, s3.hold, s3.go_on, "cannot be written: no answer within 1.9 s", caplog)
+    s3.hold()
+    try:
+        with pytest.raises(StartError, match=r"`s3://bucket/models` cannot be written: no answer .*is the store run"):
+            processor.run(stream.config())
+    finally:
+        s3.go_on()
+
+
+def test_a_lost_store(kafka, tmp_path, s3):
+    """What the offset names is gone from the server: the processor does not begin, and says what to do."""
+    stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/lost")
+    stream.produce(orjson.dumps(record) for record in phishing(20))
+    with running(stream.config()):
+        stream.read(stream.output, 20)
+    before = stream.committed(0)
+    for key in s3.keys("lost/"):
+        s3.client.delete_object(Bucket="bucket", Key=key)
+    with pytest.raises(StateError, match=r"the snapshot `s3://bucket/lost/.*does not exist; restore it from a backup"):
+        processor.run(stream.config())
+    assert stream.committed(0) == before
+
+
+def test_a_store_that_cannot_be_reached(kafka, tmp_path, monkeypatch):
+    stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/models")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
+    s3fs.S3FileSystem.clear_instance_cache()
+    try:
+        with pytest.raises(StartError, match=r"`s3://bucket/models` cannot be written: .*is the store running"):
+            processor.run(stream.config())
+    finally:
+        s3fs.S3FileSystem.clear_instance_cache()

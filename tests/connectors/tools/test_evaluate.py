@@ -1,0 +1,210 @@
+"""Progressive validation: River's own numbers, what is counted beside them, and what it leaves."""
+
+import itertools
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+
+import pytest
+from river import datasets, evaluate, metrics
+
+from connectors import config
+from connectors.errors import ConfigError, StartError
+from connectors.files import processor as files
+from connectors.tools import evaluate as ours
+from connectors.tools import report
+from river_margins import snapshot
+from tests.helpers.paths import ROOT
+from tests.helpers.streams import phishing, twin
+
+CLASSIFIER = ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}]
+REGRESSOR = ["StandardScaler", {"PARegressor": {"C": 0.01, "mode": 1}}]
+NAMES = {"Phishing": "Accuracy LogLoss ROCAUC F1 ConfusionMatrix", "ImageSegments": "MacroF1 CrossEntropy",
+         "TrumpApproval": "MAE RMSE R2"}  # fmt: skip
+
+
+@pytest.fixture
+def settings(tmp_path):
+    def settings(learner=CLASSIFIER, **changes):
+        path = tmp_path / "processor.yaml"
+        content = {
+            "name": "trial",
+            "input": {"file": str(tmp_path / "in.jsonl")},
+            "record": {"id": "id", "label": "y"},
+            "learner": learner,
+            "output": {"file": str(tmp_path / "out.jsonl")},
+            "snapshots": str(tmp_path / "snapshots"),
+        }
+        path.write_text(json.dumps({**content, **changes}))
+        return config.load_any(path)
+
+    return settings
+
+
+@pytest.mark.parametrize("delay", [None, 0, 50, 5000])
+@pytest.mark.parametrize("data", NAMES)
+def test_equals_rivers_progressive_validation_to_the_last_digit(settings, data, delay):
+    found = report.run(
+        settings(REGRESSOR if data == "TrumpApproval" else CLASSIFIER), data.lower(), NAMES[data].split(), delay
+    )
+    for name in NAMES[data].split():
+        learner = settings(REGRESSOR if data == "TrumpApproval" else CLASSIFIER).build_learner()
+        expected = getattr(metrics, name)()
+        # MacroF1 adds up in the order of a set, which changes when it is asked: so both are asked at the same moments
+        asked = ours.Result({name: expected}, learner)
+        for _ in evaluate.iter_progressive_val_score(getattr(datasets, data)(), learner, expected, delay=delay):
+            asked.note_one()
+        assert repr(found.metrics[name]) == repr(expected), name
+        if name in found.drawable:
+            assert found.metrics[name].get() == expected.get(), name
+        assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
+    assert found.examples == getattr(datasets, data)().n_samples and found.rejected == found.unlabelled == 0
+
+
+def test_metrics_with_parameters(settings):
+    found = report.run(settings(), "phishing", ["fbeta(beta=2)", "FBeta(beta=0.5)"])
+    for beta in (2, 0.5):
+        expected = evaluate.progressive_val_score(
+            datasets.Phishing(), settings().build_learner(), metrics.FBeta(beta=beta)
+        )
+        assert found.metrics[f"FBeta(beta={beta})"].get() == expected.get()
+
+
+def test_a_data_set_that_cannot_be_downloaded(settings, monkeypatch):
+    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: (_ for _ in ()).throw(OSError("no network")))
+    monkeypatch.setenv("RIVER_DATA", "/nonexistent")
+    monkeypatch.setattr(datasets.base, "get_data_home", lambda *_: pathlib.Path("/nonexistent"), raising=False)
+    if datasets.Elec2().is_downloaded:
+        pytest.skip("it was downloaded before")
+    with pytest.raises(StartError, match="River's data set `Elec2` cannot be had"):
+        report.run(settings(), "elec2")
+
+
+BAD = [b"not json", b'{"a": "text", "y": true}', b'{"https": 1e308, "y": true}', b'{"a": 1, "y": "spam"}']
+
+
+def write(path, records, bad=()):
+    lines = [json.dumps(record).encode() for record in records]
+    for n, line in enumerate(bad):
+        lines.insert(20 + 7 * n, line)
+    path.write_bytes(b"\n".join(lines))
+
+
+@pytest.mark.parametrize("delay", [None, 3])
+def test_bad_records_and_records_without_label_leave_no_trace(settings, tmp_path, monkeypatch, delay):
+    """The learner is built again from time to time; a record that was refused is not measured."""
+    monkeypatch.setattr(ours, "REMEMBERED", 100)
+    records = phishing(600)
+    write(tmp_path / "in.jsonl", records, BAD)
+    found = report.run(settings(), delay=delay)
+    pairs = [
+        ({k: v for k, v in record.items() if k not in ("id", "y")}, record["y"])
+        for record in records
+        if record.get("y") is not None
+    ]
+    learner = settings().build_learner()
+    expected = evaluate.progressive_val_score(pairs, learner, metrics.Accuracy(), delay=delay)
+    assert (found.examples, found.unlabelled, found.rejected) == (480, 120, len(BAD))
+    assert found.reason.startswith("in.jsonl:21: not JSON")
+    assert found.metrics["Accuracy"].get() == expected.get()
+    assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
+
+
+def test_the_saved_learner_is_what_a_processor_starts_from(settings, tmp_path):
+    records = phishing(500)
+    write(tmp_path / "day1.jsonl", records[:300])
+    write(tmp_path / "in.jsonl", records[300:])
+    saved = tmp_path / "trained.snapshot"
+    report.run(settings(), str(tmp_path / "day1.jsonl"), save=saved)
+    files.run(settings(start_from=str(saved)))
+    bare = settings().build_learner()
+    twin(bare, records[:300])
+    expected = twin(bare, records[300:])
+    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()] == expected
+    with pytest.raises(ConfigError, match="make `learner` that one"):
+        settings(REGRESSOR, start_from=str(saved))
+
+
+def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ours, "MOST_POINTS", 50)
+    plot = tmp_path / "plot.png"
+    found = report.run(settings(), "phishing", ["accuracy", "F1"], plot=plot)
+    shown = capsys.readouterr().out
+    rows = {
+        cells[1].strip(): cells[2].strip()
+        for cells in (line.split("│") for line in shown.splitlines())
+        if len(cells) == 4
+    }
+    assert (
+        rows["Accuracy"] == "89.19%" and rows["examples"] == "1,250" and "progressive validation on Phishing" in shown
+    )
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    numbers = [number for number, _ in found.curve]
+    assert 50 <= len(numbers) < 100 and len({b - a for a, b in itertools.pairwise(numbers)}) == 1
+    partial = evaluate.progressive_val_score(
+        list(datasets.Phishing())[: numbers[-1]], settings().build_learner(), metrics.Accuracy()
+    )
+    assert found.curve[-1][1][0] == partial.get()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"names": ["acuracy"]}, "River has no metric `acuracy`, did you mean `Accuracy`"),
+        ({"names": ["FBeta"]}, "`FBeta` cannot be: .*beta.*; parameters are given as in `FBeta.beta=2.`"),
+        ({"names": ["FBeta(2)"]}, "a parameter needs its name"),
+        ({"names": ["FBeta(beta=open('x'))"]}, "cannot be"),
+        ({"names": ["F1("]}, "cannot be"),
+        ({"names": ["__class__"]}, "River has no metric"),
+        ({"names": ["MAE"]}, "the metric `MAE` cannot measure a classifier"),
+        ({"data": "phish"}, "River has no data set `phish`, did you mean `Phishing`"),
+        ({"data": __file__}, "does not say what it holds"),
+        ({"data": "phishing", "plot": pathlib.Path("a.txt")}, "`a.txt` cannot be a plot"),
+        ({"names": ["ConfusionMatrix"], "plot": pathlib.Path("a.png")}, "no single number that could be drawn"),
+    ],
+)
+def test_what_cannot_be_evaluated(settings, arguments, said):
+    with pytest.raises(ConfigError, match=said):
+        report.run(settings(), **arguments)
+
+
+def test_data_that_cannot_be_read_and_files_that_cannot_be_written(settings, tmp_path):
+    with pytest.raises(StartError, match="it does not exist"):
+        report.run(settings())
+    with pytest.raises(StartError, match="cannot be written: No such file"):
+        report.run(settings(), "phishing", save=tmp_path / "none" / "a.snapshot")
+    with pytest.raises(StartError, match="cannot be written: No such file"):
+        report.run(settings(), "phishing", plot=tmp_path / "none" / "a.png")
+
+
+def test_a_plot_needs_a_package(settings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    with pytest.raises(ConfigError, match=r"pip install 'river-margins\[plot\]'"):
+        report.run(settings(), "phishing", plot=pathlib.Path("a.png"))
+
+
+def test_a_processor_of_topics_needs_data(tmp_path):
+    example = ROOT / "deploy" / "examples" / "phishing.yaml"
+    with pytest.raises(ConfigError, match="name what to evaluate on with `--data`"):
+        report.run(config.load_any(example))
+    assert report.run(config.load_any(example), "phishing").examples == 1250
+
+
+def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
+    write(tmp_path / "in.jsonl", phishing(3000))
+    report.run(settings())
+    assert capfd.readouterr().err == ""
+    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            line, stdout=subprocess.PIPE, stderr=theirs, timeout=60, env=os.environ | {"TERM": "xterm"}
+        )
+        shown = os.read(ours, 1 << 20).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 0 and "━" in shown and "in.jsonl" in shown

@@ -1,0 +1,127 @@
+"""What `explain` says is about the file that it was given."""
+
+import json
+
+import pytest
+
+from connectors import cli, config
+from connectors.tools.explain import explain
+
+TOPICS = {
+    "name": "spam",
+    "kafka": {"bootstrap_servers": "broker:9092"},
+    "input": {"topic": "mail"},
+    "record": {"id": "nr", "label": "is_spam"},
+    "learner": ["StandardScaler", {"PAClassifier": {"C": 0.25, "mode": 2}}],
+    "output": {"topic": "verdicts"},
+}
+FILES = {
+    "name": "spam",
+    "input": {"file": "mail.jsonl"},
+    "record": {"label": "is_spam"},
+    "learner": ["PARegressor"],
+    "output": {"file": "out.csv"},
+}
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def said(base, **changes):
+        (tmp_path / "p.yaml").write_text(json.dumps(base | changes))
+        return " ".join(explain(config.load_any("p.yaml")).split())
+
+    return said
+
+
+def test_a_processor_between_topics(said, tmp_path):
+    text = said(TOPICS, rejects={"topic": "junk"}, checkpoint={"every": "2s"}, metrics={"port": 9464})
+    headings = ["Input", "Records", "Learner", "Output", "Rejects", "Checkpoint", "Snapshots", "When it crashes"]
+    assert sorted(headings, key=text.index) == headings
+    for part in (
+        "reads the topic `mail` at `broker:9092` with kafka-python",
+        "group `spam`",
+        "the oldest record",
+        "its field `nr`",
+        "`is_spam` is the label",
+        "PAClassifier(C=0.25, mode=2",
+        "Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²)",  # Crammer et al. 2006, theorem 5: the guarantee of the mode named
+        "one message in `verdicts`",
+        "goes to `junk` with its bytes",
+        "Every 2 s, output, offsets and models move together in one transaction",
+        f"`{tmp_path}/snapshots`, written at each checkpoint",
+        "the newest 3 of each partition",
+        "All hosts of the group need the same folder",
+        "of up to 10 s, is swept away",
+        "within 30 s ends the process (exit code 8)",
+        "Readers of `verdicts` and `junk` must set `isolation.level=read_committed`",
+        "transactional ids that begin with `spam-`",
+        "http://127.0.0.1:9464/metrics",
+    ):
+        assert part in text, part
+
+
+def test_what_differs_is_said(said):
+    text = said(
+        TOPICS,
+        input={"topic": "mail", "start": "latest"},
+        record={"features": ["a", "b"]},
+        checkpoint={"guarantee": "at_least_once", "every": "1m"},
+        snapshots={"folder": "s3://bucket/models", "keep": {"last": 1, "hourly": 24, "daily": 7}},
+        kafka={"bootstrap_servers": "broker:9092", "producer": {"transaction_timeout_ms": 5000}},
+    )
+    for part in (
+        "what comes after the first start",
+        "Features are `a`, `b`",
+        "nothing is ever learned",
+        "logged and counted, and nowhere else",
+        "Every 60 s, offsets and models move together, after the output (at least once)",
+        "so this output is there twice",
+        "the newest 1 of each partition, one for each of 24 hours, one for each of 7 days",
+        "credentials come from the environment",
+        "must drop what they have seen",
+    ):
+        assert part in text, part
+    assert "transaction" not in text and "isolation" not in text and "Prometheus" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({}, ["reads `{}/mail.jsonl` to the end", "is in the output or the rejects once", "cuts the output back"]),
+        (
+            {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once"}},
+            ["one line of standard output", "which comes again after a crash", "lines come again"],
+        ),
+        (
+            {"input": {"file": "-"}, "checkpoint": {"guarantee": "none"}, "rejects": {"file": "junk.jsonl"}},
+            ["reads standard input", "a crash loses what was read since", "goes to `{}/junk.jsonl`"],
+        ),
+    ],
+)
+def test_a_processor_between_files(said, tmp_path, changes, parts):
+    text = said(FILES, **changes)
+    assert "It predicts numbers" in text and "PARegressor(" in text and "eps=0.1" in text
+    for part in parts:
+        assert part.replace("{}", str(tmp_path)) in text, part
+
+
+def test_no_secret_is_told(said):
+    kafka = {
+        "bootstrap_servers": "broker:9092",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "me",
+        "sasl_plain_password": "hunter2",
+    }
+    assert "hunter2" not in said(TOPICS, kafka=kafka)
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "p.yaml").write_text(json.dumps(TOPICS))
+    monkeypatch.setattr("sys.argv", ["river-margins", "explain", str(tmp_path / "p.yaml")])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("Input\n  - It reads the topic `mail` at")

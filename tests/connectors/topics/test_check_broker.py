@@ -1,0 +1,133 @@
+"""What `lint --check-broker` finds on a real Kafka, and that a good one has nothing to say against."""
+
+import json
+
+import pytest
+from kafka import KafkaAdminClient
+
+from connectors import cli, config
+from connectors.errors import StartError
+from connectors.kafka.local import LocalKafka
+from connectors.topics import check_broker
+from tests.docs.test_permissions import GUARDED, NEEDED, permission
+from tests.helpers.streams import Stream
+
+BOTH = pytest.mark.parametrize("client", ["kafka-python", "confluent"], indirect=True)
+
+
+def problems(stream, **changes):
+    return [str(f) for f in check_broker.check(stream.config(**changes)) if f.kind]
+
+
+def notes(stream, **changes):
+    return [str(f) for f in check_broker.check(stream.config(**changes)) if not f.kind]
+
+
+@pytest.fixture
+def stream(kafka, tmp_path, client):
+    return Stream(kafka, tmp_path)
+
+
+@BOTH
+def test_nothing_against_a_good_one(stream, monkeypatch, capsys):
+    assert problems(stream) == []
+    found = notes(stream)
+    replicas = [note for note in found if "one replica" in note]
+    assert len(replicas) == 3
+    (moved,) = [note for note in found if note not in replicas and "partitions" in note] or [""]
+    assert moved == "", "input and output have as many partitions"
+    monkeypatch.setattr("sys.argv", ["river-margins", "lint", "--check-broker", str(stream.file())])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 0 and capsys.readouterr().out.splitlines()[-1].endswith(": ok")
+
+
+@BOTH
+def test_a_missing_topic_and_one_with_other_partitions(stream, kafka):
+    other = f"{stream.name}-other"
+    kafka.create_topics({other: 3})
+    (problem,) = problems(stream, output={"topic": other}, rejects={"topic": f"{stream.rejects}x"})
+    assert problem == (f"problem: topic `{stream.rejects}x` (rejects) does not exist, did you mean `{stream.rejects}`?")
+    assert any(
+        f"`{other}` has 3 partitions and `{stream.input}` 2: outputs go" in note
+        for note in notes(stream, output={"topic": other})
+    )
+
+
+@BOTH
+def test_settings_of_topics(stream):
+    stream.configure(stream.input, retention_ms=60_000, retention_bytes=1_000_000)
+    stream.configure(stream.output, cleanup_policy="compact")
+    stream.configure(stream.rejects, max_message_bytes=1000)
+    first, second = sorted(problems(stream))
+    assert first.startswith(f"problem: `{stream.input}` keeps records for 60 s: ") and "at least 3600000" in first
+    assert first.count("exit code 4") == 1
+    assert (
+        second.startswith(f"problem: `{stream.output}` (output) is compacted: ") and "cleanup.policy=delete" in second
+    )
+    said = " ".join(notes(stream))
+    assert f"`{stream.input}` keeps 1,000,000 bytes a partition" in said
+    assert f"`{stream.rejects}` takes messages of 1,000 bytes and `{stream.input}` of 1,048,588" in said
+    stream.configure(stream.output, cleanup_policy="delete", min_insync_replicas=2)
+    stream.configure(stream.input, cleanup_policy="compact")
+    compacted, _, blocked = sorted(problems(stream))
+    assert f"nothing can be written to `{stream.output}`: `min.insync.replicas` is 2, and it has 1" in blocked
+    assert f"`{stream.input}` is compacted" in compacted
+
+
+@pytest.mark.parametrize("client", ["kafka-python"], indirect=True)
+def test_a_transaction_longer_than_the_broker_takes(stream):
+    stream.settings["kafka"]["producer"] = {"transaction_timeout_ms": 901_000}
+    stream.settings["kafka"]["consumer"] = {"session_timeout_ms": 950_000, "max_poll_interval_ms": 960_000}
+    refused, told = sorted(problems(stream), key=lambda said: "may last" in said)
+    assert "does not take the transactions of the processor, of up to 901 s" in refused
+    assert "a transaction may last 901 s here and 900 s at the broker" in told
+    assert problems(stream, checkpoint={"guarantee": "at_least_once"}) == []
+
+
+def test_no_broker(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_broker, "PATIENCE", 1.0)
+    settings = {
+        "name": "p",
+        "kafka": {"bootstrap_servers": "127.0.0.1:1", "client": "kafka-python"},
+        "input": {"topic": "a"},
+        "learner": ["PAClassifier"],
+        "output": {"topic": "b"},
+    }
+    (tmp_path / "p.yaml").write_text(json.dumps(settings))
+    with pytest.raises(StartError, match=r"no broker answered at `127\.0\.0\.1:1` within 1 s"):
+        check_broker.check(config.load(tmp_path / "p.yaml"))
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    with LocalKafka(settings=GUARDED | {"offsets.retention.minutes": 60}) as kafka:
+        yield kafka
+
+
+@pytest.mark.kafka
+@BOTH
+def test_each_permission_that_lacks_is_named(guarded, tmp_path):
+    stream = Stream(guarded, tmp_path, snapshots={"folder": str(tmp_path / "snapshots"), "every": "30s"})
+    names = {"input": stream.input, "output": stream.output, "rejects": stream.rejects}
+    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}-"}
+    (forgets,) = problems(stream)
+    assert "forget the offsets" in forgets and "60 minutes" in forgets and "1440" in forgets
+    with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
+        admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
+        found = [f for f in check_broker.check(stream.config()) if f.kind and "forget" not in f.sentence]
+        said = sorted(finding.sentence for finding in found)
+        assert check_broker.exit_code(found) == 6
+        wanted = [
+            f"grant `DescribeConfigs` on topic `{stream.input}` (input) to this user",
+            f"grant `Read` on group `{stream.name}` to this user",
+            f"grant `Read` on topic `{stream.input}` (input) to this user",
+            f"grant `Write` on topic `{stream.output}` (output) to this user",
+            f"grant `Write` on topic `{stream.rejects}` (rejects) to this user",
+            f"grant `Write` on transactional ids with the prefix `{stream.name}-` to this user",
+        ]
+        assert len(said) == len(NEEDED) == len(wanted)
+        assert all(sentence.startswith(start) for sentence, start in zip(said, wanted, strict=True)), said
+        admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items()])
+    assert problems(stream) == [forgets]
+    assert any("needs `DescribeConfigs` on topic" in note for note in notes(stream))

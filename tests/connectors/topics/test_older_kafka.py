@@ -1,0 +1,64 @@
+"""The processor on Apache Kafka 3.9, whose settings are such that records expire soon and metadata must be short."""
+
+import json
+
+import orjson
+import pytest
+
+from connectors.errors import StartError, StateError
+from connectors.snapshots.names import Name, Pointer
+from connectors.topics import processor
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
+
+GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+
+
+def produce(stream, records):
+    stream.produce(map(orjson.dumps, records))
+
+
+@BOTH_CLIENTS
+def test_exact_through_rebalances_and_a_restart(older_kafka, tmp_path):
+    stream = Stream(older_kafka, tmp_path)
+    records = phishing(400)
+    for begin in (0, 200):
+        with running(stream.config()), running(stream.config()) as two:
+            wait_for(lambda: stream.members() == [1, 1], "a partition for each")
+            produce(stream, records[begin : begin + 100])
+            stream.read(stream.output, begin + 100)
+            two.end()
+            produce(stream, records[begin + 100 : begin + 200])
+            messages = stream.read(stream.output, begin + 200)
+    for number in range(2):
+        found = [json.loads(message.value) for message in messages if message.partition == number]
+        assert found == twin(stream.config().build_learner(), records[number::2])
+
+
+def test_records_expire_before_they_are_read(older_kafka, tmp_path):
+    stream = Stream(older_kafka, tmp_path, partitions=1)
+    produce(stream, phishing(30))
+    with running(stream.config()):
+        stream.read(stream.output, 30)
+    produce(stream, phishing(10))
+    stream.configure(stream.input, retention_ms=1)
+    with stream.group() as consumer:
+        wait_for(lambda: consumer.beginning_offsets([stream.place(0)])[stream.place(0)] == 40, "their end")
+    with pytest.raises(StateError, match=r"offset 30 .* there are 40 to 40: retention deleted records"):
+        processor.run(stream.config())
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+def test_the_broker_takes_no_metadata_of_that_length(older_kafka, tmp_path, monkeypatch, guarantee):
+    monkeypatch.setattr("connectors.topics.checkpoint.HOST", "h" * 600)
+    stream = Stream(older_kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee})
+    with pytest.raises(StartError, match=r"does not accept .*raise `offset.metadata.max.bytes` of the brokers"):
+        processor.run(stream.config())
+
+
+def test_the_longest_metadata_is_short_enough_by_far():
+    """Of 4096 bytes, which brokers take unless they are told otherwise."""
+    most = 2**63
+    name = Name.new(most, most, is_anchor=True)
+    longest = Pointer(name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most)
+    assert len(longest.to_text()) < 1000

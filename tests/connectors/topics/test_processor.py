@@ -1,0 +1,431 @@
+"""The processor end to end on a real Kafka."""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import signal
+import textwrap
+import time
+
+import orjson
+import pytest
+from kafka import TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from connectors.errors import FencedError, StalledError, StartError, StateError
+from connectors.topics import processor
+from tests.helpers.streams import (
+    BOTH_CLIENTS,
+    DEADLINE,
+    Stream,
+    let_go,
+    phishing,
+    read_until,
+    running,
+    start,
+    twin,
+    wait_for,
+)
+
+GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+
+
+def encoded(records):
+    return [orjson.dumps(record) for record in records]
+
+
+def outputs(stream, count):
+    """The output values by partition, in order."""
+    found = {number: [] for number in range(stream.partitions)}
+    for message in stream.read(stream.output, count):
+        found[message.partition].append(json.loads(message.value))
+    return found
+
+
+def assert_exact(stream, found, records, **changes):
+    for number in range(stream.partitions):
+        model = stream.config(**changes).build_learner()
+        assert found[number] == twin(model, records[number :: stream.partitions])
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+def test_equals_the_bare_pipeline_bit_for_bit(kafka, tmp_path, guarantee):
+    stream = Stream(kafka, tmp_path, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    records = phishing(2000)
+    stream.produce(encoded(records))
+    with running(stream.config()) as process:
+        found = outputs(stream, len(records))
+        counts = process.end()
+    assert_exact(stream, found, records)
+    assert counts.read == counts.predicted == len(records)
+    assert counts.learned == sum(record.get("y") is not None for record in records)
+    assert counts.checkpoints > 1
+
+
+@GUARANTEES
+def test_goes_on_after_a_restart(kafka, tmp_path, guarantee):
+    stream = Stream(kafka, tmp_path, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    records = phishing(1200)
+    for begin, end in ((0, 500), (500, 1200)):
+        stream.produce(encoded(records[begin:end]))
+        with running(stream.config()) as process:
+            outputs(stream, end)
+            assert process.end().read == end - begin
+    assert_exact(stream, outputs(stream, len(records)), records)
+
+
+def test_a_client_takes_over_from_the_other_one(kafka, tmp_path, monkeypatch):
+    """Each reads the topic ids, snapshots and metadata of the other."""
+    stream = Stream(kafka, tmp_path)
+    records = phishing(400)
+    for turn, client in enumerate(["kafka-python", "confluent"] * 2):
+        monkeypatch.setattr("tests.helpers.streams.CLIENT", client)
+        stream.produce(encoded(records[100 * turn : 100 * turn + 100]))
+        with running(stream.config()) as process:
+            found = outputs(stream, 100 * turn + 100)
+            assert process.end().read == 100
+    assert_exact(stream, found, records)
+
+
+@BOTH_CLIENTS
+def test_killed_with_a_transaction_open_and_started_again(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, checkpoint={"every": "1s"})
+    stream.forget_the_dead_soon()
+    records = phishing(1500)
+    before = """
+        from connectors.topics.checkpoint import Checkpoint
+        def flush(self, step=Checkpoint.flush):
+            step(self)
+            if self.counts.read >= 500:
+                hold()
+        Checkpoint.flush = flush
+    """
+    stream.produce(encoded(records[:500]))
+    first = start(stream.file(), before)
+    stream.read(stream.output, 500)
+    stream.produce(encoded(records[500:]))
+    read_until(first, "held")
+    assert len(uncommitted(stream)) > 500
+    first.kill()
+    first.communicate()
+    with running(stream.config()):
+        found = outputs(stream, len(records))
+    assert_exact(stream, found, records)
+
+
+def uncommitted(stream):
+    with stream.reader(stream.output, "read_uncommitted") as (consumer, places):
+        ends = consumer.end_offsets(places)
+        found = []
+        while any(consumer.position(place) < ends[place] for place in places):
+            for messages in consumer.poll(timeout_ms=200).values():
+                found += messages
+        return found
+
+
+def test_sigterm_finishes_and_leaves(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    stream.produce(encoded(phishing(100)))
+    process = start(stream.file())
+    stream.read(stream.output, 100)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, said
+    assert re.search(r"committed partitions=0,1 records=\d+ learned=\d+ rejects=0 snapshots=2 seconds=", said)
+    began = time.monotonic()
+    stream.produce(encoded(phishing(10)))
+    with running(stream.config()):  # the group is free at once: nobody waits for the session of a member that left
+        stream.read(stream.output, 110)
+    assert time.monotonic() - began < 10
+
+
+def test_second_ctrl_c_ends_at_once(kafka, tmp_path):
+    stop = processor.Stop()
+    stop.requested = True
+    child = os.fork()
+    if child == 0:
+        stop._handle(signal.SIGINT, None)
+        os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
+
+
+BAD = {
+    b"not json": "not JSON",
+    b'{"a": NaN}': "not JSON",
+    b'{"a": 1e999}': "not JSON",
+    b"[1, 2]": "not a JSON object but a list",
+    b"{}": "no features",
+    b'{"id": "x", "y": true}': "no features",
+    b'{"a": "text", "y": true}': "a",
+    b'{"a": 1, "y": [true]}': "the label is a list",
+    b'{"a": 1, "y": "spam"}': "bool",
+    b'{"https": 1e308, "y": true}': "beyond floating point",
+    None: "the value is null",
+}
+
+
+@BOTH_CLIENTS
+def test_rejects_keep_their_bytes_and_leave_the_model_untouched(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    good = phishing(60)
+    values, bad = [], list(BAD)
+    for n, record in enumerate(encoded(good)):
+        values += [record] if n < 5 or n - 5 >= len(bad) else [record, bad[n - 5]]
+    stream.produce(values)
+    with running(stream.config()) as process:
+        found = outputs(stream, len(good))
+        rejects = stream.read(stream.rejects, len(bad))
+        counts = process.end()
+    assert_exact(stream, found, good)
+    assert counts.rejected == len(bad) and counts.read == len(bad) + len(good)
+    for n, message in enumerate(rejects):
+        headers = dict(message.headers)
+        assert (message.key, message.value) == (b"k", bad[n])
+        assert headers["source"].decode() == f"{stream.input}-0-{values.index(bad[n])}"
+        assert BAD[bad[n]] in headers["reason"].decode()
+
+
+def test_a_null_record_without_a_key_is_not_lost(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce([b"x"], key=None)
+    stream.produce([b""], key=None)
+    with running(stream.config()):
+        rejects = stream.read(stream.rejects, 2)
+    assert [(message.key, message.value) for message in rejects] == [(None, b"x"), (None, b"")]
+
+
+def test_without_a_topic_rejects_are_logged_and_counted(kafka, tmp_path, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce([b"nonsense", *encoded(phishing(5))])
+    with caplog.at_level(logging.WARNING), running(stream.config(rejects=None)) as process:
+        stream.read(stream.output, 5)
+        counts = process.end()
+    assert counts.rejected == 1
+    assert f"rejected {stream.input}-0-0: not JSON" in caplog.text
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize("limit", ["client", "broker"])
+def test_too_large_messages_are_shortened(kafka, tmp_path, limit):
+    """The client refuses by its own setting; the broker by that of the topic, in the middle of a batch."""
+    servers = {"bootstrap_servers": kafka.bootstrap_servers}
+    stream = Stream(kafka, tmp_path, partitions=1)
+    if limit == "client":
+        stream.settings["kafka"] = servers | {"producer": {"max_request_size": 3000, "batch_size": 2000}}
+    else:
+        stream.configure(stream.output, max_message_bytes=3000)
+        stream.configure(stream.rejects, max_message_bytes=3000)
+    good = phishing(50)
+    good[20]["id"] = "long" * 2000
+    junk = b"junk" * 2000
+    stream.produce([*encoded(good[:30]), junk, *encoded(good[30:])])
+    with running(stream.config()) as process:
+        found = [json.loads(message.value) for message in stream.read(stream.output, len(good))]
+        (reject,) = stream.read(stream.rejects, 1)
+        counts = process.end()
+    expected = twin(stream.config().build_learner(), good)
+    assert found[:20] + found[21:] == expected[:20] + expected[21:]
+    whole = orjson.dumps(expected[20])
+    assert found[20] == {
+        "id": good[20]["id"][:200],
+        "too_large": True,
+        "length": len(whole),
+        "sha256": hashlib.sha256(whole).hexdigest(),
+        "first_bytes": whole[:200].decode(),
+    }
+    short = json.loads(reject.value)
+    assert short["sha256"] == hashlib.sha256(junk).hexdigest() and short["length"] == len(junk)
+    assert dict(reject.headers)["source"].decode() == f"{stream.input}-0-30"
+    assert (counts.shortened, counts.rejected, counts.read) == (2, 1, 51)
+
+
+def test_key_partition_and_headers(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=2)
+    records = phishing(40)
+    for record in records:
+        del record["id"]
+    stream.produce(encoded(records), key=b"key")
+    with running(stream.config(record={"label": "y"})):
+        messages = stream.read(stream.output, 40)
+    for number in range(2):
+        mine = [message for message in messages if message.partition == number]
+        for n, message in enumerate(mine):
+            headers = dict(message.headers)
+            source = f"{stream.input}-{number}-{n}"
+            assert message.key == b"key" and headers["source"].decode() == source
+            assert json.loads(message.value)["id"] == source, "without `record.id` a record is named by its position"
+            snapshot, _, examples = headers["model"].decode().rpartition("/")
+            unlabelled = sum(records[number + 2 * m].get("y") is None for m in range(n))
+            assert int(examples) == n - unlabelled
+            assert (tmp_path / "snapshots").rglob(f"{snapshot}.snapshot")
+
+
+def test_many_classes_and_numbers(kafka, tmp_path):
+    for learner, labels in (
+        ([{"PAClassifier": {"C": 1.0}}], ["red", "green", "blue"]),
+        ([{"PARegressor": {"C": 1.0}}], [1.5, -2, 0.25]),
+    ):
+        stream = Stream(kafka, tmp_path, partitions=1, learner=learner)
+        records = [{"id": n, "a": n % 7 - 3.0, "b": n % 3, "y": labels[n % 3]} for n in range(30)]
+        stream.produce(encoded(records))
+        with running(stream.config()):
+            found = outputs(stream, len(records))
+        assert_exact(stream, found, records)
+
+
+def test_only_listed_features_count(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1, record={"label": "y", "id": "id", "features": ["a", "b"]})
+    records = [{"id": n, "a": n % 5, "b": 1.0, "c": "noise", "y": n % 5 > 2} for n in range(20)]
+    stream.produce([*encoded(records), b'{"c": 1, "y": true}'])
+    with running(stream.config()):
+        found = outputs(stream, len(records))
+        (reject,) = stream.read(stream.rejects, 1)
+    assert dict(reject.headers)["reason"] == b"no features"
+    listed = [{name: record[name] for name in ("id", "a", "b", "y")} for record in records]
+    assert_exact(stream, found, listed)
+
+
+def test_start_latest_skips_what_was_there(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce(encoded(phishing(10)))
+    latest = {"input": {"topic": stream.input, "start": "latest"}}
+    with running(stream.config(**latest)):
+        wait_for(lambda: stream.committed(0), "the first commit")
+        stream.produce(encoded(phishing(15)[10:]))
+        found = outputs(stream, 5)
+    assert [output["id"] for output in found[0]] == ["r10", "r11", "r12", "r13", "r14"]
+
+
+@BOTH_CLIENTS
+def test_an_outage_of_the_broker_is_survived(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    records = phishing(400)
+    stream.produce(encoded(records[:200]))
+    process = start(stream.file())
+    try:
+        stream.read(stream.output, 200)
+        kafka.kill(1)
+        kafka.start(1)
+        stream.produce(encoded(records[200:]))
+        assert_exact(stream, outputs(stream, len(records)), records)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@BOTH_CLIENTS
+def test_a_second_worker_shares_and_hands_back(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=2)
+    records = phishing(900)
+    with running(stream.config()) as one:
+        stream.produce(encoded(records[:300]))
+        stream.read(stream.output, 300)
+        with running(stream.config()) as two:
+            wait_for(lambda: stream.members() == [1, 1], "a partition for each")
+            stream.produce(encoded(records[300:600]))
+            stream.read(stream.output, 600)
+            assert two.end().read > 0
+        stream.produce(encoded(records[600:]))
+        found = outputs(stream, len(records))
+        one.end()
+    assert_exact(stream, found, records)
+
+
+@BOTH_CLIENTS
+def test_refuses_an_offset_that_an_operator_has_reset(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce(encoded(phishing(50)))
+    with running(stream.config()):
+        stream.read(stream.output, 50)
+    for metadata, said in (("", "its metadata is empty"), ("mine", "its metadata is `(mine|not readable)")):
+        with stream.group() as consumer:
+            consumer.commit({TopicPartition(stream.input, 0): OffsetAndMetadata(10, metadata)})
+        with pytest.raises(StateError, match=said) as refused:
+            processor.run(stream.config())
+        assert "another `name`" in str(refused.value) and "partition 0" in str(refused.value)
+    assert len(stream.read(stream.output, 50)) == 50
+
+
+@BOTH_CLIENTS
+def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
+    monkeypatch.setattr(processor, "MOST_FENCINGS", 2)
+    stream = Stream(kafka, tmp_path, instance="same")
+    with running(stream.config()) as one, running(stream.config()) as two:
+        for _ in range(200):
+            stream.produce(encoded(phishing(20)))
+            if one.result or two.result:
+                break
+        errors = [process.result for process in (one, two) if process.result]
+    assert errors and isinstance(errors[0], FencedError)
+    assert "`instance: same`" in str(errors[0])
+
+
+def silenced(stream, before=""):
+    """A processor whose broker falls silent when 20 records are committed and 20 are about to be sent."""
+    stream.settings["kafka"]["producer"] = {
+        "delivery_timeout_ms": 1600, "request_timeout_ms": 1000, "max_block_ms": 1000, "bootstrap_timeout_ms": 1000
+    }  # fmt: skip
+    pause = """
+        from connectors.topics import processor
+        from connectors.kafka import confluent
+        confluent.PATIENCE = 3.0
+        def impatient(transaction, committed, commit, make=processor.Timeouts):
+            return make(transaction, 3.0, commit)
+        processor.Timeouts = impatient
+        from connectors.topics.checkpoint import Checkpoint
+        def send(self, *message, step=Checkpoint.send):
+            if self.counts.read == 20:
+                hold()
+            step(self, *message)
+        Checkpoint.send = send
+    """
+    stream.produce(encoded(phishing(20)))
+    process = start(stream.file(), textwrap.dedent(pause) + before)
+    stream.read(stream.output, 20)
+    stream.produce(encoded(phishing(40)[20:]))
+    read_until(process, "held")
+    stream.kafka.stop(1)
+    let_go(process)
+    return process
+
+
+@BOTH_CLIENTS
+def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    try:
+        process = silenced(stream)
+        read_until(process, "reset: ")
+    finally:
+        kafka.resume(1)
+    try:
+        assert_exact(stream, outputs(stream, 40), phishing(40))
+    finally:
+        process.kill()
+        print(process.communicate()[1])
+
+
+@BOTH_CLIENTS
+def test_resets_without_progress_end_the_process(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    try:
+        process = silenced(stream, "processor.MOST_RESETS = 2")
+        _, said = process.communicate(timeout=DEADLINE)
+    finally:
+        kafka.resume(1)
+    assert process.returncode == StalledError.exit_code
+    assert "2 resets in a row without a commit, the last one for: " in said.splitlines()[-1]
+    with running(stream.config()):
+        assert_exact(stream, outputs(stream, 40), phishing(40))
+
+
+@BOTH_CLIENTS
+def test_a_setting_the_broker_refuses(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["producer"] = {"transaction_timeout_ms": 901_000}
+    stream.settings["kafka"]["consumer"] = {"session_timeout_ms": 950_000, "max_poll_interval_ms": 960_000}
+    with pytest.raises(StartError, match="does not accept"):
+        processor.run(stream.config())

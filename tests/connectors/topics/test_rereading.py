@@ -1,0 +1,234 @@
+"""Snapshots apart from checkpoints: the inputs in between are read again, exactly, or the processor refuses."""
+
+import json
+import logging
+import threading
+
+import orjson
+import pytest
+from kafka.structs import OffsetAndMetadata
+
+from connectors.errors import StartError, StateError
+from connectors.snapshots.names import Pointer
+from connectors.topics import processor
+from connectors.topics.restore import Restorer
+from river_margins import snapshot
+from tests.helpers.streams import Stream, ended, phishing, running, start, twin, wait_for
+
+RARELY = {"every": "1h"}
+
+
+@pytest.fixture
+def stream(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots")} | RARELY
+    return stream
+
+
+def produce(stream, records):
+    stream.produce(orjson.dumps(record) for record in records)
+
+
+def outputs(stream, count):
+    return [json.loads(message.value) for message in stream.read(stream.output, count)]
+
+
+def pointer(stream):
+    return Pointer.from_text(stream.committed(0).metadata)
+
+
+def snapshots(stream):
+    return sorted(path.stem for path in (stream.folder / "snapshots").rglob("*.snapshot"))
+
+
+def killed_at(stream, count):
+    """Lets a processor commit so many records and kills it."""
+    process = start(stream.file())
+    try:
+        stream.read(stream.output, count)
+        wait_for(lambda: pointer(stream).offset == count, "its commit")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_processor_goes_on_exactly_from_an_old_snapshot(stream):
+    stream.forget_the_dead_soon()
+    records = phishing(300)
+    for begin, end in ((0, 100), (100, 200)):
+        produce(stream, records[begin:end])
+        killed_at(stream, end)
+        assert len(snapshots(stream)) == 1 and snapshots(stream)[0].endswith("-empty")
+        assert pointer(stream).inputs == end and pointer(stream).snapshot_offset == 0
+    produce(stream, records[200:])
+    with running(stream.config()) as process:
+        found = outputs(stream, 300)
+        assert process.end().read == 100, "what is read again is not counted again"
+    model = stream.config().build_learner()
+    assert found == twin(model, records)
+    last = pointer(stream)
+    assert (last.offset, last.inputs) == (300, 0), "an orderly end leaves nothing to read again"
+    (path,) = (stream.folder / "snapshots").rglob(f"{last.snapshot}.snapshot")
+    assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model)
+
+
+def test_snapshots_come_as_often_as_asked(stream):
+    stream.settings["snapshots"]["every"] = "10ms"
+    produce(stream, phishing(100))
+    with running(stream.config()) as process:
+        stream.read(stream.output, 100)
+        wait_for(lambda: pointer(stream).offset == 100 and pointer(stream).inputs == 0, "a snapshot of the last record")
+        process.end()
+
+
+@pytest.fixture
+def killed(stream):
+    """A stream whose processor was killed with 30 inputs since its snapshot."""
+    stream.forget_the_dead_soon()
+    produce(stream, phishing(30))
+    killed_at(stream, 30)
+    return stream
+
+
+def refused(stream, said, **changes):
+    before = stream.committed(0)
+    with pytest.raises(StateError, match=said), running(stream.config(**changes)) as process:
+        process.wait()
+    assert stream.committed(0) == before
+    assert len(outputs(stream, 30)) == 30
+
+
+def test_inputs_that_expired(killed):
+    with killed.admin() as admin:
+        admin.delete_records({killed.place(0): 10})
+    refused(killed, r"must be read again from offset 0 .*begins at 10: retention deleted .*rewind FILE --to 0000")
+
+
+def test_another_way_to_read_the_inputs(killed):
+    record = {"label": "y", "id": "id", "features": ["https", "popup_window"]}
+    refused(killed, r"are not those that were learned: the CRC of 30 inputs .*put `record` back", record=record)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"inputs": 31}, "30 inputs came again instead of 31"),
+        ({"inputs": 29}, "the CRC of 29 inputs is"),
+        ({"crc": 7}, "instead of 7"),
+    ],
+)
+def test_a_replay_that_ends_elsewhere(killed, changes, said):
+    changed = pointer(killed)._replace(**changes)
+    wait_for(lambda: killed.members() == [], "the end of the dead member")
+    with killed.group() as consumer:
+        consumer.commit({killed.place(0): ended(OffsetAndMetadata(30, changed.to_text()))})
+    refused(killed, said)
+
+
+def test_a_compacted_input_is_refused(stream):
+    stream.configure(stream.input, cleanup_policy="compact")
+    with pytest.raises(StartError, match=r"is compacted: .*leave `snapshots.every` out"):
+        processor.run(stream.config())
+    with running(stream.config(snapshots=str(stream.folder / "other"))):
+        produce(stream, phishing(5))
+        stream.read(stream.output, 5)
+
+
+OVERFLOWS = {"id": "bad", "https": 1.2e154, "popup_window": 1.2e154, "y": True}
+
+
+def test_a_step_that_raises_half_way_is_rejected_and_rejected_again(stream):
+    """The scaler has moved when the classifier finds the overflow: the model goes back and its inputs come again."""
+    stream.forget_the_dead_soon()
+    stream.settings["learner"] = [{"StandardScaler": {"with_std": False}}, {"PAClassifier": {"C": 0.01, "mode": 1}}]
+    records = phishing(90)
+    mixed = [*records[:20], OVERFLOWS, *records[20:25], OVERFLOWS, *records[25:60]]
+    produce(stream, mixed)
+    process = start(stream.file())
+    try:
+        stream.read(stream.output, 60)
+        rejects = stream.read(stream.rejects, 2)
+        wait_for(lambda: pointer(stream).offset == 62, "its commit")
+    finally:
+        process.kill()
+        process.communicate()
+    assert all(b"scale the features" in dict(reject.headers)["reason"] for reject in rejects)
+    produce(stream, records[60:])
+    with running(stream.config()) as process:
+        found = outputs(stream, 90)
+        assert process.end().read == 30
+    assert found == twin(stream.config().build_learner(), records)
+    assert len(stream.read(stream.rejects, 2)) == 2
+
+
+def test_a_rejected_record_is_met_again_by_the_next_process(stream, monkeypatch):
+    """Nothing of the first process' memory is left: the replay itself finds that the record cannot be learned."""
+    stream.forget_the_dead_soon()
+    stream.settings["learner"] = [{"StandardScaler": {"with_std": False}}, {"PAClassifier": {"C": 0.01, "mode": 1}}]
+    records = phishing(60)
+    produce(stream, [*records[:20], OVERFLOWS, *records[20:40]])
+    never = (
+        "from connectors.topics.checkpoint import Checkpoint; "
+        "Checkpoint._needs_snapshot = lambda self, p: not p.snapshot"
+    )
+    process = start(stream.file(), never)
+    try:
+        stream.read(stream.output, 40)
+        wait_for(lambda: pointer(stream).offset == 41, "its commit")
+    finally:
+        process.kill()
+        process.communicate()
+    assert pointer(stream).inputs == 41
+    produce(stream, records[40:])
+    with running(stream.config()):
+        found = outputs(stream, 60)
+    assert found == twin(stream.config().build_learner(), records)
+    assert len(stream.read(stream.rejects, 1)) == 1
+
+
+@pytest.mark.parametrize("snapshots", [{}, RARELY])
+def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monkeypatch, snapshots):
+    stream = Stream(kafka, tmp_path, checkpoint={"every": "50ms"})
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots")} | snapshots
+    records = phishing(80)
+    produce(stream, records[:40])
+    with running(stream.config()):
+        stream.read(stream.output, 40)
+    restored, original = threading.Event(), Restorer.restore
+
+    def slow(self, number, committed):
+        if number == 0:
+            assert restored.wait(60)
+        return original(self, number, committed)
+
+    monkeypatch.setattr(Restorer, "restore", slow)
+    produce(stream, records[40:])
+    with running(stream.config()):
+        others = stream.read(stream.output, 60)
+        assert [message.partition for message in others].count(1) == 40, "all of partition 1, while 0 is being restored"
+        restored.set()
+        found = {number: [] for number in range(2)}
+        for message in stream.read(stream.output, 80):
+            found[message.partition].append(json.loads(message.value))
+    for number in range(2):
+        assert found[number] == twin(stream.config().build_learner(), records[number::2])
+
+
+def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_path, monkeypatch, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    records = phishing(40)
+    produce(stream, records[:20])
+    with running(stream.config()):
+        stream.read(stream.output, 20)
+    original, failures = Restorer.restore, iter([True])
+
+    def failing(self, number, committed):
+        if next(failures, False):
+            raise OSError("the store is away")
+        return original(self, number, committed)
+
+    monkeypatch.setattr(Restorer, "restore", failing)
+    produce(stream, records[20:])
+    with caplog.at_level(logging.WARNING), running(stream.config()):
+        assert outputs(stream, 40) == twin(stream.config().build_learner(), records)
+    assert "reset: the store is away" in caplog.text

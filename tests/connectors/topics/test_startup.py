@@ -1,0 +1,196 @@
+"""What stops a processor before it joins the group: each error says what is wrong and what to do."""
+
+import orjson
+import pytest
+
+from connectors.errors import StartError, StateError
+from connectors.kafka import ClientError, client
+from connectors.snapshots.names import Pointer
+from connectors.topics import processor, startup
+from tests.helpers import streams
+from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
+
+
+@pytest.fixture
+def stream(kafka, tmp_path):
+    return Stream(kafka, tmp_path, partitions=1)
+
+
+@pytest.fixture
+def learned(stream):
+    """A stream that a processor has read and left."""
+    stream.produce(orjson.dumps(record) for record in phishing(30))
+    with running(stream.config()) as process:
+        stream.read(stream.output, 30)
+        process.end()
+    return stream
+
+
+def refused(stream, error, *sentences, **changes):
+    """Runs the processor, which must end with an error that says all this, before any member joins the group."""
+    with pytest.raises(error) as raised:
+        processor.run(stream.config(**changes))
+    for sentence in sentences:
+        assert sentence in str(raised.value)
+    assert stream.members() == []
+
+
+def snapshots(stream):
+    return sorted((stream.folder / "snapshots").rglob("*.snapshot"))
+
+
+def named_snapshot(stream):
+    name = Pointer.from_text(stream.committed(0).metadata).snapshot
+    return next(path for path in snapshots(stream) if path.stem == name)
+
+
+@BOTH_CLIENTS
+def test_no_broker(stream):
+    file = stream.file(kafka={"bootstrap_servers": "localhost:1"})
+    process = start(file, "from connectors import startup; startup.PATIENCE = 1.0")
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == StartError.exit_code
+    assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
+
+
+def test_a_broker_that_answers_late(stream, monkeypatch):
+    """One of several is away or has only just begun: whatever is asked before the start is asked again."""
+    consumer, failed = client(streams.CLIENT).Consumer, []
+    answers = {name: getattr(consumer, name) for name in ("committed", "edges", "join")}
+    for name in answers:
+
+        def ask(self, *arguments, name=name):
+            if name not in failed:
+                failed.append(name)
+                raise ClientError("not yet")
+            return answers[name](self, *arguments)
+
+        monkeypatch.setattr(consumer, name, ask)
+    stream.produce(orjson.dumps(record) for record in phishing(30))
+    with running(stream.config()):
+        stream.read(stream.output, 30)
+    assert failed == ["committed", "join", "edges"]
+    failed.clear()
+    with running(stream.config()) as process:
+        wait_for(lambda: len(failed) == 3, "the same for a group that has committed")
+        process.end()
+
+    def never(self, *arguments):
+        raise ClientError("not yet")
+
+    monkeypatch.setattr(consumer, "committed", never)
+    monkeypatch.setattr(startup, "PATIENCE", 1.5)
+    refused(stream, StartError, "does not answer as it should: not yet")
+
+
+@BOTH_CLIENTS
+def test_a_mistyped_topic_is_named_and_not_created(stream):
+    wrong = f"{stream.name}-evnts"
+    sentences = [f"topic `{wrong}` does not exist", f"did you mean `{stream.input}`?"]
+    refused(stream, StartError, *sentences, input={"topic": wrong})
+    with stream.admin() as admin:
+        assert wrong not in admin.list_topics()
+    refused(stream, StartError, "does not exist", output={"topic": "nowhere-at-all"})
+    refused(stream, StartError, "does not exist", rejects={"topic": "nowhere-at-all"})
+
+
+def test_a_folder_that_cannot_be_written(stream, tmp_path):
+    (tmp_path / "file").write_text("")
+    refused(stream, StartError, f"`{tmp_path / 'file'}` cannot be written", snapshots=str(tmp_path / "file"))
+
+
+def test_a_missing_snapshot(learned):
+    path = named_snapshot(learned)
+    path.unlink()
+    refused(learned, StateError, f"the snapshot `{path}`", "partition 0", "does not exist", "backup", "another `name`")
+
+
+def test_a_snapshot_on_another_host(learned, monkeypatch):
+    named_snapshot(learned).unlink()
+    monkeypatch.setattr("connectors.topics.restore.HOST", "elsewhere")
+    refused(learned, StateError, "does not exist on host `elsewhere`", "must share the folder")
+
+
+def test_a_corrupt_snapshot(learned):
+    path = named_snapshot(learned)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    refused(learned, StateError, f"the snapshot `{path}`", "is corrupt", "SHA-256")
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        ["StandardScaler", {"PAClassifier": {"C": 0.02, "mode": 1}}],
+        ["StandardScaler", "Perceptron"],
+        [{"PAClassifier": {"C": 0.01, "mode": 1}}],
+    ],
+)
+def test_another_learner(learned, learner):
+    refused(learned, StateError, "the learner is not the one of snapshot", "put `learner` back", learner=learner)
+
+
+def test_more_partitions(learned):
+    with learned.admin() as admin:
+        admin.create_partitions({learned.input: 3})
+        wait_for(lambda: len(admin.describe_topics([learned.input])[0]["partitions"]) == 3, "three partitions")
+    refused(learned, StateError, "has 3 partitions, and had 1")
+
+
+@BOTH_CLIENTS
+def test_more_partitions_under_a_running_processor(stream):
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    stream.produce(orjson.dumps(record) for record in phishing(10))
+    with running(stream.config()) as process, stream.admin() as admin:
+        stream.read(stream.output, 10)
+        admin.create_partitions({stream.input: 2})
+        with pytest.raises(StateError, match="has 2 partitions, and had 1"):
+            process.wait()
+
+
+def test_snapshots_without_an_offset(learned):
+    with learned.admin() as admin:
+        admin.delete_group_offsets(learned.name, [learned.place(0)])
+    folder = named_folder(learned)
+    refused(learned, StateError, "has no committed offset", f"`{folder}`", "to start over", "rewind FILE --to 000")
+
+
+def named_folder(stream):
+    return snapshots(stream)[0].parent
+
+
+def test_an_empty_model_of_a_start_that_died_is_no_loss(stream):
+    """Between the first snapshot and its commit a processor may die: there is nothing to lose yet."""
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0), "the first commit")
+        process.end()
+    with stream.admin() as admin:
+        admin.delete_group_offsets(stream.name, [stream.place(0)])
+    stream.produce([b'{"a": 1, "y": true}'])
+    with running(stream.config()):
+        stream.read(stream.output, 1)
+
+
+@BOTH_CLIENTS
+def test_records_deleted_before_they_were_read(learned):
+    learned.produce(orjson.dumps(record) for record in phishing(10))
+    with learned.admin() as admin:
+        admin.delete_records({learned.place(0): 35})
+    refused(learned, StateError, "offset 30 of partition 0", "out of range", "35 to 40", "another `name`")
+
+
+def test_a_topic_created_again(learned):
+    """Kafka forgets the offsets of a deleted topic, we do not; nor is one that came back by hand taken for ours."""
+    kept = learned.committed(0)
+    with learned.admin() as admin:
+        admin.delete_topics([learned.input])
+        wait_for(lambda: learned.input not in admin.list_topics(), "the end of the topic")
+    learned.kafka.create_topics({learned.input: 1})
+    learned.produce(orjson.dumps(record) for record in phishing(40))
+    wait_for(lambda: learned.committed(0) is None, "the end of its offsets")
+    folder = str(named_folder(learned).parent)
+    refused(learned, StateError, "was deleted and created again: nothing is committed", folder, "rewind FILE --empty")
+    with learned.group() as consumer:
+        consumer.commit({learned.place(0): ended(kept)})
+    refused(learned, StateError, "was deleted and created again")

@@ -1,0 +1,100 @@
+"""A processor on three brokers: its coordinators move to others, and one broker is lost for good."""
+
+import contextlib
+import json
+
+import orjson
+import pytest
+from kafka import TopicPartition
+
+from connectors.kafka import CLIENTS
+from connectors.kafka.local import LocalKafka
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
+
+pytestmark = pytest.mark.kafka
+COORDINATORS = ["__consumer_offsets", "__transaction_state"]
+
+
+@pytest.fixture(scope="module")
+def three():
+    with LocalKafka(brokers=3) as kafka:
+        yield kafka
+
+
+def produce(stream, records):
+    stream.produce(map(orjson.dumps, records))
+
+
+def assert_exact(stream, records):
+    found = {number: [] for number in range(stream.partitions)}
+    for message in stream.read(stream.output, len(records)):
+        found[message.partition].append(json.loads(message.value))
+    for number, outputs in found.items():
+        assert outputs == twin(stream.config().build_learner(), records[number :: stream.partitions])
+
+
+def leaders(admin):
+    """Who coordinates: of each partition its leader and all its replicas."""
+    return {
+        TopicPartition(topic["name"], part["partition_index"]): (part["leader_id"], part["replica_nodes"])
+        for topic in admin.describe_topics(COORDINATORS)
+        for part in topic["partitions"]
+    }
+
+
+def move_coordinators(stream):
+    """Lets another broker lead each partition that holds offsets or transactions."""
+    with stream.admin() as admin:
+        before = leaders(admin)
+        others = {
+            place: sorted(nodes, key=lambda node, leader=leader: node == leader)
+            for place, (leader, nodes) in before.items()
+        }
+        assert set(admin.alter_partition_reassignments(others).values()) == {None}
+
+        def moved():
+            admin.elect_leaders(0, COORDINATORS, raise_errors=False)
+            return all(leader not in (-1, before[place][0]) for place, (leader, _) in leaders(admin).items())
+
+        wait_for(moved, "other coordinators")
+
+
+@BOTH_CLIENTS
+def test_the_coordinators_move(three, tmp_path):
+    stream = Stream(three, tmp_path, checkpoint={"every": "1s"})
+    records = phishing(300)
+    with running(stream.config()):
+        produce(stream, records[:100])
+        stream.read(stream.output, 100)
+        with stream.reader(stream.output, "read_uncommitted") as (consumer, places):
+            consumer.seek_to_end()
+            ends = consumer.end_offsets(places)
+            produce(stream, records[100:200])
+            wait_for(lambda: consumer.end_offsets(places) != ends, "output of an open transaction")
+        move_coordinators(stream)
+        produce(stream, records[200:])
+        assert_exact(stream, records)
+
+
+def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
+    """The one that coordinates the group; it does not come back before all is done."""
+    records, streams = phishing(300), []
+    with contextlib.ExitStack() as stack:
+        for client in CLIENTS:
+            monkeypatch.setattr("tests.helpers.streams.CLIENT", client)
+            streams.append(Stream(three, tmp_path))
+            stack.enter_context(running(streams[-1].config()))
+        for stream in streams:
+            produce(stream, records[:150])
+            stream.read(stream.output, 150)
+        with streams[0].group() as consumer:
+            consumer.committed(streams[0].place(0))
+            lost = int(consumer._coordinator.coordinator_id.removeprefix("coordinator-"))
+        three.kill(lost)
+        try:
+            for stream in streams:
+                produce(stream, records[150:])
+            for stream in streams:
+                assert_exact(stream, records)
+        finally:
+            three.start(lost)

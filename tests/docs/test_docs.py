@@ -1,0 +1,94 @@
+"""What the documentation shows, runs: examples in docstrings, Python and YAML blocks of the pages."""
+
+import dataclasses
+import doctest
+import importlib
+import pkgutil
+import re
+
+import pytest
+
+import connectors.config
+import river_margins as rm
+from river_margins.core import checks
+from river_margins.tasks import labels
+from tests.helpers.paths import ROOT
+from tests.learners import Learner
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language):
+    found = []
+    for page in PAGES:
+        text = page.read_text()
+        for match in re.finditer(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            line = text[: match.start()].count("\n") + 2
+            found.append(pytest.param(page, line, match.group(1), id=f"{page.name}:{line}"))
+    return found
+
+
+@pytest.mark.parametrize("name", rm.__all__)
+def test_docstring_examples(name):
+    thing = getattr(rm, name)
+    assert thing.__doc__, f"{name} has no docstring"
+    assert run(thing, name) == 0
+
+
+CONNECTORS = [
+    importlib.import_module(found.name) for found in pkgutil.walk_packages(connectors.__path__, "connectors.")
+]
+
+
+@pytest.mark.parametrize("module", [checks, labels, *CONNECTORS], ids=lambda module: module.__name__)
+def test_examples_of_helpers(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def run(thing, name):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in doctest.DocTestFinder(recurse=False).find(thing, name):
+        runner.run(test)
+    return runner.failures
+
+
+@pytest.mark.parametrize(("page", "line", "code"), blocks("python"))
+def test_python_block(page, line, code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if ">>>" in code:
+        test = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), line)
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+        runner.run(test)
+        assert runner.failures == 0
+    else:
+        exec(compile("\n" * (line - 1) + code, str(page), "exec"), {})
+
+
+def anchors(page):
+    """What a forge makes of the headings."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        file, _, anchor = link.partition("#")
+        if "://" not in link:
+            target = page.parent / file if file else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
+def test_every_field_of_an_entry_is_explained():
+    page = (ROOT / "docs" / "adding-a-learner.md").read_text()
+    assert [field.name for field in dataclasses.fields(Learner) if f"| `{field.name}` |" not in page] == []
+
+
+@pytest.mark.parametrize(("page", "line", "text"), blocks("yaml"))
+def test_yaml_block(page, line, text, tmp_path):
+    if not re.search(r"^name:", text, re.MULTILINE):
+        pytest.skip("a fragment, not a whole file")
+    file = tmp_path / "processor.yaml"
+    file.write_text(text)
+    connectors.config.load_any(file)

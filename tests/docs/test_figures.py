@@ -1,0 +1,79 @@
+"""The figures of the documentation show what they say, and come out the same each time."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.docs.test_docs import PAGES
+from tests.helpers.paths import ROOT
+from tests.helpers.scripts import script
+
+SCRIPT = ROOT / "docs" / "figures" / "make.py"
+
+
+@pytest.fixture(scope="module")
+def make():
+    with script("docs/figures/make.py") as module:
+        yield module
+
+
+def mistakes(X, y, step):
+    """Mistakes up to each round of the learner that moves by `step(margin, squared length)`, written once more."""
+    w, found = np.zeros(X.shape[1]), []
+    for x, label in zip(X, y, strict=True):
+        margin = label * (w @ x)
+        found.append(margin <= 1e-12)  # ties, which another order of summation can miss by a rounding
+        w = w + step(margin, x @ x) * label * x
+    return np.cumsum(found)
+
+
+@pytest.mark.parametrize(("name", "passes"), [("phishing", 1), ("zeros", 3)])
+def test_curves(make, name, passes):
+    stream = getattr(make, name)().first(400)
+    perceptron, pa_i = make.curves(stream, passes, C=0.1)
+    X, y = np.tile(stream.X, (passes, 1)), np.tile(stream.y, passes)
+    assert perceptron.mistakes.tolist() == mistakes(X, y, lambda margin, q: float(margin <= 1e-12)).tolist()
+    assert pa_i.mistakes.tolist() == mistakes(X, y, lambda margin, q: min(0.1, max(0.0, 1 - margin) / q)).tolist()
+    for curve in (perceptron, pa_i):
+        assert (curve.mistakes <= curve.bound).all()
+        assert (np.diff(curve.bound) >= 0).all()
+
+
+def test_bounds_by_hand(make):
+    stream, u = make.Stream(np.array([[1.0], [1.0], [2.0]]), np.array([1, -1, 1])), np.array([1.0])
+    # The losses of u are 0, 2 and 0, R² is 1, 1 and 4, and |u| = 1.
+    assert make.perceptron_bound(u, stream) == pytest.approx([1.0, 2.5 + 2.25**0.5, 4 + 12**0.5])
+    assert make.pa_i_bound(u, stream, C=0.5) == pytest.approx([2 * 1.0, 2 * 3.0, 4 * 3.0])
+
+
+def test_a_separable_stream_has_a_comparator_of_margin_1(make):
+    stream = make.zeros().first(400)
+    assert any((stream.y * (stream.X @ u)).min() == pytest.approx(1) for u in make.comparators(stream))
+
+
+def test_margins_are_those_before_learning(make):
+    model = make.rm.PAClassifier(C=0.01)
+    values = make.margins(model, 200)
+    assert len(values) == 200
+    assert (values <= 0).sum() == model.n_mistakes
+    assert (values < 1).sum() == model.n_updates + 1  # the first example, scaled, is zero: a loss, but no move
+
+
+@pytest.mark.parametrize("draw", ["draw_bounds", "draw_margins"])
+def test_a_figure_comes_out_the_same(make, draw, tmp_path):
+    for name in ("one.svg", "two.svg"):
+        with make.plt.rc_context(make.STYLE):
+            getattr(make, draw)(tmp_path / name, rounds=60)
+    drawn = (tmp_path / "one.svg").read_bytes()
+    assert drawn == (tmp_path / "two.svg").read_bytes()
+    assert drawn.count(b"stroke: #1f6fb4") + drawn.count(b"stroke: #0f4a80") >= 2
+
+
+def test_every_figure_is_shown_and_every_picture_is_there():
+    shown = {
+        (page.parent / picture).resolve()
+        for page in PAGES
+        for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())
+    }
+    assert shown == {figure.resolve() for figure in SCRIPT.parent.glob("*.svg")}

@@ -1,0 +1,125 @@
+"""The procedures of docs/operating.md that no other test tries, and that the metrics it names exist."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import orjson
+import pytest
+import yaml
+from prometheus_client import generate_latest
+
+from connectors import config
+from connectors.errors import StateError
+from connectors.kafka import Committed
+from connectors.model.partition import Partition
+from connectors.runtime.metrics import Metrics, NoWork
+from connectors.topics import processor
+from tests.helpers.paths import ROOT
+from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
+
+MONITORING = ROOT / "deploy" / "monitoring"
+
+
+def outputs(stream, count, topic=None):
+    """The output values by partition, in order."""
+    found = {number: [] for number in range(stream.partitions)}
+    for message in stream.read(topic or stream.output, count):
+        found[message.partition].append(json.loads(message.value))
+    return found
+
+
+def test_change_a_learner(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    records, learner = phishing(300), ["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 2}}]
+    stream.produce(map(orjson.dumps, records[:200]))
+    with running(stream.config()):
+        stream.read(stream.output, 200)
+    with pytest.raises(StateError, match="mode 1 -> 2") as refused:
+        processor.run(stream.config(learner=learner))
+    assert "another `name`" in str(refused.value)
+    beside = f"{stream.name}-beside"
+    kafka.create_topics({beside: 2})
+    changed = {"name": beside, "learner": learner, "output": {"topic": beside}}
+    with running(stream.config()), running(stream.config(**changed)):  # the old one goes on meanwhile
+        stream.produce(map(orjson.dumps, records[200:]))
+        old, new = outputs(stream, 300), outputs(stream, 300, beside)
+    for number in range(2):
+        mine = records[number::2][:100] + records[200 + number :: 2]
+        assert old[number] == twin(stream.config().build_learner(), mine)
+        assert new[number] == twin(stream.config(**changed).build_learner(), mine)
+
+
+def test_two_hosts_with_one_folder(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    stream.forget_the_dead_soon()
+    records = phishing(400)
+    hosts = [start(stream.file(), f"import socket; socket.gethostname = lambda: 'host-{n}'") for n in range(2)]
+    try:
+        wait_for(lambda: stream.members() == [1, 1], "a partition for each host")
+        stream.produce(map(orjson.dumps, records[:200]))
+        stream.read(stream.output, 200)
+        hosts[0].kill()
+        stream.produce(map(orjson.dumps, records[200:]))
+        found = outputs(stream, 400)
+    finally:
+        for host in hosts:
+            host.kill()
+            host.communicate()
+    for number in range(2):
+        assert found[number] == twin(stream.config().build_learner(), records[number::2])
+        assert json.loads(stream.committed(number).metadata)["host"] == "host-1"
+
+
+def names(tmp_path):
+    """Every name that `/metrics` can have, of classifiers and regressors."""
+    text = ""
+    for learner in ("PAClassifier", "PARegressor"):
+        file = tmp_path / f"{learner}.yaml"
+        file.write_text(f"""
+name: p
+kafka: {{bootstrap_servers: "localhost:9092"}}
+input: {{topic: a}}
+learner: [{learner}]
+output: {{topic: b}}
+""")
+        metrics = Metrics(config.load(file))
+        metrics.work = NoWork()
+        metrics.work.partitions = {0: Partition(config.load(file).build_learner(), Committed(0, ""), "", 0, None)}
+        text += generate_latest(metrics.registry).decode()
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+    return {
+        name + suffix
+        for name, kind in kinds.items()
+        for suffix in (("_bucket", "_sum", "_count") if kind == "histogram" else ("",))
+    }
+
+
+@pytest.mark.parametrize("file", ["grafana.json", "alerts.yaml"])
+def test_monitoring_asks_for_metrics_that_exist(tmp_path, file):
+    text = (MONITORING / file).read_text()
+    loaded = yaml.safe_load(text)
+    assert loaded["panels"] if file == "grafana.json" else loaded["groups"][0]["rules"]
+    asked = set(re.findall(r"river_margins_\w+", text))
+    assert len(asked) > 5 and asked <= names(tmp_path)
+
+
+def test_alerts_fire_when_they_should():
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("needs promtool, which comes with Prometheus")
+    for command in (["check", "config", "prometheus.yaml"], ["test", "rules", "alerts.test.yaml"]):
+        ended = subprocess.run([promtool, *command], cwd=MONITORING, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_prometheus_finds_its_rules():
+    settings = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())
+    assert all((MONITORING / file).exists() for file in settings["rule_files"]) and settings["scrape_configs"]
+
+
+def test_the_page_names_every_metric(tmp_path):
+    page = set(re.findall(r"`(river_margins_\w+)", (ROOT / "docs" / "operating.md").read_text()))
+    known = {re.sub("_(bucket|sum|count)$", "", name) for name in names(tmp_path) if name.startswith("river_")}
+    assert page == {name for name in known if not name.endswith("_created")}

@@ -1,0 +1,128 @@
+"""The permissions that docs/guarantees.md lists are enough, and none of them can be left out."""
+
+import json
+import re
+import threading
+import uuid
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
+
+from connectors import config
+from connectors.errors import AccessError
+from connectors.kafka.local import LocalKafka
+from connectors.topics import processor
+from tests.helpers import streams
+from tests.helpers.streams import BOTH_CLIENTS
+
+GUARDED = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",  # the broker itself has no name either
+    "super.users": "User:nobody",
+}
+NEEDED = {
+    "input": (ResourceType.TOPIC, ACLOperation.READ),
+    "output": (ResourceType.TOPIC, ACLOperation.WRITE),
+    "rejects": (ResourceType.TOPIC, ACLOperation.WRITE),
+    "configs of the input": (ResourceType.TOPIC, ACLOperation.DESCRIBE_CONFIGS),
+    "group": (ResourceType.GROUP, ACLOperation.READ),
+    "transactional id": (ResourceType.TRANSACTIONAL_ID, ACLOperation.WRITE),
+}
+
+GRANT = {  # a topic that cannot be written may as well be found out by describing it
+    "input": "topic `input-.*grant `Describe` on it",
+    "output": "output-.*grant `Write` on|grant `Write` on topic `output-|topic `output-.*grant `Describe` on it",
+    "rejects": "rejects-.*grant `Write` on|grant `Write` on .*`rejects-|topic `rejects-.*grant `Describe` on it",
+    "configs of the input": "topic `input-.*grant `DescribeConfigs` on",
+    "group": "grant `Read` on group `guarded-",
+    "transactional id": "grant `Write` on transactional id `guarded-",
+}
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    with LocalKafka(settings=GUARDED) as kafka:
+        yield kafka
+
+
+def permission(who, role, name):
+    kind, operation = NEEDED[role]
+    pattern = ACLResourcePatternType.PREFIXED if role == "transactional id" else ACLResourcePatternType.LITERAL
+    allow = ACLPermissionType.ALLOW
+    return ACL(f"User:{who}", "*", operation, allow, ResourcePattern(kind, name, pattern))
+
+
+@pytest.fixture
+def start(guarded, tmp_path):
+    """Runs a processor that lacks a permission until its first outputs are there."""
+
+    def start(lacking, guarantee):
+        group = f"guarded-{uuid.uuid4().hex}"
+        topics = {role: f"{role}-{group}" for role in ("input", "output", "rejects")}
+        guarded.create_topics(dict.fromkeys(topics.values(), 1))
+        names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}-"}
+        producer = KafkaProducer(bootstrap_servers=guarded.bootstrap_servers)
+        for value in (json.dumps({"a": 1.0, "y": True}), "no JSON"):
+            producer.send(topics["input"], value.encode())
+        producer.close()
+        reader = KafkaConsumer(
+            topics["output"],
+            bootstrap_servers=guarded.bootstrap_servers,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+        )
+        reader.poll(0)
+        with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
+            # a permission for somebody else closes a resource to all others; the reader is let in as well
+            admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
+            admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
+            seen = ResourcePattern(ResourceType.TOPIC, topics["output"])
+            admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, seen)])
+        file = tmp_path / "guarded.yaml"
+        file.write_text(f"""
+name: {group}
+kafka: {{bootstrap_servers: "{guarded.bootstrap_servers}", client: {streams.CLIENT}}}
+input: {{topic: {topics["input"]}}}
+record: {{label: y}}
+learner: [PAClassifier]
+output: {{topic: {topics["output"]}}}
+rejects: {{topic: {topics["rejects"]}}}
+checkpoint: {{guarantee: {guarantee}, every: 100ms}}
+snapshots: {{folder: {tmp_path}/snapshots, every: 1s}}
+""")
+        stop, done = processor.Stop(), threading.Event()
+
+        def wait_for_output():
+            while not (done.is_set() or reader.poll(timeout_ms=100)):
+                pass
+            stop.requested = True
+
+        waiting = threading.Thread(target=wait_for_output)
+        waiting.start()
+        try:
+            return processor.run(config.load(file), stop)
+        finally:
+            done.set()
+            waiting.join()
+            reader.close()
+
+    return start
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+@pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+def test_these_permissions_are_enough(start, guarantee):
+    counts = start(None, guarantee)
+    assert (counts.read, counts.predicted, counts.rejected) == (2, 1, 1)
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+@pytest.mark.parametrize("lacking", list(NEEDED))
+def test_none_can_be_left_out(start, lacking):
+    with pytest.raises(AccessError, match="refuses") as refused:
+        start(lacking, "exactly_once")
+    assert re.search(GRANT[lacking], str(refused.value))

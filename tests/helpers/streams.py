@@ -1,0 +1,309 @@
+"""Tools for tests of the processor on a real Kafka: topics, records, files, processors, the bare learner."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import CoordinatorNotAvailableError, MetadataEmptyBrokerList
+from river.datasets import Phishing
+
+from connectors import config
+from connectors.kafka import CLIENTS
+from connectors.model.counts import Counts
+from connectors.topics import processor
+
+DEADLINE = 60.0
+BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
+CLIENT = CLIENTS[0]  # of the running test, see `conftest.py`
+LIBRDKAFKA = {
+    "bootstrap_servers": "bootstrap_servers",
+    "max_request_size": "message.max.bytes",
+    "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
+    "max_block_ms": None,
+    "bootstrap_timeout_ms": None,
+}
+
+
+def named(client: str, section: dict[str, Any]) -> dict[str, Any]:
+    """The section `kafka` of a file for a client, written with the names of kafka-python."""
+    if client == "kafka-python":
+        return section
+    sides = {side: named(client, section.get(side, {})) for side in ("consumer", "producer") if side in section}
+    names = {key: LIBRDKAFKA.get(key, key.replace("_", ".")) for key in section if key not in sides}
+    return {name: section[key] for key, name in names.items() if name} | sides
+
+
+class Stream:
+    """Topics of their own on a broker, and the file of a processor between them."""
+
+    def __init__(self, kafka: Any, folder: Path, /, partitions: int = 2, **changes: Any) -> None:
+        self.kafka, self.folder, self.partitions = kafka, folder, partitions
+        self.name = f"t{uuid.uuid4().hex[:12]}"
+        self.input, self.output, self.rejects = (f"{self.name}-{part}" for part in ("events", "predictions", "rejects"))
+        kafka.create_topics({self.input: partitions, self.output: partitions, self.rejects: 1})
+        self.settings: dict[str, Any] = {
+            "name": self.name,
+            "kafka": {"bootstrap_servers": kafka.bootstrap_servers, "consumer": {"heartbeat_interval_ms": 300}},
+            "input": {"topic": self.input},
+            "record": {"label": "y", "id": "id"},
+            "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+            "output": {"topic": self.output},
+            "rejects": {"topic": self.rejects},
+            "checkpoint": {"every": "100ms"},
+            "snapshots": str(folder / "snapshots"),
+        } | changes
+
+    def forget_the_dead_soon(self) -> None:
+        """Shortens the time after which a dead process' partitions and transaction are given up."""
+        self.settings["kafka"] |= {
+            "consumer": {"session_timeout_ms": 2500, "heartbeat_interval_ms": 300},
+            "producer": {"transaction_timeout_ms": 2000},
+        }
+
+    def file(self, **changes: Any) -> Path:
+        """Writes the processor's file: JSON is YAML."""
+        path = self.folder / f"{self.name}-{uuid.uuid4().hex[:6]}.yaml"
+        settings = {key: value for key, value in (self.settings | changes).items() if value is not None}
+        settings["kafka"] = {"client": CLIENT, **named(CLIENT, settings["kafka"])}
+        path.write_text(json.dumps(settings, indent=1))
+        return path
+
+    def config(self, **changes: Any) -> config.Config:
+        return config.load(self.file(**changes))
+
+    def produce(self, values: Iterable[bytes | None], key: bytes | None = b"k", partition: int | None = None) -> None:
+        """Writes values to the input, to its partitions in turn or to one: what fits into a batch arrives together."""
+        together = {"linger_ms": 60_000, "batch_size": 512 * 1024}  # a flush does not wait for the former
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, **together)
+        try:
+            futures = [
+                producer.send(self.input, value, key, partition=n % self.partitions if partition is None else partition)
+                for n, value in enumerate(values)
+            ]
+            producer.flush()
+            for future in futures:
+                future.get(timeout=DEADLINE)
+        finally:
+            producer.close()
+
+    @contextlib.contextmanager
+    def reader(self, topic: str, isolation: str = "read_committed") -> Iterator[tuple[KafkaConsumer, list[Any]]]:
+        """A consumer of all partitions of a topic from their beginning."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.kafka.bootstrap_servers, isolation_level=isolation, auto_offset_reset="earliest"
+        )
+
+        def partitions() -> Any:
+            # a broker that was paused knows of none until it is let in again
+            with contextlib.suppress(MetadataEmptyBrokerList):
+                return consumer.partitions_for_topic(topic)
+
+        try:
+            places = [TopicPartition(topic, p) for p in sorted(wait_for(partitions, f"the partitions of `{topic}`"))]
+            consumer.assign(places)
+            consumer.seek_to_beginning()
+            yield consumer, places
+        finally:
+            consumer.close()
+
+    def read(self, topic: str, count: int) -> list[Any]:
+        """Returns all committed messages of a topic; fails unless there are just `count` of them."""
+        found: list[Any] = []
+        end = time.monotonic() + DEADLINE
+        with self.reader(topic) as (consumer, places):
+            while len(found) < count or any(consumer.position(p) < consumer.end_offsets([p])[p] for p in places):
+                for messages in consumer.poll(timeout_ms=200).values():
+                    found += messages
+                raise_what_ended()
+                assert time.monotonic() < end, f"{len(found)} of {count} messages in `{topic}`"
+        assert len(found) == count, f"`{topic}` has {len(found)} messages, {count} were expected"
+        return found
+
+    def members(self) -> list[int]:
+        """How many partitions each member of the group has."""
+        return sorted(
+            len(topic["partitions"])
+            for member in self._describe_group()["members"]
+            for topic in (member["member_assignment"] or {}).get("assigned_partitions", [])
+        )
+
+    def member_ids(self) -> list[str]:
+        return [member["member_id"] for member in self._describe_group()["members"]]
+
+    def _describe_group(self) -> Any:
+        def describe() -> Any:
+            with contextlib.suppress(CoordinatorNotAvailableError):  # of a broker that has had no group yet
+                return admin.describe_groups([self.name])[self.name]
+
+        with self.admin() as admin:
+            return wait_for(describe, "a group coordinator")
+
+    def configure(self, topic: str, **settings: Any) -> None:
+        """Sets properties of a topic, `_` for `.` in their names."""
+        configs = {name.replace("_", "."): str(value) for name, value in settings.items()}
+        with self.admin() as admin:
+            admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)])
+
+    @contextlib.contextmanager
+    def admin(self) -> Iterator[KafkaAdminClient]:
+        admin = KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap_servers)
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+    def place(self, partition: int) -> TopicPartition:
+        return TopicPartition(self.input, partition)
+
+    def committed(self, partition: int) -> Any:
+        with self.group() as consumer:
+            found = consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
+            return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
+
+    @contextlib.contextmanager
+    def group(self) -> Iterator[KafkaConsumer]:
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.kafka.bootstrap_servers,
+            group_id=self.name,
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+def ended(committed: Any) -> Any:
+    """An offset as the processor commits it: confluent-kafka reads on behind metadata that no null character ends."""
+    return committed._replace(metadata=f"{committed.metadata}\0")
+
+
+HOLD = """
+import logging, sys, time
+
+def hold():
+    print("held", file=sys.stderr, flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> subprocess.Popen[str]:
+    """A processor as a process of its own; `before` is code that runs before it, and may `hold()` until `let_go`."""
+    code = f"{HOLD}\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
+    command = [sys.executable, "-c", code, "run", str(file), *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def read_until(process: subprocess.Popen[str], part: str) -> str:
+    """Reads what a process says up to a line with this part, and returns that line."""
+    assert process.stderr is not None
+    return next(line for line in process.stderr if part in line)
+
+
+def let_go(process: subprocess.Popen[str]) -> None:
+    """Lets a process go on that holds, and never hold again."""
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None  # `communicate` takes a closed one for open
+
+
+class Running:
+    """A processor in a thread of this process."""
+
+    def __init__(self, file: config.Config) -> None:
+        self.stop = processor.Stop()
+        self.result: Counts | BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=[file], daemon=True)
+        self._thread.start()
+
+    def _run(self, file: config.Config) -> None:
+        try:
+            self.result = processor.run(file, self.stop)
+        except BaseException as error:
+            self.result = error
+
+    def end(self) -> Counts:
+        """Asks for the end and returns what was done; raises what the processor raised."""
+        self.stop.requested = True
+        return self.wait()
+
+    def wait(self) -> Counts:
+        self._thread.join(DEADLINE)
+        assert not self._thread.is_alive(), hung or "the processor does not end"
+        if isinstance(self.result, BaseException):
+            raise self.result
+        assert self.result is not None
+        return self.result
+
+
+_running: list[Running] = []
+hung: Exception | None = None  # of a processor in a thread whose commit does not end, see `conftest.py`
+
+
+@contextlib.contextmanager
+def running(file: config.Config) -> Iterator[Running]:
+    process = Running(file)
+    _running.append(process)
+    try:
+        yield process
+    finally:
+        _running.remove(process)
+        process.stop.requested = True
+        process._thread.join(DEADLINE)
+
+
+def raise_what_ended() -> None:
+    """Raises what a running processor raised, or that it hangs, so that nobody waits for its output."""
+    if hung:
+        raise hung
+    for process in _running:
+        if isinstance(process.result, BaseException):
+            raise process.result
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    end = time.monotonic() + DEADLINE
+    while not (found := condition()):
+        raise_what_ended()
+        assert time.monotonic() < end, f"{what}: not within {DEADLINE:g} s"
+        time.sleep(0.02)
+    return found
+
+
+def phishing(count: int, unlabelled: int = 5) -> list[dict[str, Any]]:
+    """River's Phishing stream, several times over; each `unlabelled`-th record has no label, or a null one."""
+    records = []
+    while len(records) < count:
+        for x, y in Phishing():
+            n = len(records)
+            records.append({"id": f"r{n}", **x} | ({"y": y} if n % unlabelled else {"y": None} if n % 2 else {}))
+    return records[:count]
+
+
+def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the bare pipeline says of these records: predict, score, then learn."""
+    said = []
+    *transformers, last = model.steps.values() if hasattr(model, "steps") else [model]
+    for record in records:
+        features = {name: value for name, value in record.items() if name not in ("id", "y")}
+        transformed = features
+        for transformer in transformers:
+            transformed = transformer.transform_one(transformed)
+        label = record.get("y")
+        output = {"id": record["id"], "prediction": model.predict_one(features), "score": last.score_one(transformed)}
+        said.append(output | ({"label": label} if label is not None else {}))
+        if label is not None:
+            model.learn_one(features, label)
+    return said

@@ -1,0 +1,286 @@
+"""Dicts, data frames and sparse matrices teach the same, and a batch is checked whole before any row is learned."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import scipy.sparse
+
+import river_margins as rm
+from tests.helpers.rounds import labels_of, not_labels_of, state, takes_no_negatives, trained
+from tests.learners import FORMS, LEARNERS
+
+forms = pytest.mark.parametrize("form", FORMS, ids=str)
+ROWS, COLUMNS = 60, 5
+
+
+def batch(model, seed=1, holes=False):
+    """A matrix with zeros where `holes` are wanted, and labels that the model takes."""
+    draw = np.random.default_rng(seed)
+    X = draw.integers(-8, 9, size=(ROWS, COLUMNS)) / 4  # short numbers, which float32 holds too
+    if takes_no_negatives(model):
+        X = abs(X)
+    if holes:
+        X *= draw.random(size=X.shape) < 0.4
+    return X, draw.choice(labels_of(model), size=ROWS)
+
+
+def taught_by_dicts(model, rows, labels):
+    for x, y in zip(rows, labels.tolist(), strict=True):
+        model.learn_one(x, y)
+    return model
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": True}, {"max_features": 3}], ids=["", "intercept", "hashed"])
+@forms
+def test_the_three_forms_teach_the_same(form, options):
+    X, y = batch(form.make())
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    options = {name: value for name, value in options.items() if hasattr(form.make(), name)}  # one class: no intercept
+    by_dict = taught_by_dicts(form.make(**options), rows, y)
+    by_frame, by_csr = form.make(**options), form.make(**options)
+    by_frame.learn_many(pd.DataFrame(X), pd.Series(y))
+    assert state(by_frame) == state(by_dict)
+    explicit = scipy.sparse.csr_matrix(np.where(X == 0, 99.0, X))
+    explicit.data[explicit.data == 99.0] = 0.0  # zeros that are stored
+    by_csr.learn_csr(explicit, y)
+    assert state(by_csr) == state(by_dict)
+    expected = [by_dict.predict_one(x) for x in rows]
+    assert by_frame.predict_many(pd.DataFrame(X)).tolist() == expected
+    assert by_csr.predict_csr(explicit).tolist() == expected
+
+
+def csr(X):
+    return scipy.sparse.csr_matrix(X)
+
+
+def shuffled(X):
+    """The same rows with their entries stored in another order, and halves of them stored twice."""
+    entries = csr(X).tocoo()
+    order = np.random.default_rng(0).permutation(entries.nnz)
+    rows, columns, data = (np.concatenate([each[order], each]) for each in (entries.row, entries.col, entries.data / 2))
+    by_row = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[by_row], np.arange(X.shape[0] + 1))
+    matrix = scipy.sparse.csr_matrix((data[by_row], columns[by_row], starts), shape=X.shape)
+    assert not matrix.has_canonical_format
+    return matrix
+
+
+def wide(X):
+    matrix = scipy.sparse.csr_array(X)
+    return scipy.sparse.csr_array(
+        (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)), shape=(X.shape[0], 2**40)
+    )
+
+
+MATRICES = [
+    csr,
+    scipy.sparse.csc_matrix,
+    scipy.sparse.coo_array,
+    scipy.sparse.csr_array,
+    shuffled,
+    wide,
+    lambda X: csr(X).astype(np.float32),
+    lambda X: csr(4 * X).astype(np.int8),
+]
+
+
+@pytest.mark.parametrize("matrix", MATRICES, ids=["csr", "csc", "coo", "array", "shuffled", "wide", "float32", "int8"])
+@forms
+def test_any_sparse_matrix_is_its_rows(form, matrix):
+    X, y = batch(form.make(), holes=True)
+    assert (X == 0).all(axis=1).any()  # there are empty rows
+    given = matrix(X)
+    scale = 4 if given.dtype == np.int8 else 1
+    rows = [{i: scale * value for i, value in enumerate(row) if value} for row in X.tolist()]
+    by_dict, by_csr = taught_by_dicts(form.make(), rows, y), form.make()
+    before = given.copy()
+    by_csr.learn_csr(given, y)
+    assert state(by_csr) == state(by_dict)
+    assert by_csr.predict_csr(given).tolist() == [by_dict.predict_one(x) for x in rows]
+    assert (given.tocsr() - before.tocsr()).nnz == 0  # and it is the caller's
+
+
+FRAMES = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype("float32"),
+    "nullable": lambda X: X.astype("Float64"),
+    "mixed": lambda X: X.astype({"a": "float32", "b": "Float32", "c": "object"}),
+    "objects": lambda X: X.astype("object"),
+    "index of dates": lambda X: X.set_index(pd.date_range("2020-01-01", periods=ROWS)),
+    "index that repeats": lambda X: X.set_index(pd.Index([7] * ROWS)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@forms
+def test_any_frame_is_its_rows(form, kind):
+    X, y = batch(form.make())
+    frame = FRAMES[kind](pd.DataFrame(X, columns=list("abcde")))
+    by_dict = taught_by_dicts(form.make(), [dict(zip("abcde", row, strict=True)) for row in X.tolist()], y)
+    by_frame = form.make()
+    by_frame.learn_many(frame, pd.Series(y, index=frame.index))
+    assert state(by_frame) == state(by_dict)
+    predicted = by_frame.predict_many(frame)
+    assert predicted.index.equals(frame.index)
+    assert predicted.tolist() == [by_dict.predict_one(dict(zip("abcde", row, strict=True))) for row in X.tolist()]
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "bool", "Int64", "boolean"])
+def test_whole_numbers_and_bools_are_numbers(kind):
+    frame = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 0, 1, 1]})
+    plain, other = rm.PAClassifier(), rm.PAClassifier()
+    plain.learn_many(frame.astype(float), [True, False, True, False])
+    other.learn_many(frame.astype(kind), [True, False, True, False])
+    assert state(plain) == state(other)
+
+
+def test_a_frame_of_another_library_gives_a_series_of_that_library():
+    model = rm.StandardScaler() | rm.PAClassifier()
+    model.learn_many(polars.DataFrame({"a": [1.0, 2.0], "b": [1, 0]}), polars.Series([True, False]))
+    predicted = model.predict_many(polars.DataFrame({"b": [1, 0], "a": [1.0, 2.0]}))
+    assert isinstance(predicted, polars.Series) and predicted.to_list() == [True, False]
+    assert model.predict_proba_many(polars.DataFrame({"a": [1.0], "b": [1]})).columns == ["True", "False"]
+
+
+@forms
+def test_columns_may_change_their_order_and_come_and_go(form):
+    X, y = batch(form.make())
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    parts = [frame[:20], frame[20:40][list("ecabd")], frame[40:][["d", "a"]].assign(new=1.0)]
+    by_dict, by_frame = form.make(), form.make()
+    for part, labels in zip(parts, (y[:20], y[20:40], y[40:]), strict=True):
+        taught_by_dicts(by_dict, part.to_dict(orient="records"), labels)
+        by_frame.learn_many(part, labels)
+        assert state(by_frame) == state(by_dict)
+
+
+@forms
+def test_a_frame_without_rows_or_columns(form):
+    model, twin = trained(form.make()), trained(form.make())
+    for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame({"a": pd.Series([], dtype=float)})):
+        model.learn_many(empty, pd.Series([], dtype=object))
+        assert len(model.predict_many(empty)) == 0
+    model.learn_csr(scipy.sparse.csr_matrix((0, 3)), [])
+    assert model.predict_csr(scipy.sparse.csr_matrix((0, 3))).tolist() == []
+    assert state(model) == state(twin)
+    label = labels_of(model)[0]
+    model.learn_many(pd.DataFrame(index=[3, 4]), [label, label])
+    model.learn_csr(scipy.sparse.csr_matrix((1, 0)), [label])
+    taught_by_dicts(twin, [{}, {}, {}], np.array([label] * 3))
+    assert state(model) == state(twin)
+    assert model.predict_many(pd.DataFrame(index=[3])).tolist() == [twin.predict_one({})]
+
+
+NUMBERS = pd.DataFrame({"f0": [1.0, 2.0], "f1": [1.0, 3.0]}, index=["first", "second"])
+REFUSED = {
+    "nan": (NUMBERS.assign(f1=[1.0, np.nan]), "row 'second', column 'f1' is nan"),
+    "infinity": (NUMBERS.assign(f0=[1.0, -np.inf]), "row 'second', column 'f0' is -inf"),
+    "missing": (NUMBERS.assign(f1=pd.array([1, None], dtype="Int64").copy()), "row 'second', column 'f1' is nan"),
+    "text": (NUMBERS.assign(f1=["1", "2"]), "column 'f1' holds no numbers but String.*OneHotEncoder"),
+    "category": (NUMBERS.assign(f1=pd.Categorical(["1", "2"])), "column 'f1' holds no numbers but Categorical"),
+    "date": (NUMBERS.assign(f1=pd.to_datetime(["2020", "2021"])), "column 'f1' holds no numbers but Datetime"),
+    "complex": (NUMBERS.assign(f1=[1j, 2.0]), "column 'f1' holds no numbers"),
+    "text among objects": (NUMBERS.assign(f1=pd.Series([1.0, "2"], dtype=object).to_numpy()), "'f1' is the text '2'"),
+    "a name twice": (pd.DataFrame([[1.0, 2.0]] * 2, columns=["a", "a"]), "unique column names"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@forms
+def test_a_frame_is_checked_whole_before_any_row_is_learned(form, case):
+    frame, words = REFUSED[case]
+    model = trained(form.make())
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.learn_many(frame, [labels_of(model)[0]] * 2)
+    with pytest.raises(ValueError, match=words):
+        model.predict_many(frame)
+    assert pickle.dumps(model) == before
+
+
+@forms
+def test_labels_and_weights_are_checked_before_any_row_is_learned(form):
+    model = trained(form.make())
+    before = pickle.dumps(model)
+    good = labels_of(model)[0]
+    for bad in not_labels_of(model):
+        for labels in ([good, bad], pd.Series([good, bad], dtype=object)):
+            with pytest.raises(ValueError, match="label"):
+                model.learn_many(NUMBERS, labels)
+    for labels in ([good], [good] * 3, []):
+        with pytest.raises(ValueError, match="2 rows, but"):
+            model.learn_many(NUMBERS, labels)
+    with pytest.raises(ValueError, match="2 rows, but sample weights of shape"):
+        model.learn_many(NUMBERS, [good, good], w=[1.0])
+    with pytest.raises(ValueError, match="`w` must be"):
+        model.learn_many(NUMBERS, [good, good], w=pd.Series([1.0, -1.0]))
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("data", [np.nan, np.inf])
+def test_a_matrix_is_checked_whole_before_any_row_is_learned(data):
+    model = rm.PAClassifier()
+    matrix = scipy.sparse.csr_matrix(([1.0, 2.0, data], ([0, 1, 2], [1, 1, 7])), shape=(3, 9))
+    with pytest.raises(ValueError, match="row 2, column 7 is"):
+        model.learn_csr(matrix, [True, False, True])
+    for strange in (matrix.astype(complex), scipy.sparse.csr_matrix(np.array([[1, 0]], dtype=complex))):
+        with pytest.raises(ValueError, match="the matrix holds complex128"):
+            model.learn_csr(strange, [True] * strange.shape[0])
+    with pytest.raises(TypeError, match="a scipy sparse matrix is needed, not a ndarray"):
+        model.learn_csr(np.eye(2), [True, False])
+    assert model.n_seen == 0
+
+
+def test_an_overflow_in_a_batch_keeps_the_rows_before_it_and_says_so():
+    rows = [{"a": 1.0}, {"a": 2.0}]
+    expected = rm.PARegressor(mode=0)
+    for x, y in zip(rows, (1.0, 3.0), strict=True):
+        expected.learn_one(x, y)
+    model = rm.PARegressor(mode=0)
+    with pytest.raises(OverflowError, match="row 2 of the batch, after 2 that were learned: `PARegressor`"):
+        model.learn_many(pd.DataFrame([*rows, {"a": 1e200}, {"a": 1.0}]), [1.0, 3.0, 5.0, 7.0])
+    assert state(model) == state(expected)
+
+
+def test_the_scaler_says_the_same_of_an_overflow():
+    scaler, expected = rm.StandardScaler(), rm.StandardScaler()
+    expected.learn_one({"a": 1.0})
+    with pytest.raises(OverflowError, match="row 1 of the batch, after 1 that were learned: `StandardScaler`"):
+        scaler.learn_many(pd.DataFrame({"a": [1.0, 1e200, 2.0]}))
+    assert state(scaler) == state(expected)
+    with pytest.raises(ValueError, match="row 2, column 'a' is nan"):
+        scaler.learn_many(pd.DataFrame({"a": [1.0, 1.0, np.nan]}))
+    assert state(scaler) == state(expected)
+
+
+@pytest.mark.parametrize("learner", [each for each in LEARNERS if each.make().rule.weighted], ids=str)
+def test_a_batch_carries_sample_weights(learner):
+    X, y = batch(learner.make())
+    weights = np.random.default_rng(2).integers(0, 3, size=ROWS).astype(float)
+    one_by_one, by_frame, by_csr = learner.make(), learner.make(), learner.make()
+    for row, label, weight in zip(X.tolist(), y.tolist(), weights, strict=True):
+        one_by_one.learn_one(dict(enumerate(row)), label, w=weight)
+    by_frame.learn_many(pd.DataFrame(X), y, w=pd.Series(weights))
+    assert state(by_frame) == state(one_by_one)
+    twice, halves = learner.make(), learner.make()
+    twice.learn_many(pd.DataFrame(X), y, w=2.0)
+    halves.learn_many(pd.DataFrame(X), y, w=[2.0] * ROWS)
+    assert state(twice) == state(halves)
+    by_csr.learn_csr(scipy.sparse.csr_matrix(X), y, w=weights)
+    assert by_csr.n_updates == one_by_one.n_updates
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form.task == "multiclass"], ids=str)
+def test_new_classes_may_come_within_a_batch(form):
+    X, _ = batch(form.make())
+    labels = np.array([f"class {i % 7}" for i in range(ROWS)])
+    by_dict = taught_by_dicts(form.learner.make(), [dict(enumerate(row)) for row in X.tolist()], labels)
+    by_frame = form.learner.make()
+    by_frame.learn_many(pd.DataFrame(X), labels)
+    assert state(by_frame) == state(by_dict)
+    proba = by_frame.predict_proba_many(pd.DataFrame(X))
+    assert list(proba.columns) == list(by_frame.weights) == [f"class {i}" for i in range(7)]
+    assert np.allclose(proba.sum(axis=1), 1.0)

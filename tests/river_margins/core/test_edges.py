@@ -1,0 +1,271 @@
+"""What a stream may throw at a learner: odd values, odd mappings, odd names, odd moments."""
+
+import collections
+import decimal
+import fractions
+import math
+import pickle
+import types
+
+import numpy as np
+import pytest
+from river import preprocessing
+
+import river_margins as rm
+from tests.helpers.rounds import labels_of, state, stream_for, trained
+from tests.learners import FORMS
+
+forms = pytest.mark.parametrize("form", FORMS, ids=str)
+
+
+@forms
+def test_an_empty_record_counts_and_teaches_what_zeros_teach(form):
+    empty, zeros = trained(form.make()), trained(form.make())
+    label = labels_of(empty)[0]
+    empty.learn_one({}, label)
+    zeros.learn_one({f"f{i}": 0.0 for i in range(6)}, label)
+    assert empty.n_seen == 201
+    assert state(empty) == state(zeros)
+    scores = empty.score_one({})
+    assert form.learner.zero_is_a_point or scores == form.learner.score_of_nothing or set(scores.values()) == {0.0}
+
+
+@forms
+def test_a_zero_is_a_feature_that_is_missing(form):
+    plain, filled = form.make(), form.make()
+    for x, y in stream_for(plain, rounds=40):  # some rules make more of a rounding with every round
+        plain.learn_one(x, y)
+        filled.learn_one(x | {f"f{i}": 0.0 for i in range(6) if f"f{i}" not in x} | {"never": 0.0}, y)
+    assert (filled.n_seen, filled.n_mistakes, filled.n_updates) == (plain.n_seen, plain.n_mistakes, plain.n_updates)
+    for x, _ in stream_for(plain, seed=1, rounds=20):
+        assert filled.score_one(x) == pytest.approx(plain.score_one(x), rel=1e-8, abs=1e-8)
+
+
+REFUSED = [
+    pytest.param({"a": math.nan}, ValueError, "feature 'a' is nan", id="nan"),
+    pytest.param({"a": np.float32("nan")}, ValueError, "feature 'a' is nan", id="numpy nan"),
+    pytest.param({"a": decimal.Decimal("NaN")}, ValueError, "feature 'a' is nan", id="decimal nan"),
+    pytest.param({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf", id="infinity"),
+    pytest.param({"a": "red"}, ValueError, "OneHotEncoder, OrdinalEncoder or FeatureHasher", id="text"),
+    pytest.param({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5'", id="text of a number"),
+    pytest.param({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text", id="numpy text"),
+    pytest.param({"a": b"1.5"}, ValueError, "feature 'a' is the text", id="bytes"),
+    pytest.param({"a": None}, ValueError, "feature 'a' is None", id="none"),
+    pytest.param({"a": [1.0]}, ValueError, "of type list", id="list"),
+    pytest.param({"a": 1j}, ValueError, "of type complex", id="complex"),
+    pytest.param({"a": 10**400}, ValueError, "feature 'a'", id="huge int"),
+    pytest.param({"a": 1e200}, OverflowError, "scale the features", id="overflow"),
+]
+
+
+@pytest.mark.parametrize(("x", "error", "words"), REFUSED)
+@forms
+def test_what_is_refused_changes_nothing(form, x, error, words):
+    model, twin = trained(form.make()), trained(form.make())
+    before = pickle.dumps(model)
+    for learn in (model.learn_one, model.predict_learn_one):
+        with pytest.raises(error, match=words):
+            learn({"f0": 0.5} | x, labels_of(model)[-1])
+        assert pickle.dumps(model) == before
+    if error is ValueError:
+        for ask in (model.predict_one, model.score_one):
+            with pytest.raises(error, match=words):
+                ask({"f0": 0.5} | x)
+    assert state(trained(model, seed=1)) == state(trained(twin, seed=1))  # and it goes on as if nothing had been
+
+
+def test_the_encoders_that_are_named_exist():
+    assert preprocessing.OneHotEncoder and preprocessing.OrdinalEncoder and preprocessing.FeatureHasher
+
+
+def test_an_overflow_names_the_learner_and_the_parts_of_the_step():
+    model = rm.PARegressor(mode=0)
+    with pytest.raises(OverflowError, match=r"`PARegressor`: .* squared length 1e-200"):
+        model.learn_one({"a": 1e-100}, 1e300)
+    assert (model.n_seen, dict(model.weights)) == (0, {})
+    model.learn_one({"a": 1.0}, 2.1)
+    assert dict(model.weights) == {"a": 2.0}
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.float32, np.float64, fractions.Fraction, decimal.Decimal])
+@forms
+def test_any_number_is_a_number(form, kind):
+    plain, other = form.make(), form.make()
+    for x, y in stream_for(plain):
+        whole = {key: round(4 * value) for key, value in x.items()}
+        plain.learn_one({key: float(value) for key, value in whole.items()}, y)
+        other.learn_one({key: kind(value) for key, value in whole.items()}, y)
+    assert state(other) == state(plain)
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+@forms
+def test_a_bool_is_0_or_1(form, kind):
+    plain, other = form.make(), form.make()
+    for x, y in stream_for(plain):
+        plain.learn_one({key: float(value > 0) for key, value in x.items()}, y)
+        other.learn_one({key: kind(value > 0) for key, value in x.items()}, y)
+    assert state(other) == state(plain)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 3, 2**64 + 2**11 + 1, 3**90])
+def test_ints_beyond_double_precision_are_rounded_to_the_nearest_double(value):
+    whole, rounded = rm.PAClassifier(mode=0), rm.PAClassifier(mode=0)
+    for _ in range(2):  # the second time the feature is known
+        whole.learn_one({"a": value, "b": 1.0}, True)
+        rounded.learn_one({"a": float(value), "b": 1.0}, True)
+        assert state(whole) == state(rounded)
+
+
+class Instance:
+    def __init__(self, features):
+        self.__dict__.update(features)
+
+
+MAPPINGS = [
+    collections.OrderedDict,
+    collections.Counter,
+    collections.UserDict,
+    collections.ChainMap,
+    types.MappingProxyType,
+    lambda x: collections.defaultdict(float, x),
+    lambda x: vars(Instance(x)),
+]
+
+
+@pytest.mark.parametrize("kind", MAPPINGS, ids=["ordered", "counter", "user", "chain", "proxy", "default", "instance"])
+@forms
+def test_any_mapping_will_do(form, kind):
+    plain, other = form.make(), form.make()
+    for x, y in stream_for(plain, rounds=60):
+        mapping = kind(x)
+        plain.learn_one(x, y)
+        other.learn_one(mapping, y)
+        assert other.predict_one(mapping) == plain.predict_one(x)
+        assert dict(mapping) == x  # a defaultdict, too, is only looked at
+    assert state(other) == state(plain)
+
+
+@forms
+def test_a_record_is_the_callers(form):
+    kept, emptied = form.make(), form.make()
+    for x, y in stream_for(kept):
+        kept.learn_one(x, y)
+        theirs = dict(x)
+        emptied.learn_one(theirs, y)
+        theirs.clear()
+    assert state(kept) == state(emptied)
+
+
+def test_names_may_be_anything_hashable():
+    model = rm.PAClassifier(mode=0)
+    names = [1, ("a", 2), None, "s", 2.5, b"bytes", frozenset({1}), True]  # True is 1, here as in any dict
+    model.learn_one(dict.fromkeys(names, 1.0), True)
+    assert dict(model.weights) == dict.fromkeys(names, pytest.approx(1 / 7))
+    assert model.score_one({1.0: 7.0}) == pytest.approx(1.0)
+
+
+@forms
+def test_equal_names_need_not_be_the_same_object(form):
+    same, fresh = form.make(), form.make()
+    for x, y in stream_for(same):
+        same.learn_one(x, y)
+        fresh.learn_one({"".join(["f", key[1:]]): value for key, value in x.items()}, y)
+    assert state(same) == state(fresh)
+
+
+class Moody:
+    """A name that equals "known", and may raise, or do something else, when it is hashed or compared."""
+
+    def __init__(self, *, hashing=lambda: None, comparing=lambda: None):
+        self.hashing, self.comparing = hashing, comparing
+
+    def __hash__(self):
+        self.hashing()
+        return hash("known")
+
+    def __eq__(self, other):
+        self.comparing()
+        return other == "known"
+
+
+def test_a_name_that_raises_when_compared_changes_nothing():
+    def refuse():
+        raise RuntimeError("not comparable")
+
+    model = rm.PAClassifier()
+    model.learn_one({"known": 1.0}, True)
+    before = pickle.dumps(model)
+    with pytest.raises(RuntimeError, match="not comparable"):
+        model.learn_one({"other": 1.0, Moody(comparing=refuse): 1.0}, False)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("calls", range(1, 6))
+def test_a_name_that_raises_when_hashed_changes_nothing(calls):
+    left = calls
+
+    def count():
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise RuntimeError("not hashable any more")
+
+    x = {"other": 1.0, Moody(hashing=count): 1.0}
+    model = rm.PAClassifier()
+    before = pickle.dumps(model)
+    try:
+        model.learn_one(x, True)
+    except RuntimeError:
+        assert pickle.dumps(model) == before
+    else:
+        assert model.n_seen == 1
+
+
+@pytest.mark.parametrize("change", [dict.clear, lambda x: x.update({i: 1.0 for i in range(100)}), dict.popitem])
+def test_a_name_may_change_the_record_when_it_is_compared(change):
+    model = rm.PAClassifier()
+    model.learn_one({"known": 1.0}, True)
+    for _ in range(100):
+        x = {}
+        x.update({"a": 1.0, Moody(comparing=lambda x=x: change(x) if x else None): 1.0, "b": 1.0})
+        model.learn_one(x, False)
+    assert model.n_seen == 101
+
+
+def test_a_record_may_fall_apart_while_it_is_read():
+    class Saboteur:
+        def __float__(self):
+            del x[key]
+            return 1.0
+
+    for i in range(300):
+        key = f"key {i}" * 3
+        x = {key: Saboteur(), "a": 1.0}
+        del key  # the dict now holds the only reference
+        key = next(iter(x))
+        rm.PAClassifier().learn_one(x, True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [rm.PAClassifier, lambda: rm.PAClassifier(classes=["a", "b", "c"]), rm.PARegressor],
+    ids=["two classes", "three classes", "regression"],
+)
+def test_a_million_features_in_one_record(make):
+    x = dict.fromkeys(range(1_000_000), 1.0)
+    model = make()
+    label = labels_of(model)[-1]
+    model.learn_one(x, label)
+    model.learn_one(x, label)
+    assert model.n_seen == 2
+    scores = model.score_one(x)
+    # PA-I reaches margin 1 or the edge of the tube at once; of many classes, the second round finds the second rival.
+    expected = {"a": -0.5, "b": -0.25, "c": 0.75} if isinstance(scores, dict) else (2.9 if label == 3.0 else 1.0)
+    assert scores == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], np.array([0.0, 1.0]), None, "text", 3.0])
+def test_what_is_no_mapping_is_named(x):
+    with pytest.raises(TypeError, match="a dict of features is needed"):
+        rm.PAClassifier().learn_one(x, True)

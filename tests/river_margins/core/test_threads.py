@@ -1,0 +1,152 @@
+"""Several threads on one estimator: it never crashes, forgets no round, and learns each name once."""
+
+import pickle
+import sys
+import threading
+import time
+
+import pytest
+
+import river_margins as rm
+from tests.helpers.python_rules import MarginPerceptron
+from tests.helpers.rounds import stream, stream_for
+
+THREADS = 4
+
+
+class Slow:
+    """A number that lets other threads run while it is read."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        time.sleep(0)
+        return self.value
+
+
+class SlowRule(MarginPerceptron):
+    """A rule that lets other threads run while it thinks."""
+
+    def step(self, seen):
+        time.sleep(0)
+        return super().step(seen)
+
+
+@pytest.fixture(autouse=True)
+def threads_take_turns_often():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def together(work):
+    errors = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+
+
+def goes_on_from_its_state(model):
+    """Names that stand twice, or weights that no longer fit them, are found when a state is read back."""
+    return pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(model)
+
+
+MODELS = {
+    "two classes": lambda: rm.PAClassifier(),
+    "three classes": lambda: rm.PAClassifier(classes=["a", "b", "c"]),
+    "regression": lambda: rm.PARegressor(),
+    "a rule in Python": lambda: rm.MarginClassifier(SlowRule()),
+    "a rule in Python, intercept": lambda: rm.MarginClassifier(SlowRule(), intercept=True),
+}
+
+
+@pytest.mark.parametrize("number", [float, Slow], ids=["floats", "numbers in Python"])
+@pytest.mark.parametrize("name", MODELS)
+def test_threads_share_a_learner(name, number):
+    model = MODELS[name]()
+
+    def work(thread):
+        for i, (x, y) in enumerate(stream_for(model, seed=thread, rounds=100)):
+            # Every name is new to all threads at about the same time.
+            x = {f"{key} {i}": number(value) for key, value in x.items()}
+            model.learn_one(x, y)
+            model.predict_one(x)
+            model.predict_learn_one(x, y)
+
+    together(work)
+    assert model.n_seen == THREADS * 200
+    assert goes_on_from_its_state(model)
+
+
+def test_threads_may_bring_new_classes():
+    model = rm.MarginClassifier(SlowRule())
+
+    def work(thread):
+        for i, (x, _) in enumerate(stream(seed=thread, rounds=100)):
+            model.learn_one({key: Slow(value) for key, value in x.items()}, f"class {i}")
+
+    together(work)
+    assert model.n_seen == THREADS * 100
+    assert sorted(model.weights) == sorted(f"class {i}" for i in range(100))
+    assert goes_on_from_its_state(model)
+
+
+def test_threads_share_a_scaler():
+    scaler = rm.StandardScaler()
+
+    def work(thread):
+        for i in range(200):
+            scaler.learn_one({f"name {i}": Slow(1.0), "every": Slow(1.0)})
+            scaler.transform_one({f"name {i}": Slow(1.0), "never": Slow(1.0)})
+
+    together(work)
+    assert scaler.counts == {f"name {i}": THREADS for i in range(200)} | {"every": THREADS * 200}
+    assert goes_on_from_its_state(scaler)
+
+
+def test_threads_share_a_pipeline():
+    model = rm.StandardScaler() | rm.PAClassifier()
+    model.learn_one({"every": 1.0}, True)
+
+    def work(thread):
+        for i in range(100):
+            x = {f"name {i}": Slow(float(i)), "every": Slow(float(thread))}
+            model.learn_one(x, i % 2 == 0)
+            model.predict_one(x)
+            prediction, score = model.predict_score_one({"every": Slow(1.0), "never": Slow(1.0)})
+            assert prediction is (score >= 0.0)
+
+    together(work)
+    assert model[0].counts == {f"name {i}": THREADS for i in range(100)} | {"every": THREADS * 100 + 1}
+    assert model[1].n_seen == THREADS * 100 + 1
+    assert goes_on_from_its_state(model[0]) and goes_on_from_its_state(model[1])
+
+
+@pytest.mark.parametrize("kind", [rm.PAClassifier, rm.StandardScaler])
+def test_an_estimator_does_not_learn_in_the_midst_of_learning(kind):
+    class Nested:
+        def __float__(self):
+            learn({"b": 1.0})
+
+    def learn(x):
+        model.learn_one(x, True) if kind is rm.PAClassifier else model.learn_one(x)
+
+    model = kind()
+    before = pickle.dumps(model)
+    with pytest.raises(RuntimeError, match="while it learns"):
+        learn({"a": Nested()})
+    assert pickle.dumps(model) == before
+    learn({"a": 1.0})
+    assert list(model.__getstate__().get("space", model.__getstate__())["features"]) == ["a"]

@@ -1,0 +1,245 @@
+"""Kernels, supports and budgets: the linear learners again, in other spaces."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+
+import river_margins as rm
+from tests.bounds.kernels import KERNELS, coordinates, records, vector
+from tests.helpers.rounds import stream, trained
+from tests.learners import CLASSES
+
+RULES = [
+    rm.PA(),
+    rm.PA1(0.3),
+    rm.PA2(0.3),
+    rm.PerceptronRule(),
+    rm.PerceptronRule(0.5, tie_update=False),
+    rm.ALMARule(),
+    rm.GradientDescent(radius=1.0),
+    rm.GradientDescent(0.1, loss="logistic", schedule="constant"),
+    rm.LeastMeanSquares(0.05),
+    rm.PegasosRule(0.1),
+    rm.NORMARule(0.5, lam=0.1),
+]
+LABELS = {"binary": [False, True], "multiclass": CLASSES}
+BUDGETS = [rm.OldestRemoval(12), rm.SmallestRemoval(12), rm.RandomRemoval(12), None]
+
+
+def values(score):
+    return list(score.values()) if isinstance(score, dict) else [score]
+
+
+# ------------------------------------------------------------------------------------------------------------ kernels
+
+
+def test_kernels_are_those_of_another_library():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(6, 4)) * (draw.random(size=(6, 4)) < 0.7)
+    for kernel, theirs in [
+        (rm.LinearKernel(), X @ X.T),
+        (rm.RBF(0.3), rbf_kernel(X, gamma=0.3)),
+        (rm.Laplace(0.3), laplacian_kernel(X, gamma=0.3)),
+        (rm.Polynomial(3, gamma=0.5, c0=2.0), polynomial_kernel(X, degree=3, gamma=0.5, coef0=2.0)),
+    ]:
+        ours = [[kernel(x, z) for x in records(X)] for z in records(X)]
+        assert np.allclose(ours, theirs, rtol=1e-12)
+        model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel))
+        model.learn_one(records(X)[0], True)
+        for x, expected in zip(records(X), theirs[0], strict=True):
+            assert model.score_one(x | {"unseen": 0.0}) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("task", LABELS)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_a_rule_in_a_kernel_space_is_the_rule_on_its_coordinates(rule, task, kernel):
+    draw = np.random.default_rng(3)
+    points = records(draw.normal(size=(25, 3)) * (draw.random(size=(25, 3)) < 0.8))
+    Z = coordinates(KERNELS[kernel], points)
+    learner = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel]))
+    linear = rm.MarginClassifier(rule)
+    for place in draw.integers(25, size=40):
+        row, label = dict(enumerate(Z[place].tolist())), LABELS[task][draw.integers(len(LABELS[task]))]
+        learner.learn_one(points[place], label)
+        linear.learn_one(row, label)
+        assert values(learner.score_one(points[place])) == pytest.approx(
+            values(linear.score_one(row)), rel=1e-7, abs=1e-7
+        )
+    assert (learner.n_updates, learner.n_mistakes) == (linear.n_updates, linear.n_mistakes)
+
+
+@pytest.mark.parametrize("rule", [*RULES, rm.ROMMARule(), rm.ROMMARule(aggressive=True)], ids=repr)
+def test_with_the_linear_kernel_it_is_the_linear_learner(rule):
+    kernel, linear = rm.MarginClassifier(rule, rm.Kernel(rm.LinearKernel())), rm.MarginClassifier(rule)
+    for x, y in stream(rounds=60, seed=1, labels=CLASSES):
+        kernel.learn_one(x, y)
+        linear.learn_one(x, y)
+        for label, weights in linear.weights.items():
+            ours = [kernel.weights[label].get(feature, 0.0) for feature in weights]
+            assert ours == pytest.approx(list(weights.values()), rel=1e-6, abs=1e-8)
+    assert (kernel.n_updates, kernel.n_mistakes) == (linear.n_updates, linear.n_mistakes)
+
+
+def test_other_kernels_have_no_weights_and_linear_learners_no_supports():
+    with pytest.raises(ValueError, match=r"kernel RBF\(gamma=1.0\) has no weights by feature: see its `supports`"):
+        dict(trained(rm.KernelPerceptron()).weights)
+    assert not hasattr(rm.PAClassifier(), "supports")
+
+
+# ------------------------------------------------------------------------------------------------- length and budgets
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("task", LABELS)
+def test_the_length_is_right_after_every_round(task, kernel, budget):
+    draw = np.random.default_rng(1)
+    points = records(draw.normal(size=(15, 3)))
+    Z = coordinates(KERNELS[kernel], points)
+    for rule in (rm.PA1(0.5), rm.PegasosRule(0.1)):
+        model = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel], budget), classes=LABELS[task])
+        for place in draw.integers(15, size=30):
+            model.learn_one(points[place], LABELS[task][draw.integers(len(LABELS[task]))])
+            w = vector(model, task, points, Z)
+            assert model.__getstate__()["space"]["size"] == pytest.approx(w @ w, rel=1e-9, abs=1e-12)
+            assert budget is None or len(model.supports) <= 12
+
+
+@pytest.mark.parametrize("rule", [rm.PA1(0.5), rm.PegasosRule(1e-3), rm.ALMARule()], ids=repr)
+def test_the_length_stays_right_over_many_rounds(rule):
+    model = rm.MarginClassifier(rule, rm.Kernel(rm.RBF(0.5), rm.RandomRemoval(15)))
+    trained(model, rounds=10_000)
+    total = sum(coefficient * model.score_one(x) for x, coefficient in model.supports)
+    assert model.__getstate__()["space"]["size"] == pytest.approx(total, rel=1e-6)
+
+
+def test_which_support_goes():
+    rounds = [({"a": 1.0}, True, 1.0), ({"b": 1.0}, True, 0.1), ({"c": 1.0}, True, 1.0), ({"d": 1.0}, True, 1.0)]
+    kept = {}
+    for budget in (rm.OldestRemoval(2), rm.SmallestRemoval(2)):
+        model = rm.KernelPerceptron(rm.LinearKernel(), budget=budget)
+        for x, y, weight in rounds:
+            model.learn_one(x, y, w=weight)
+        kept[type(budget)] = ["".join(x) for x, _ in model.supports]
+    assert kept == {rm.OldestRemoval: ["c", "d"], rm.SmallestRemoval: ["c", "d"]}
+    model = rm.KernelPerceptron(rm.LinearKernel(), budget=rm.SmallestRemoval(2))
+    for x, y, weight in rounds[:3]:
+        model.learn_one(x, y, w=weight)
+    assert ["".join(x) for x, _ in model.supports] == ["a", "c"]
+
+
+def test_the_places_drawn_at_random_are_evenly_spread():
+    counts = dict.fromkeys(range(5), 0)
+    model = rm.KernelPerceptron(rm.LinearKernel(), budget=rm.RandomRemoval(5, seed=3))
+    for number in range(5005):
+        before = [next(iter(x)) for x, _ in model.supports]
+        model.learn_one({number: 1.0}, True)
+        if len(before) == 5:
+            after = [next(iter(x)) for x, _ in model.supports]
+            (gone,) = set(before) - set(after)
+            counts[before.index(gone)] += 1
+    assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 18.5  # the 0.1 % point of chi² with 4 degrees
+
+
+def test_an_adversary_makes_every_learner_with_a_budget_err_in_every_round():
+    """There is always an orthonormal example that is no support; u = -Σ e_j of length sqrt(B + 1) has no loss."""
+    for make in (
+        rm.RandomizedBudgetPerceptron,
+        rm.Forgetron,
+        rm.BPAClassifier,
+        partial(rm.BOGDClassifier, lam=0.0),
+    ):
+        model = make(rm.LinearKernel(), budget=7)
+        for _ in range(100):
+            kept = {name for x, _ in model.supports for name in x}
+            model.learn_one({min(set(range(8)) - kept): 1.0}, False)
+        assert model.n_mistakes == 100
+
+
+# ------------------------------------------------------------------------------------------------------- many classes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        rm.KernelPerceptron,
+        rm.KernelPAClassifier,
+        partial(rm.RandomizedBudgetPerceptron, budget=10),
+        partial(rm.Forgetron, budget=10),
+        partial(rm.Projectron, eta=0.4),
+        partial(rm.Projectron, eta=0.4, plus_plus=True),
+        partial(rm.BOGDClassifier, budget=10),
+        partial(rm.BPAClassifier, budget=10),
+    ],
+    ids=lambda make: str(getattr(make, "keywords", "")),
+)
+def test_two_of_many_classes_are_one_vector_in_twice_the_kernel(make):
+    """The margin f_y - f_s of two opposite vectors is that of one where every inner product counts twice."""
+
+    def twice(x, z):
+        return 2.0 * KERNELS["RBF"](x, z)
+
+    one, two = make(twice, classes=[False, True]), make(KERNELS["RBF"])
+    two.learn_one({}, "b")  # the first class: there is nothing to learn yet
+    for x, y in [({"f0": 0.3}, False), *stream(rounds=120, features=3)]:
+        one.learn_one(x, y)
+        two.learn_one(x, "b" if y else "a")
+        scores = two.score_one(x)
+        assert scores["b"] - scores["a"] == pytest.approx(one.score_one(x), abs=1e-9)
+    assert one.n_mistakes == two.n_mistakes > 20
+
+
+# ---------------------------------------------------------------------------------------------------- a user's kernel
+
+
+@pytest.mark.parametrize("answers", range(9))
+def test_a_kernel_of_a_user_that_fails_changes_nothing(answers):
+    left = math.inf
+
+    def kernel(x, z):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise RuntimeError("no answer")
+        return rm.RBF()(x, z)
+
+    model = rm.KernelPAClassifier(kernel, mode=0, budget=rm.RandomRemoval(3))
+    for x, y in stream(rounds=20):
+        model.learn_one(x, y)
+    before, left = (model.supports, model.n_seen, model.__getstate__()["space"]["generator"]), answers
+    try:
+        model.learn_one({"a": 1.0}, True)  # 3 supports and itself, and then 3 and itself for the one that goes
+    except RuntimeError:
+        after = (model.supports, model.n_seen, model.__getstate__()["space"]["generator"])
+        assert after == before
+    else:
+        assert answers == 8 and len(model.supports) == 3 and model.supports != before[0]
+
+
+def test_a_kernel_of_a_user_must_be_finite():
+    with pytest.raises(ValueError, match="answers nan: a kernel must be finite"):
+        rm.KernelPerceptron(lambda x, z: math.nan).learn_one({"a": 1.0}, True)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: rm.Kernel("rbf"), "`kernel` must be a kernel, such as RBF"),
+        (lambda: rm.Kernel(rm.RBF), "`kernel` must be a kernel"),
+        (lambda: rm.Kernel(rm.RBF(), 100), "`budget` must be None or a budget, such as RandomRemoval"),
+        (lambda: rm.RBF(0.0), "`gamma` must be a finite number above 0"),
+        (lambda: rm.Polynomial(0), "`degree` must be a whole number of at least 1"),
+        (lambda: rm.Polynomial(2, c0=-1.0), "`c0` must be a finite number of at least 0"),
+        (lambda: rm.RandomRemoval(0), "`size` must be a whole number of at least 1"),
+        (lambda: rm.RandomRemoval(5, seed=None), "`seed` must be a whole number"),
+        (lambda: rm.Projectron(eta=-0.1), "`eta`"),
+        (lambda: rm.FOGDClassifier(components=0), "`components`"),
+    ],
+)
+def test_parameters_out_of_range_are_named(make, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        make()

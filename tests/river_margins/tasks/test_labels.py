@@ -1,0 +1,171 @@
+"""Which labels a learner takes, and what it makes of them."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import river_margins as rm
+from tests.helpers.rounds import state, stream, trained
+from tests.learners import FORMS, LEARNERS
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (True, 1, "neither False nor True"),
+        (True, "yes", "neither False nor True"),
+        (True, None, "neither False nor True"),
+        ("a", True, "do not mix"),
+        (1, True, "do not mix"),
+        ("a", None, "no class"),
+        ("a", math.nan, "no class"),
+        ("a", ["b"], "not hashable"),
+    ],
+)
+def test_labels_that_do_not_go_together_are_refused(first, second, words):
+    model = rm.PAClassifier()
+    model.learn_one({"a": 1.0}, first)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.check_label(second)
+    with pytest.raises(ValueError, match=words):
+        model.learn_one({"a": 1.0, "b": 1.0}, second)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("label", ["3", None, math.nan, math.inf, [1.0]])
+def test_a_regressor_refuses_what_is_no_finite_number(label):
+    with pytest.raises(ValueError, match="regressor needs"):
+        rm.PARegressor().learn_one({"a": 1.0}, label)
+
+
+def test_before_any_label_a_classifier_knows_nothing():
+    model = rm.PAClassifier()
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.score_one({"a": 1.0}) == model.predict_proba_one({"a": 1.0}) == model.weights == {}
+
+
+def test_two_named_classes_share_one_vector():
+    model = rm.PAClassifier(classes=["ham", "spam"])
+    assert model.predict_one({}) == "spam"  # a score of 0 predicts the positive class
+    model.learn_one({"a": 1.0}, "ham")
+    assert model.score_one({"a": 1.0}) == -1.0
+    assert model.predict_one({"a": 1.0}) == "ham"
+    assert list(model.predict_proba_one({"a": 1.0})) == ["spam", "ham"]
+
+
+@pytest.mark.parametrize("score", [0.0, 1e-300, -1e-300, 0.3, -0.3, 800.0, -800.0])
+def test_probabilities_rank_as_the_scores_do(score):
+    classifier = rm.PAClassifier(mode=0, classes=[False, True])
+    classifier.learn_one({"a": 1.0}, True)  # the weight of a is now 1
+    probabilities = classifier.predict_proba_one({"a": score})
+    assert max(probabilities, key=probabilities.get) == classifier.predict_one({"a": score})
+    assert sum(probabilities.values()) == pytest.approx(1.0)
+
+
+def test_poison_is_refused_before_the_first_label_too():
+    for method in (rm.PAClassifier().predict_one, rm.PAClassifier().score_one, rm.PAClassifier().predict_proba_one):
+        with pytest.raises(ValueError, match="feature 'a'"):
+            method({"a": "text"})
+
+
+def test_labels_of_numpy_are_plain_ones():
+    plain, numpy = rm.PAClassifier(), rm.PAClassifier()
+    for x, y in stream():
+        plain.learn_one(x, y)
+        numpy.learn_one(x, np.bool_(y))
+    assert state(plain) == state(numpy)
+    several = rm.PAClassifier()
+    several.learn_one({"a": 1.0}, np.int64(3))
+    several.learn_one({"a": 1.0}, 3)
+    several.learn_one({"a": 1.0}, np.str_("three"))
+    assert list(several.weights) == [3, "three"]
+    assert [type(label) for label in several.weights] == [int, str]
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
+@pytest.mark.parametrize("form", [form for form in FORMS if form.task not in ("regression", "one-class")], ids=str)
+def test_a_label_that_is_missing_is_refused(form, missing):
+    model = trained(form.make())
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="label"):
+        model.learn_one({"f0": 1.0}, missing)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("label", [True, 0.0, "a", math.nan, {"a": True}])
+def test_a_learner_for_one_class_takes_no_label(label):
+    model = rm.PAOneClass()
+    for learn in (model.learn_one, model.predict_learn_one):
+        with pytest.raises(ValueError, match=r"label .* is one too many"):
+            learn({"a": 1.0}, label)
+    assert model.n_seen == 0
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        (True, "is no dict from labels to bools"),
+        (["a"], "is no dict"),
+        ({"a": 1}, "label 'a' is 1, of type int: True or False is needed"),
+        ({"a": True, "b": None}, "label 'b' is None"),
+        ({None: True}, "is no class"),
+        ({math.nan: True}, "is no class"),
+        ({True: True}, "is a bool"),
+    ],
+)
+def test_what_is_no_set_of_labels_is_refused(label, words):
+    model = trained(rm.PAMultiLabelClassifier())
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.check_label(label)
+    with pytest.raises(ValueError, match=words):
+        model.learn_one({"a": 1.0, "b": 1.0}, label)
+    assert pickle.dumps(model) == before
+
+
+def test_labels_may_come_in_mid_stream_and_be_left_out():
+    model = rm.PAMultiLabelClassifier(mode=0)
+    assert model.predict_one({"a": 1.0}) == model.score_one({}) == model.predict_proba_one({}) == model.weights == {}
+    model.learn_one({"a": 1.0}, {"x": True})  # all labels hold: nothing to rank
+    model.learn_one({"a": 1.0}, {"x": False, "y": False})
+    model.learn_one({"a": 1.0}, {})
+    assert (model.n_seen, model.n_updates, model.n_mistakes, list(model.weights)) == (3, 0, 0, ["x", "y"])
+    model.learn_one({"a": 1.0}, {"z": True, "v": False, "y": False, "u": True})  # four new ones or old, all at 0
+    assert model.weights == {"x": {"a": 0.0}, "y": {"a": 0.0}, "z": {"a": 0.5}, "v": {"a": -0.5}, "u": {"a": 0.0}}
+    model.learn_one({"a": 1.0}, {"x": True, "z": False})  # margin -0.5, loss 1.5; of v nothing is said
+    assert model.weights["x"] == {"a": 0.75} and model.weights["z"] == {"a": -0.25} and model.n_mistakes == 2
+    assert model.predict_one({"a": 1.0}) == {"x": True, "y": False, "z": False, "v": False, "u": False}
+
+
+@pytest.mark.parametrize("score", [0.0, 1e-300, -1e-300, 0.3, -0.3, 800.0, -800.0])
+def test_probabilities_of_labels_agree_with_the_prediction(score):
+    model = rm.PAMultiLabelClassifier(mode=0)
+    model.learn_one({"a": 2.0}, {"x": True, "y": False})  # the weights are now 0.25 and -0.25
+    for label, chances in model.predict_proba_one({"a": 4 * score}).items():
+        assert max(chances, key=chances.get) == model.predict_one({"a": 4 * score})[label]
+        assert sum(chances.values()) == pytest.approx(1.0)
+
+
+def test_a_class_may_come_in_mid_stream():
+    model = rm.PAClassifier(mode=0)
+    model.learn_one({"a": 1.0}, "x")  # one class has no rival: nothing to learn
+    assert (model.n_seen, model.n_updates, model.n_mistakes) == (1, 0, 0)
+    model.learn_one({"a": 1.0}, "y")  # margin 0, loss 1, |d|^2 = 2
+    assert model.weights == {"x": {"a": -0.5}, "y": {"a": 0.5}}
+    model.learn_one({"a": 1.0, "b": 1.0}, "z")  # against y, which scores 0.5: loss 1.5, |d|^2 = 4
+    assert model.weights == {"x": {"a": -0.5, "b": 0.0}, "y": {"a": 0.125, "b": -0.375}, "z": {"a": 0.375, "b": 0.375}}
+    assert model.predict_one({"a": 1.0, "b": 1.0}) == "z"
+    assert (model.n_seen, model.n_updates, model.n_mistakes) == (3, 2, 2)
+
+
+@pytest.mark.parametrize("learner", [each for each in LEARNERS if "multiclass" in each.sections], ids=str)
+def test_any_classifier_takes_a_new_class(learner):
+    model = learner.make()
+    for label, (x, _) in zip("aabbaabbcabc", stream(rounds=12), strict=True):
+        assert label in model.score_one(x) or model.predict_one(x) != label
+        model.learn_one(x, label)
+    assert list(model.weights) == list(model.score_one({})) == list(model.predict_proba_one({})) == ["a", "b", "c"]

@@ -1,0 +1,122 @@
+"""The compiled pipeline does what River's does, to the last bit."""
+
+import pickle
+
+import pytest
+from river import anomaly, compose, datasets, feature_selection, preprocessing, stats
+
+import river_margins as rm
+from river_margins.pipeline import Pipeline
+from tests.helpers.rounds import state
+
+
+def learner():
+    return rm.PAClassifier(C=0.01)
+
+
+class Contrary(rm.PAClassifier):
+    """One that says the opposite, and wants to see a dict."""
+
+    def predict_one(self, x):
+        assert type(x) is dict
+        return not super().predict_one(x)
+
+
+class Shifted(rm.StandardScaler):
+    def transform_one(self, x):
+        return {name: value + 1.0 for name, value in super().transform_one(x).items()}
+
+
+STEPS = {
+    "a scaler": lambda: (rm.StandardScaler(), learner()),
+    "a scaler that only centres": lambda: (rm.StandardScaler(with_std=False), learner()),
+    "two scalers": lambda: (rm.StandardScaler(), rm.StandardScaler(), learner()),
+    "an intercept": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, intercept=True)),
+    "buckets": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, max_features=4)),
+    "a covariance": lambda: (rm.StandardScaler(), rm.NAROWClassifier()),
+    "a kernel": lambda: (rm.StandardScaler(), rm.KernelPAClassifier(rm.RBF(0.1), C=0.01)),
+    "sparse weights": lambda: (rm.StandardScaler(), rm.FOBOSClassifier()),
+    "a learner of one's own": lambda: (rm.StandardScaler(), Contrary(C=0.01)),
+    "a scaler of one's own": lambda: (Shifted(), learner()),
+    "two transformers": lambda: (preprocessing.Normalizer(), rm.StandardScaler(), learner()),
+    "a union": lambda: (rm.StandardScaler() + preprocessing.Normalizer(), learner()),
+    "a supervised transformer": lambda: (feature_selection.SelectKBest(stats.PearsonCorr(), k=4), learner()),
+    "a filter": lambda: (
+        rm.StandardScaler(),
+        anomaly.QuantileFilter(anomaly.HalfSpaceTrees(seed=1), q=0.95),
+        learner(),
+    ),
+    "only a learner": lambda: (learner(),),
+}
+
+
+def awkward(rounds):
+    """Phishing, with features that come late, go and change places, and names that are made anew, or are no texts."""
+    for n, (x, y) in enumerate(datasets.Phishing().take(rounds)):
+        items = list(x.items()) + [((0, "pair"), n % 7), (5, n % 3 == 0)] * (n > 20)
+        if n % 5 == 0:
+            items.reverse()
+        if n > 40:
+            items.insert(n % 6, ("late", n / 100))
+        yield {"".join(k) if type(k) is str else k: v for k, v in items[n % 4 == 3 :]}, y
+
+
+def play(model, both, rounds=200):
+    said = []
+    for x, y in awkward(rounds):
+        said += [both(model, x), model.predict_proba_one(x) if hasattr(model[-1], "predict_proba_one") else None]
+        model.learn_one(x, y)
+        if len(said) == rounds:  # half-way: the names are other objects from here on
+            model = pickle.loads(pickle.dumps(model))
+            said.append(both(model, x))
+    return said, [state(step) for step in model.steps.values() if hasattr(step, "_open")]
+
+
+def rivers_pair(model, x):
+    return model.predict_one(x), model.score_one(x)
+
+
+def ours_pair(model, x):
+    assert model.predict_score_one(x) == rivers_pair(model, x)
+    return model.predict_score_one(x)
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_it_goes_rivers_way(steps):
+    assert play(Pipeline(*steps()), ours_pair) == play(compose.Pipeline(*steps()), rivers_pair)
+
+
+def test_what_a_step_refuses_it_refuses():
+    model, rivers = Pipeline(*STEPS["two scalers"]()), compose.Pipeline(*STEPS["two scalers"]())
+    for pipeline in (model, rivers):
+        pipeline.learn_one({"a": 1.0, "b": 1e-300}, True)
+        pipeline.learn_one({"a": 2.0, "b": 2e-300}, False)
+    for x in ({"a": float("nan")}, {"a": "text"}, {"a": 1e300, "b": 1e300}, ["a"]):
+        said = []
+        for call in (model.learn_one, rivers.learn_one):
+            with pytest.raises((ValueError, TypeError, OverflowError)) as refusal:
+                call(x, True)
+            said.append((refusal.type, str(refusal.value)))
+        assert said[0] == said[1]
+    assert play(model, ours_pair, 60) == play(rivers, rivers_pair, 60)
+
+
+def test_it_learns_during_prediction_where_river_is_told_to():
+    ours, rivers = Pipeline(*STEPS["a scaler"]()), compose.Pipeline(*STEPS["a scaler"]())
+    with compose.learn_during_predict():
+        assert play(ours, rivers_pair) == play(rivers, rivers_pair)
+    assert ours[0].counts == rivers[0].counts
+
+
+def test_further_arguments_reach_the_learner():
+    ours = Pipeline(*STEPS["a scaler"]())
+    ours.learn_one({"a": 1.0}, True, w=0.0)
+    assert ours[-1].n_seen == 1
+    assert ours[-1].n_updates == 0
+
+
+def test_the_scaler_begins_one():
+    assert type(rm.StandardScaler() | learner()) is Pipeline
+    model = rm.StandardScaler() | (preprocessing.MinMaxScaler() | learner())
+    assert list(model.steps) == ["StandardScaler", "MinMaxScaler", "PAClassifier"]
+    assert type((rm.StandardScaler() | learner()).clone()) is Pipeline

@@ -1,0 +1,188 @@
+"""The compiled scaler: River's results, and nothing learned from what is refused."""
+
+import collections
+import math
+import pickle
+import types
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river import datasets, preprocessing
+
+import river_margins as rm
+from tests.helpers.rounds import state, stream
+
+values = st.floats(-1e6, 1e6).map(lambda value: round(value, 6))
+records = st.lists(st.dictionaries(st.sampled_from("abcdef"), values | st.integers(-9, 9) | st.booleans()), max_size=30)
+
+
+def agree(a, b):
+    return a == pytest.approx(b, rel=1e-9, abs=1e-9)
+
+
+@given(records, st.booleans())
+def test_it_is_rivers_scaler(stream, with_std):
+    ours, rivers = rm.StandardScaler(with_std), preprocessing.StandardScaler(with_std)
+    for x in stream:
+        assert agree(ours.transform_one(x), rivers.transform_one(x))
+        ours.learn_one(x)
+        rivers.learn_one(x)
+        # River adds the features that it is asked to scale, with a mean and a variance of 0.
+        assert agree(ours.means, {key: rivers.means[key] for key in ours.means})
+        assert ours.counts == {key: rivers.counts[key] for key in ours.counts}
+        # A feature that never varied has a variance of 0, or of rounding: scaling by the latter is noise with both.
+        settled = {key for key, variance in ours.vars.items() if variance > 1e-9 * max(1.0, ours.means[key] ** 2)}
+        scaled, expected = ours.transform_one(x), rivers.transform_one(x)
+        assert list(scaled) == list(expected) or set(scaled) == set(expected)
+        for key in settled & set(x) if with_std else x:
+            assert scaled[key] == pytest.approx(expected[key], rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [datasets.Phishing(), datasets.TrumpApproval(), datasets.Bananas()],
+    ids=lambda dataset: type(dataset).__name__,
+)
+def test_it_is_rivers_scaler_on_rivers_data(dataset):
+    ours, rivers = rm.StandardScaler(), preprocessing.StandardScaler()
+    for x, _ in dataset:
+        ours.learn_one(x)
+        rivers.learn_one(x)
+        assert ours.transform_one(x) == pytest.approx(rivers.transform_one(x), rel=1e-9, abs=1e-9)
+
+
+def test_worked_by_hand():
+    scaler = rm.StandardScaler()
+    for value in (2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0):  # mean 5, variance 4
+        scaler.learn_one({"a": value})
+    assert (scaler.means, scaler.vars, scaler.counts) == ({"a": 5.0}, {"a": 4.0}, {"a": 8})
+    assert scaler.transform_one({"a": 9.0}) == {"a": 2.0}
+
+
+def test_features_keep_their_order_and_the_record_is_not_touched():
+    scaler = rm.StandardScaler()
+    x = {"c": 1, "a": 2.0, "b": True}
+    for _ in range(3):
+        assert list(scaler.transform_one(x)) == ["c", "a", "b"]
+        scaler.learn_one(x)
+    assert x == {"c": 1, "a": 2.0, "b": True}
+    assert list(scaler.transform_one({"b": 1.0, "c": 2.0})) == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("x", "error"),
+    [
+        ({"a": math.nan}, ValueError),
+        ({"new": 1.0, "a": math.inf}, ValueError),
+        ({"a": "text"}, ValueError),
+        ({"a": 1e200}, OverflowError),
+    ],
+)
+def test_what_is_refused_is_not_learned(x, error):
+    scaler = rm.StandardScaler()
+    scaler.learn_one({"a": 1.0})
+    scaler.learn_one({"a": 2.0})
+    before = pickle.dumps(scaler)
+    with pytest.raises(error):
+        scaler.learn_one(x)
+    assert pickle.dumps(scaler) == before
+
+
+def test_a_value_beyond_floating_point_once_scaled_is_refused():
+    scaler = rm.StandardScaler()
+    scaler.learn_one({"a": 0.0})
+    scaler.learn_one({"a": 1e-10})
+    with pytest.raises(OverflowError, match="once scaled"):
+        scaler.transform_one({"a": 1e300})
+
+
+def test_frames_are_rows():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [0.0, 1.0, 0.0]}, index=["x", "y", "z"])
+    by_row, by_frame = rm.StandardScaler(), rm.StandardScaler()
+    by_frame.learn_many(frame)
+    for x in frame.to_dict(orient="records"):
+        by_row.learn_one(x)
+    assert pickle.dumps(by_row) == pickle.dumps(by_frame)
+    assert by_frame.transform_many(frame).to_dict(orient="records") == [
+        by_row.transform_one(x) for x in frame.to_dict(orient="records")
+    ]
+    assert list(by_frame.transform_many(frame).index) == ["x", "y", "z"]
+
+
+KINDS = [np.float32, np.float64, np.int64, int]
+MAPPINGS = [collections.OrderedDict, collections.Counter, collections.UserDict, types.MappingProxyType]
+
+
+@pytest.mark.parametrize("number", [float, *KINDS])
+@pytest.mark.parametrize("mapping", [dict, *MAPPINGS, lambda x: collections.defaultdict(float, x)])
+def test_any_mapping_of_any_numbers_will_do(mapping, number):
+    plain, other = rm.StandardScaler(), rm.StandardScaler()
+    for x, _ in stream(rounds=60):
+        whole = {key: float(round(4 * value)) for key, value in x.items()}
+        theirs = mapping({"".join(["f", key[1:]]): number(value) for key, value in whole.items()})
+        plain.learn_one(whole)
+        other.learn_one(theirs)
+        assert other.transform_one(theirs) == plain.transform_one(whole)
+        assert dict(theirs) == whole  # and it stays the caller's
+    assert state(plain) == state(other)
+
+
+def test_an_empty_record_is_scaled_to_an_empty_one():
+    scaler = rm.StandardScaler()
+    scaler.learn_one({})
+    assert scaler.transform_one({}) == scaler.means == scaler.counts == {}
+
+
+def test_a_zero_is_a_value_and_a_missing_feature_is_none():
+    scaler = rm.StandardScaler()
+    scaler.learn_one({"a": 2.0})
+    scaler.learn_one({})
+    scaler.learn_one({"a": 0.0})
+    assert (scaler.counts, scaler.means) == ({"a": 2}, {"a": 1.0})
+
+
+def test_ints_beyond_double_precision_and_names_of_any_kind():
+    scaler = rm.StandardScaler()
+    for value in (2**60 + 1, 2**60 + 1):
+        scaler.learn_one({1: value, ("a", 2): True, None: np.bool_(False)})
+    assert scaler.means == {1: float(2**60), ("a", 2): 1.0, None: 0.0}
+
+
+def test_a_million_features_in_one_record():
+    scaler = rm.StandardScaler()
+    scaler.learn_one(dict.fromkeys(range(1_000_000), 1.0))
+    scaler.learn_one(dict.fromkeys(range(1_000_000), 3.0))
+    assert set(scaler.transform_one(dict.fromkeys(range(1_000_000), 4.0)).values()) == {2.0}
+
+
+@pytest.mark.parametrize("x", [[1.0], None, "text", np.array([0.0])])
+def test_what_is_no_mapping_is_named(x):
+    for method in (rm.StandardScaler().learn_one, rm.StandardScaler().transform_one):
+        with pytest.raises(TypeError, match="a dict of features is needed"):
+            method(x)
+
+
+def test_frames_keep_their_library_and_may_be_empty():
+    scaler = rm.StandardScaler()
+    scaler.learn_many(polars.DataFrame({"a": [1.0, 3.0], "b": [True, False]}))
+    scaled = scaler.transform_many(polars.DataFrame({"b": [1], "a": [4.0]}))
+    assert isinstance(scaled, polars.DataFrame) and scaled.to_dicts() == [{"b": 1.0, "a": 2.0}]
+    before = state(scaler)
+    for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame(index=[1, 2])):
+        scaler.learn_many(empty)
+        assert scaler.transform_many(empty).shape == empty.shape
+    assert state(scaler) == before
+
+
+@pytest.mark.parametrize("bad", [[1.0, np.nan], ["1", "2"], [1.0, np.inf]])
+def test_a_frame_is_checked_whole_before_any_row_is_learned(bad):
+    scaler = rm.StandardScaler()
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": bad})
+    for method in (scaler.learn_many, scaler.transform_many):
+        with pytest.raises(ValueError, match="column 'b'"):
+            method(frame)
+    assert scaler.counts == {}

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 from river import compose
 
-from connectors.topics import startup
-from connectors.topics.checkpoint import Timeouts
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, client
-from connectors.snapshots.retention import KEEP, kept
 from connectors.snapshots.names import Name, Pointer
+from connectors.snapshots.retention import KEEP, kept
+from connectors.snapshots.stores import StoreError
+from connectors.topics import startup
+from connectors.topics.checkpoint import Timeouts
 from connectors.topics.processor import refusals_as_errors
 from connectors.topics.restore import HOST, Restorer
-from connectors.snapshots.stores import StoreError
 from river_margins import snapshot
 
 COUNTS = ("n_seen", "n_mistakes", "n_updates")

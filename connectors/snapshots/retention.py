@@ -5,8 +5,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from connectors.snapshots.names import Name
 from connectors.config.topics_schema import Keep
+from connectors.snapshots.names import Name
 from connectors.snapshots.stores import Store
 
 KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back

@@ -15,7 +15,7 @@ from kafka.admin import KafkaAdminClient, ScramMechanism, UserScramCredentialUps
 
 from connectors import config
 from connectors.errors import AccessError, ConfigError, StartError
-from connectors.kafka.local import LocalKafka, _free_ports
+from connectors.kafka.local.broker import LocalKafka, _free_ports
 from connectors.topics import processor
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin

@@ -11,9 +11,9 @@ from kafka.structs import OffsetAndMetadata
 from typer.testing import CliRunner
 
 from connectors import cli
-from connectors.topics import processor
 from connectors.errors import ConnectorError, StateError
 from connectors.snapshots.names import Name, Pointer
+from connectors.topics import processor
 from river_margins import snapshot
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 

@@ -12,10 +12,10 @@ import orjson
 import pytest
 import s3fs
 
-from connectors.topics import processor
 from connectors.errors import StartError, StateError
 from connectors.snapshots.names import Pointer
 from connectors.snapshots.stores import FolderStore, StoreError, UrlStore, open_store
+from connectors.topics import processor
 from tests.helpers.s3 import serving
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
 

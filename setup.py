@@ -1,33 +1,111 @@
-"""Every .pyx file of the library is an extension module; all else about the package is in pyproject.toml."""
+"""Compile each .pyx file to an extension module; pyproject.toml holds everything else about the package."""
 
+import os
+import sys
+from itertools import count
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer, newer_group
 
-HERE = Path(__file__).parent
+THIS_FILE = Path(__file__).name
+PACKAGE = Path("river_margins")
+# Cython writes its memoryview code into this module, once. Without it every module that uses a memoryview has a copy.
+SHARED = "river_margins._cython_shared"
+DIRECTIVES = {
+    "language_level": 3,
+    "binding": True,  # signatures and keyword arguments, which River's pipelines use
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+}
 
-extensions = [
-    Extension(
-        ".".join(source.relative_to(HERE).with_suffix("").parts),
-        [str(source.relative_to(HERE))],
-        include_dirs=["."],
-        # Without contraction an expression gives the same bits wherever it is inlined, on every architecture.
-        extra_compile_args=["-O3", "-ffp-contract=off"],
-    )
-    for source in sorted((HERE / "river_margins").rglob("*.pyx"))
-]
 
-setup(
-    ext_modules=cythonize(
-        extensions,
-        compiler_directives={
-            "language_level": 3,
-            "binding": True,  # signatures and keyword arguments, which River's pipelines use
-            "boundscheck": False,
-            "wraparound": False,
-            "initializedcheck": False,
-            "cdivision": True,
-        },
-    )
-)
+def compile_args() -> list[str]:
+    # Without contraction an expression gives the same bits wherever it is inlined, on every architecture.
+    args = ["-O3", "-ffp-contract=off"]
+    # Most Pythons add -g, which takes a fifth of the time. Debug information is written only if CFLAGS ask for it.
+    asked_for = any(flag.startswith("-g") for flag in os.environ.get("CFLAGS", "").split())
+    return args if asked_for else [*args, "-g0"]
+
+
+def extension(name: str, source: Path) -> Extension:
+    return Extension(name, [str(source)], include_dirs=["."], extra_compile_args=compile_args())
+
+
+def extensions() -> list[Extension]:
+    modules = [extension(".".join(source.with_suffix("").parts), source) for source in sorted(PACKAGE.rglob("*.pyx"))]
+    return [*modules, extension(SHARED, Path(*SHARED.split(".")).with_suffix(".c"))]
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    return getattr(os, "process_cpu_count", os.cpu_count)() or 1
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")  # one write, so that lines of several threads do not mix
+    sys.stdout.flush()
+
+
+class BuildExtensions(build_ext):
+    """Translate with Cython, then compile, on all processors; print a line for each module."""
+
+    def run(self) -> None:
+        if self.editable_mode:
+            self._reuse_modules()
+        super().run()
+
+    def _reuse_modules(self) -> None:
+        """Copy the compiled modules of the source tree to the build folder, which an editable install leaves empty.
+
+        Then only modules that are older than their sources are compiled again.
+        """
+        for module in self.extensions:
+            compiled = self.get_ext_filename(self.get_ext_fullname(module.name))
+            if os.path.exists(compiled):
+                target = os.path.join(self.build_lib, compiled)
+                self.mkpath(os.path.dirname(target))
+                self.copy_file(compiled, target)
+
+    def build_extensions(self) -> None:
+        self.parallel = self.parallel or processors()
+        say("translating changed modules to C")
+        self._translate(min(self.parallel, 61))  # Windows allows no more processes in a pool
+        # The largest first: a large one that starts last keeps one processor busy while the others wait.
+        self.extensions.sort(key=lambda module: os.path.getsize(module.sources[0]), reverse=True)
+        self._outdated = {module.name for module in self.extensions if self._is_outdated(module)}
+        self._numbers = count(1)
+        super().build_extensions()
+
+    def _translate(self, processes: int) -> None:
+        """Write the C file of each module whose Cython sources changed, and all C files if this file changed."""
+        written = [Path(module.sources[0]).with_suffix(".c") for module in self.extensions]
+        force = self.force or any(path.exists() and newer(THIS_FILE, path) for path in written)
+        translated = cythonize(
+            self.extensions,
+            nthreads=processes,
+            quiet=True,
+            force=force,
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
+        )
+        for module, result in zip(self.extensions, translated, strict=True):
+            module.sources, module.include_dirs = result.sources, result.include_dirs
+            module.depends = [*result.depends, THIS_FILE]
+
+    def _is_outdated(self, module: Extension) -> bool:
+        made_from = [*module.sources, *module.depends]
+        return self.force or newer_group(made_from, self.get_ext_fullpath(module.name), "newer")
+
+    def build_extension(self, module: Extension) -> None:
+        if module.name in self._outdated:
+            say(f"compiling {next(self._numbers)}/{len(self._outdated)} {module.name.replace('.', '/')}")
+        super().build_extension(module)
+
+
+if __name__ == "__main__":  # processes that Cython starts may import this file
+    setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

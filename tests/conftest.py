@@ -1,66 +1,22 @@
-import faulthandler
 import gc
-import logging
-import os
-import sys
-import zlib
-from collections.abc import Iterator
 
 import pytest
 
-from connectors.errors import CommitTimeoutError
-from connectors.kafka import CLIENTS
-from connectors.kafka.local import LocalKafka
-from tests.helpers import streams
+from tests.helpers.shares import Shares, in_turns
 
 pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
 
 
-@pytest.fixture(autouse=True)
-def log() -> Iterator[None]:
-    """What a command sets up for its own process ends with its test, and with the file that it writes to."""
-    root, kafka, hook = logging.getLogger(), logging.getLogger("kafka"), sys.excepthook
-    handlers, levels = root.handlers[:], (root.level, kafka.level)
-    yield
-    root.handlers[:], sys.excepthook = handlers, hook
-    root.setLevel(levels[0])
-    kafka.setLevel(levels[1])
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one of several processes, order the tests as the shares are handed out."""
+    if hasattr(config, "workerinput"):
+        items[:] = in_turns(items)
 
 
-@pytest.fixture(autouse=True)
-def hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A processor in a thread of this process, whose commit hangs, fails its test and does not end all of them."""
-
-    def give_up(seconds: float) -> None:
-        streams.hung = CommitTimeoutError(f"a commit did not end within {seconds:g} s, see the captured stacks")
-        faulthandler.dump_traceback(sys.__stderr__)
-
-    monkeypatch.setattr(streams, "hung", None)
-    monkeypatch.setattr("connectors.runtime.watchdog._give_up", give_up)
-
-
-@pytest.fixture(scope="session")
-def older_kafka() -> Iterator[LocalKafka]:
-    """The last Kafka before 4.0. Records expire within half a second where a topic says so; metadata is short."""
-    settings = {
-        "log.retention.check.interval.ms": 300,
-        "log.initial.task.delay.ms": 300,
-        "offset.metadata.max.bytes": 600,
-    }
-    with LocalKafka(version="3.9.1", settings=settings) as local:
-        yield local
-
-
-@pytest.fixture(autouse=True)
-def client(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The Kafka client of the processors of a test.
-
-    A test marked `BOTH_CLIENTS` runs with each; every other one with one of them, which its name decides: half of them
-    with either. CLIENT in the environment names one for all.
-    """
-    by_name = CLIENTS[zlib.crc32(request.node.nodeid.encode()) % len(CLIENTS)]
-    streams.CLIENT = getattr(request, "param", None) or os.environ.get("CLIENT") or by_name
-    yield streams.CLIENT
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
+    """Divide the suite among the processes of `-n`."""
+    return Shares(config, log)
 
 
 def pytest_collection_finish() -> None:

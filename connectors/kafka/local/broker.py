@@ -1,6 +1,7 @@
 """A real Apache Kafka on this machine, from two pip packages: for demos and for tests with real faults."""
 
 import base64
+import contextlib
 import os
 import random
 import shutil
@@ -12,7 +13,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from connectors.errors import StartError
+from connectors.kafka.local.class_archive import WRITE_TIMEOUT, ClassArchive
 from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
 
 __all__ = ["VERSION", "LocalKafka", "LocalKafkaUnavailable", "create_topics", "serve"]
@@ -88,6 +90,8 @@ class LocalKafka:
         self._java = str(java())
         self._class_path = os.pathsep.join(map(str, kafka_jars(self.version)))
         self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
+        self._archive = ClassArchive(self.version, JVM)
+        self._new_archive = self._folder / "classes.jsa"
         try:
             self._ports = _free_ports(2 * len(self.nodes))
             self._format()
@@ -101,9 +105,19 @@ class LocalKafka:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if 1 in self._processes and not self._archive.is_complete:
+            self._end_in_order(1)
+            self._archive.keep(self._new_archive)
         for node in list(self._processes):
             self.kill(node)
         shutil.rmtree(self._folder)
+
+    def _end_in_order(self, node: int) -> None:
+        """Ask a broker to end, which writes the archive of its classes; give up when that takes too long."""
+        process = self._running(node)
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(WRITE_TIMEOUT)
 
     def start(self, node: int) -> None:
         """Start a broker again after `kill`, with its ports and data, and wait until it serves."""
@@ -198,9 +212,9 @@ class LocalKafka:
         }
         return "".join(f"{name}={_text(value)}\n" for name, value in properties.items())
 
-    def _command(self, main: str, *arguments: str) -> list[str]:
+    def _command(self, main: str, *arguments: str, java_flags: Sequence[str] = ()) -> list[str]:
         logging = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", f"-Dlog4j.configuration=file:{self._folder}/log4j"]
-        return [self._java, *JVM, *logging, "-cp", self._class_path, main, *arguments]
+        return [self._java, *JVM, *java_flags, *logging, "-cp", self._class_path, main, *arguments]
 
     def _format(self) -> None:
         """Give each broker its properties and an empty, formatted folder, all of one new cluster."""
@@ -210,7 +224,8 @@ class LocalKafka:
         for node in self.nodes:
             file = self._folder / f"{node}.properties"
             file.write_text(self._properties(node))
-            command = self._command("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(file))
+            arguments = ["format", f"--cluster-id={cluster}", "-c", str(file)]
+            command = self._command("kafka.tools.StorageTool", *arguments, java_flags=self._archive.flags())
             with self._log_file(node).open("wb") as log:
                 formatting.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
         codes = [process.wait() for process in formatting]
@@ -219,7 +234,8 @@ class LocalKafka:
                 raise self._failed(node)
 
     def _spawn(self, node: int) -> None:
-        command = self._command("kafka.Kafka", str(self._folder / f"{node}.properties"))
+        flags = self._archive.flags(self._new_archive if node == 1 else None)
+        command = self._command("kafka.Kafka", str(self._folder / f"{node}.properties"), java_flags=flags)
         with self._log_file(node).open("ab") as log:
             self._processes[node] = subprocess.Popen(
                 ["/bin/sh", "-c", GUARDED, str(self._folder), *command],

@@ -36,12 +36,17 @@ def kafka_jars(version: str) -> list[Path]:
     """Return the jars of that Apache Kafka, fetched from Maven Central the first time (about 45 MB)."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ValueError(f"`version` must be three numbers like 4.3.0, not `{version}`")
-    folder = _cache() / f"kafka-{version}"
+    folder = kafka_folder(version)
     if not folder.is_dir():
         with _lock(folder.with_name(f"{folder.name}.lock")):
             if not folder.is_dir():
                 _fetch(version, folder)
     return sorted(folder.glob("*.jar"))
+
+
+def kafka_folder(version: str) -> Path:
+    """Return the folder of the cache for that Apache Kafka."""
+    return _cache() / f"kafka-{version}"
 
 
 def _cache() -> Path:

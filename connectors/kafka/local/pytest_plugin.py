@@ -11,7 +11,7 @@ skipped with the reason; with CI in the environment it fails.
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -93,6 +93,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     skipped = call.excinfo is not None and isinstance(call.excinfo.value, pytest.skip.Exception)
     if needs_kafka and call.when == "call" and not skipped:
         item.config.stash[_summary].ran += 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In one of several processes (pytest-xdist), hand the counts to the process that reports."""
+    if hasattr(session.config, "workeroutput"):
+        summary = session.config.stash[_summary]
+        session.config.workeroutput["kafka"] = (summary.reason, summary.ran, summary.skipped)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the counts of one of several processes."""
+    reason, ran, skipped = getattr(node, "workeroutput", {}).get("kafka", ("", 0, 0))
+    summary = node.config.stash[_summary]
+    summary.reason = summary.reason or reason
+    summary.ran += ran
+    summary.skipped += skipped
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -20,11 +20,22 @@ def test_does_without():
 """
 
 
-def run_pytest(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_it.py").write_text(TESTS.replace("TOPIC", repr(f"plugin-{folder.name}")))
     (folder / "conftest.py").write_text('pytest_plugins = ["connectors.kafka.local.pytest_plugin"]\n')
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "BOOTSTRAP", "PYTHONPATH")}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:warnings", "-rs", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:warnings",
+        "-rs",
+        *arguments,
+        str(folder),
+    ]
     return subprocess.run(
         command, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, timeout=120, check=False
     )
@@ -43,8 +54,9 @@ def without_java(tmp_path: Path) -> str:
 
 
 @pytest.mark.kafka
-def test_tests_run_against_a_broker_from_pip(tmp_path: Path) -> None:
-    process = run_pytest(tmp_path)
+@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two processes"])
+def test_tests_run_against_a_broker_from_pip(tmp_path: Path, processes: tuple[str, ...]) -> None:
+    process = run_pytest(tmp_path, *processes)
     assert process.returncode == 0, process.stdout
     assert "3 passed" in process.stdout
     assert last_line(process) == "Kafka: 2 tests ran against Apache Kafka 4.3.0 (1 broker, started from pip packages)"

@@ -1,0 +1,48 @@
+"""Brokers map Kafka's classes from a file of the cache, which the first broker writes; a bad file does no harm."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from connectors.kafka.local import VERSION, LocalKafka
+from connectors.kafka.local.jars import kafka_jars
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with Kafka's jars and nothing else."""
+    folder = tmp_path / "river-margins" / f"kafka-{VERSION}"
+    folder.mkdir(parents=True)
+    for jar in kafka_jars(VERSION):
+        (folder / jar.name).symlink_to(jar)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return folder
+
+
+def mapped(kafka: LocalKafka) -> set[str]:
+    """The archives that the broker has in memory."""
+    maps = Path(f"/proc/{kafka._processes[1].pid}/maps").read_text().split()
+    return {os.path.basename(path) for path in maps if path.endswith(".jsa")}
+
+
+@pytest.mark.kafka
+def test_the_second_broker_maps_what_the_first_one_wrote(cache):
+    with LocalKafka() as kafka:
+        assert all(name.startswith("java-") for name in mapped(kafka))
+    written = {path.name for path in cache.glob("*.jsa")}
+    assert len(written) == 2
+    with LocalKafka() as kafka:
+        assert mapped(kafka) == written
+    assert not list(cache.glob("*.partial"))
+
+
+@pytest.mark.kafka
+def test_a_broker_starts_beside_a_damaged_archive(cache):
+    with LocalKafka():
+        pass
+    for path in cache.glob("*.jsa"):
+        path.write_bytes(path.read_bytes()[:1000])
+    with LocalKafka() as kafka:
+        assert mapped(kafka) == set()
+        kafka.create_topics({"works": 1})

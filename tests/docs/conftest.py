@@ -1,0 +1,1 @@
+from tests.helpers.fixtures import client, hang, log, older_kafka  # noqa: F401

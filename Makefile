@@ -3,12 +3,16 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Processes that share the suite: many of its tests wait for a broker.
+PROCESSES ?= 4
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
+QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_margins/tasks river_margins/snapshot/test_snapshot.py \
+	connectors/model connectors/config/test_load.py connectors/config/test_learner.py docs/test_docs.py)
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench figures torture sanitize clean
+.PHONY: help demo test check repeat lint bench figures torture sanitize clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,7 +21,16 @@ demo: .venv/demo  ## the main job: Kafka, learner, kill -9 half-way, and the pro
 	$(BIN)/river-margins demo
 
 test: .venv/dev  ## the whole suite, on a real Kafka
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PROCESSES)
+
+check: .venv/dev  ## a minute's worth between two edits: ruff, mypy, and tests without Kafka that cover most
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 $(QUICK_TESTS)
+
+repeat: .venv/dev  ## the whole suite five times on the machine as it is and five times under load, with a tally
+	$(BIN)/python -m tests.repeat --processes $(PROCESSES)
 
 lint: .venv/dev  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -74,13 +74,14 @@ def main() -> int:
     parser.add_argument("--quiet", type=int, default=5, help="runs on the machine as it is")
     parser.add_argument("--loaded", type=int, default=5, help="runs under load")
     parser.add_argument("--load", type=int, default=6, help="busy processes beside a run under load")
-    parser.add_argument("arguments", nargs="*", help="arguments of pytest; none for the whole suite")
+    parser.add_argument("--processes", default="4", help="processes that share the suite")
+    parser.add_argument("tests", nargs="*", help="files or folders of tests; none for the whole suite")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="repeat-"))
     print(f"logs in {folder}", flush=True)
     runs = []
     for number, load in enumerate([0] * options.quiet + [options.load] * options.loaded, 1):
-        runs.append(run(folder / f"run-{number}.log", load, options.arguments))
+        runs.append(run(folder / f"run-{number}.log", load, ["-n", options.processes, *options.tests]))
         print(runs[-1].row(), flush=True)
     failed = sum(bool(each.broken) for each in runs)
     print(f"{len(runs) - failed} of {len(runs)} runs passed")

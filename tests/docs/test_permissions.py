@@ -75,11 +75,12 @@ def start(guarded, tmp_path):
         )
         reader.poll(0)
         with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
-            # a permission for somebody else closes a resource to all others; the reader is let in as well
-            admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
-            admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
+            # A permission closes a resource to all others, so the reader's comes first: a kafka-python that is refused
+            # once may never look for the topic again.
             seen = ResourcePattern(ResourceType.TOPIC, topics["output"])
             admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, seen)])
+            admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
+            admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
         file = tmp_path / "guarded.yaml"
         file.write_text(f"""
 name: {group}

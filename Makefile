@@ -8,7 +8,7 @@ PROCESSES ?= 4
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
 QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_margins/tasks river_margins/snapshot/test_snapshot.py \
-	connectors/model connectors/config/test_load.py connectors/config/test_learner.py docs/test_docs.py)
+	connectors/model connectors/config/test_load.py docs/test_docs.py)
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help

@@ -19,7 +19,6 @@ import functools
 import os
 import platform
 import secrets
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -223,7 +222,7 @@ def _refusal(model: Any, error: SnapshotError) -> str:
         culprit = inner
     reason = f"it {error}"
     if not nodes.is_known(type(culprit)):
-        steps = ", ".join(dict.fromkeys(kind.__name__ for kind in river_steps.STEPS))
+        steps = ", ".join(name.rpartition(".")[2] for name in river_steps.STEPS)
         reason = f"what can are the learners, rules, spaces and scalers of river_margins, and River's {steps}"
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
@@ -249,6 +248,8 @@ def _versions() -> dict[str, str]:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and needed to write snapshots only
+
     try:
         return version(package)
     except PackageNotFoundError:

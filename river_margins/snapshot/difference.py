@@ -33,7 +33,7 @@ class Part(NamedTuple):
         """The call that makes it, without the parameters that are at their default, unless they are in `also`."""
         if self.steps:
             return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
-        kind = nodes.classes().get(self.name) or nodes.classes().get(f"river_margins.{self.name}")
+        kind = nodes.find_class(self.name) or nodes.find_class(f"river_margins.{self.name}")
         defaults = nodes.defaults(kind) if kind else {}
         shown = {
             name: value

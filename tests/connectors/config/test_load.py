@@ -215,7 +215,7 @@ instance: 7
         ("StandardScaler", "MinMaxScaler", "7:5: there is no class `MinMaxScaler`, did you mean `river.preprocessing."),
         ("StandardScaler", "river.linear_model.Perceptron", "7:5: there is no class `river.linear_model.Perceptron`"),
         ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
-        ("StandardScaler", "PA1", "7:5: `PA1` is no learner"),
+        ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),
         ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
         ("PAClassifier: {C: 0.01, mode: 1}", "MarginClassifier: {rule: {PA1: {D: 1}}}", "8:37: `PA1` has no parameter"),
         ("StandardScaler", "river.preprocessing.LDA", "7:5: "),  # a step that no snapshot can hold

@@ -215,7 +215,7 @@ def put(mapping_of, **items):
 
 
 FORGERIES = {
-    "none of the classes that a snapshot may hold": [
+    "a class that snapshots cannot hold": [
         put(lambda p, s, le: le, **{"class": "os.system"}),
         put(lambda p, s, le: le, **{"class": "river_margins.snapshot.save"}),
         put(lambda p, s, le: le, **{"class": "river.compose.FuncTransformer"}),

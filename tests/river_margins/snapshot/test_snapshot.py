@@ -322,7 +322,7 @@ def test_attributes_that_would_be_lost_are_refused():
         snapshot.dumps(scaler)
     scaler = preprocessing.MinMaxScaler()
     scaler.min["a"] = stats.Max()
-    with pytest.raises(SnapshotError, match="it holds other statistics than `Min`"):
+    with pytest.raises(SnapshotError, match="it holds statistics of another class than `Min`"):
         snapshot.dumps(scaler)
 
 

@@ -40,7 +40,7 @@ def run(
     logs.set_up(log_format)
     from connectors import config
 
-    found = config.load_any(file)
+    found = config.load(file)
     from connectors.cli import live_line
     from connectors.files import processor as files
     from connectors.runtime import health
@@ -66,7 +66,7 @@ def lint(
     from connectors import config
 
     try:
-        found = config.load_any(file)
+        found = config.load(file)
     except ConfigError as error:
         typer.echo(str(error))
         raise typer.Exit(error.exit_code) from error
@@ -96,7 +96,7 @@ def explain(file: File) -> None:
     from connectors import config
     from connectors.tools import explain
 
-    typer.echo(explain.explain(config.load_any(file)))
+    typer.echo(explain.explain(config.load(file)))
 
 
 @app.command()
@@ -129,7 +129,7 @@ def evaluate(
     from connectors import config
     from connectors.tools import report
 
-    report.run(config.load_any(file), data, metric or [], delay, plot, save)
+    report.run(config.load(file), data, metric or [], delay, plot, save)
 
 
 @app.command()

@@ -27,7 +27,7 @@ def _opened(file: pathlib.Path) -> AbstractContextManager["Shelf"]:
     from connectors import config
     from connectors.snapshots import admin as snapshots
 
-    return snapshots.opened(config.load(file))
+    return snapshots.opened(config.load_topics(file))
 
 
 @app.command("list")

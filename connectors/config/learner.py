@@ -39,7 +39,7 @@ def find_class(name: str) -> type | None:
 
 
 def known_names() -> dict[str, type]:
-    """Return every class that a file may name, by its name there. This imports all of `RIVER_MODULES`, which is slow."""
+    """Return every class that a file may name, by its name there. Slow: this imports all of `RIVER_MODULES`."""
     import river_margins
 
     names = list(river_margins.__all__)

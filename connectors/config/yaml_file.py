@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from connectors.suggest import is_secret
+from connectors.secrets import is_secret
 
 Path = tuple[str | int, ...]
 VARIABLE = re.compile(

@@ -16,7 +16,7 @@ from kafka import KafkaConsumer, TopicPartition
 from river import compose
 
 from connectors.config import Config
-from connectors.config.topics_schema import AnyConfig
+from connectors.config.schema import AnyConfig
 from connectors.errors import ConnectorError
 
 SHOWN = 5

@@ -38,7 +38,7 @@ def run(console: Console) -> bool:
     """
     with tempfile.TemporaryDirectory(prefix="river-margins-") as name, Screen(console) as screen:
         os.environ["FOLDER"] = name
-        settings = config.load_any(FILES)
+        settings = config.load(FILES)
         assert isinstance(settings, config.FileConfig)
         stage = Stage(settings, pathlib.Path(name))
         stage.perform(screen)

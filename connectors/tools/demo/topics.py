@@ -63,7 +63,7 @@ def _run_on_kafka(console: Console) -> bool:
     prefix = f"demo-{secrets.token_hex(4)}-"
     with _broker(console, prefix) as broker, tempfile.TemporaryDirectory(prefix="river-margins-") as folder:
         os.environ |= {"BOOTSTRAP": broker, "PREFIX": prefix, "SNAPSHOTS": f"{folder}/snapshots"}
-        settings = config.load(EXAMPLE)
+        settings = config.load_topics(EXAMPLE)
         local.create_topics(broker, dict.fromkeys(_topics(settings), PARTITIONS))
         with contextlib.ExitStack() as resources, Screen(console) as screen:
             stage = Stage(settings, pathlib.Path(folder), resources)

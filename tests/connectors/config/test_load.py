@@ -388,7 +388,7 @@ def test_the_example_is_valid(monkeypatch, tmp_path):
 
 def test_the_example_with_files_is_valid(monkeypatch, tmp_path):
     monkeypatch.setenv("FOLDER", str(tmp_path))
-    found = config.load_any(EXAMPLES / "files.yaml")
+    found = config.load(EXAMPLES / "files.yaml")
     assert (found.input.file, found.snapshots) == (f"{tmp_path}/events.jsonl", tmp_path / "snapshots")
 
 
@@ -479,25 +479,22 @@ rejects: {file: rejects.jsonl}
 """
 
 
-@pytest.fixture
-def load_any(load, monkeypatch):
-    monkeypatch.setattr(config, "load", config.load_any)
-    return load
-
-
-def test_a_processor_between_files(load_any):
-    found = load_any(FILES)
+def test_a_processor_between_files(load):
+    found = load(FILES)
     here = pathlib.Path.cwd()
     assert isinstance(found, config.FileConfig)
     assert (found.input.file, found.output.file) == (f"{here}/in.csv.gz", f"{here}/out.jsonl.zst")
     assert (found.checkpoint.guarantee, found.checkpoint.every, found.start_from) == ("exactly_once", 1.0, None)
     from_stdin = FILES.replace("in.csv.gz", "'-'") + "checkpoint: {guarantee: none}\n"
-    assert load_any(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
+    assert load(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
 
 
-def test_what_needs_topics_says_so(problems):
-    (line,) = problems(FILES)
-    assert line == "`p.yaml` reads a file, and a processor between topics is needed here"
+def test_what_needs_topics_says_so(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(FILES)
+    with pytest.raises(ConfigError) as caught:
+        config.load_topics(file)
+    assert str(caught.value) == f"`{file}` reads a file, and a processor between topics is needed here"
 
 
 @pytest.mark.parametrize(
@@ -535,7 +532,7 @@ def test_what_needs_topics_says_so(problems):
         ("name: trial", "name: trial\nstart_from: none.snapshot", "2:13: `start_from`: the snapshot `"),
     ],
 )
-def test_files_that_cannot_be(load_any, problems, old, new, expected):
+def test_files_that_cannot_be(problems, old, new, expected):
     (line,) = problems(FILES.replace(old, new))
     assert line.startswith("p.yaml:" + expected)
 

@@ -39,7 +39,7 @@ def settings(tmp_path):
             "snapshots": str(tmp_path / "snapshots"),
         }
         path.write_text(json.dumps({**content, **changes}))
-        return config.load_any(path)
+        return config.load(path)
 
     return settings
 
@@ -189,8 +189,8 @@ def test_a_plot_needs_a_package(settings, monkeypatch):
 def test_a_processor_of_topics_needs_data(tmp_path):
     example = ROOT / "deploy" / "examples" / "phishing.yaml"
     with pytest.raises(ConfigError, match="name what to evaluate on with `--data`"):
-        report.run(config.load_any(example))
-    assert report.run(config.load_any(example), "phishing").examples == 1250
+        report.run(config.load(example))
+    assert report.run(config.load(example), "phishing").examples == 1250
 
 
 def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):

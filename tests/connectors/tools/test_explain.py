@@ -30,7 +30,7 @@ def said(tmp_path, monkeypatch):
 
     def said(base, **changes):
         (tmp_path / "p.yaml").write_text(json.dumps(base | changes))
-        return " ".join(explain(config.load_any("p.yaml")).split())
+        return " ".join(explain(config.load("p.yaml")).split())
 
     return said
 

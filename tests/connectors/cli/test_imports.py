@@ -72,5 +72,7 @@ def test_help_imports_neither_learners_nor_schema():
 
 
 def test_the_library_imports_nothing_heavy():
-    assert imported("import river_margins") & (HEAVY | KAFKA | FRAMEWORKS - {"numpy", "river", "river_margins"}) == set()
+    assert (
+        imported("import river_margins") & (HEAVY | KAFKA | FRAMEWORKS - {"numpy", "river", "river_margins"}) == set()
+    )
     assert imported("import river_margins.snapshot") & (HEAVY | KAFKA | {"pydantic", "rich", "yaml"}) == set()

@@ -108,7 +108,7 @@ class Record(Section):
             if feature in taken:
                 raise ValueError(f"`{feature}` is {taken[feature]}, and cannot be a feature as well")
             if feature in (features or [])[:index]:
-                raise ValueError(f"`{feature}` stands here twice")
+                raise ValueError(f"`{feature}` appears twice")
         return features
 
 

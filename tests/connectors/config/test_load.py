@@ -243,7 +243,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
     [
         ("rejects: {topic: events}", "10:10: `rejects`: `events` is the input topic already"),
         ("rejects: {topic: predictions}", "10:10: `rejects`: `predictions` is the output topic already"),
-        ("output: {topic: other}", "10:1: `output` stands here twice, first in line 9"),
+        ("output: {topic: other}", "10:1: `output` appears twice, first in line 9"),
         ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
         ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is no URL"),
         ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
@@ -272,7 +272,7 @@ def test_a_line_more(load, problems, line, expected):
         ("{id: a, label: a}", "5:24: `record.label`: `a` is the id already"),
         ("{id: a, features: [b, a]}", "5:27: `record.features`: `a` is the id, and cannot be a feature"),
         ("{label: a, features: [a]}", "5:30: `record.features`: `a` is the label, and cannot be a feature"),
-        ("{features: [a, a]}", "5:20: `record.features`: `a` stands here twice"),
+        ("{features: [a, a]}", "5:20: `record.features`: `a` appears twice"),
         ("{features: []}", "5:20: `record.features` must be a list of at least one field, found an empty list"),
         ("{features: a}", "5:20: `record.features` must be a list, found the text `a`"),
     ],

@@ -98,9 +98,7 @@ def loads(data: bytes) -> Any:
             raise SnapshotError("the object in the snapshot is not a model")
         # Writing the model again must give the same content: then nothing in the file was ignored or lost.
         if not _equal(_encode(model), (document["model"], arrays)):
-            raise SnapshotError(
-                "the snapshot holds more than the model it describes, or values that the model cannot hold"
-            )
+            raise SnapshotError("the snapshot holds more, or other values, than the model it describes can have")
     except SnapshotError as error:
         raise _failure(str(error), document) from error
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What can end a processor, as exceptions that know their exit code.
+"""The reasons for which a processor ends, as exceptions with an exit code.
 
 ConnectorError                1
 ├── ConfigError               2
@@ -12,58 +12,74 @@ ConnectorError                1
 
 
 class ConnectorError(Exception):
-    """anything unexpected"""
+    """An error for which no class below is meant.
+
+    Attributes
+    ----------
+    exit_code
+        The exit code of a command that ends with this error.
+    meaning
+        The meaning of the exit code, for `--help` and the documentation.
+    """
 
     exit_code = 1
+    meaning = "anything unexpected"
 
 
 class ConfigError(ConnectorError):
-    """the YAML file is wrong"""
+    """A YAML file or an argument of a command is wrong."""
 
     exit_code = 2
+    meaning = "the YAML file is wrong"
 
 
 class StartError(ConnectorError):
-    """the world is not as the file says: broker, topic, folder, input file"""
+    """A processor cannot start: what the file names is missing, or cannot be used."""
 
     exit_code = 3
+    meaning = "the world is not as the file says: broker, topic, folder, input file"
 
 
 class StateError(ConnectorError):
-    """committed offset or checkpoint, snapshot, files and learner do not fit together"""
+    """What an earlier run left does not fit together, so a model would not be exact."""
 
     exit_code = 4
+    meaning = "committed offset or checkpoint, snapshot, files and learner do not fit together"
 
 
 class FencedError(ConnectorError):
-    """another process with the same transactional id keeps taking over"""
+    """Another process took over the transactional id several times."""
 
     exit_code = 5
+    meaning = "another process with the same transactional id keeps taking over"
 
 
 class AccessError(ConnectorError):
-    """the broker refuses: a password is wrong, or a permission is missing"""
+    """The broker does not let this user in, or does not permit an operation."""
 
     exit_code = 6
+    meaning = "the broker refuses: a password is wrong, or a permission is missing"
 
 
 class StalledError(ConnectorError):
-    """resets in a row without progress"""
+    """The processor was reset several times in a row without a checkpoint in between."""
 
     exit_code = 7
+    meaning = "resets in a row without progress"
 
 
 class CommitTimeoutError(ConnectorError):
-    """a commit did not end in time (its outcome is unknown, the next start reads it)"""
+    """A commit took too long. Kafka knows its outcome, and the next start reads it."""
 
     exit_code = 8
+    meaning = "a commit did not end in time (its outcome is unknown, the next start reads it)"
 
 
 def exit_codes() -> dict[int, str]:
-    """Returns what each exit code means.
+    """Return the meaning of each exit code.
 
     >>> exit_codes()[2]
     'the YAML file is wrong'
     """
-    kinds = [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, ConnectorError)]
-    return {kind.exit_code: kind.__doc__ or "" for kind in kinds}
+    errors = [kind for kind in globals().values() if isinstance(kind, type) and issubclass(kind, ConnectorError)]
+    return {error.exit_code: error.meaning for error in errors}

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import orjson
 
 Format = Literal["plain", "json"]
-PLACE = ("topic", "partition", "offset", "offsets")
+PLACE = ("topic", "partition", "offset", "offsets")  # attributes of a log record that say which records it is about
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
-    """Returns what the log's line about a record or a partition carries as `extra`.
+    """Return the `extra` of a log line about a record or a partition.
 
     >>> where("events", 0, 7)
     {'topic': 'events', 'partition': 0, 'offset': 7}
@@ -22,7 +22,7 @@ def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: time (UTC), level, logger, message, and topic, partition and offset where there are some."""
+    """Formats each line as one object: time (UTC), level, logger, message, and topic, partition and offset if known."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -39,18 +39,18 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(format: Format = "plain") -> None:
-    """Sends the log to standard error; in JSON also what ends the process, so that every line is an object."""
+    """Send the log to standard error; in JSON, also an uncaught exception, so that every line is an object."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # one line for each reconnection of the client would bury what the processor says
+    # kafka-python logs a line for each reconnection, which would bury the lines of the processor
     logging.getLogger("kafka").setLevel(logging.WARNING)
     if format == "json":
         sys.excepthook = lambda kind, error, trace: logging.critical(error, exc_info=(kind, error, trace))
 
 
 def say_last(error: Exception) -> None:
-    """Says why the process ends: a plain sentence, or in the log's JSON."""
+    """Print the error that ends the process: as a plain sentence, or as a line of the log if that is JSON."""
     formatter = logging.getLogger().handlers[0].formatter
     if isinstance(formatter, JsonFormatter):
         logging.getLogger("connectors").critical(error)

@@ -1,4 +1,4 @@
-"""The line on a terminal that tells how a running processor does."""
+"""The line at the bottom of a terminal that shows the progress of a running processor."""
 
 import contextlib
 import logging
@@ -12,42 +12,42 @@ from rich.text import Text
 
 from connectors.runtime.health import Watch
 
-EVERY = 0.5  # seconds between two looks
+REFRESH_EVERY = 0.5  # seconds
 WINDOW = 5.0  # seconds over which records per second are counted
-# What tells of each commit, as the line does: it would be pushed along.
-COMMITS = ("connectors.topics.checkpoint", "connectors.files.processor.commit")
+# Loggers with a line for each commit. The live line shows the commits too, and they would scroll the terminal.
+COMMIT_LOGGERS = ("connectors.topics.checkpoint", "connectors.files.processor.commit")
 
 
 @contextlib.contextmanager
 def shown(watch: Watch) -> Iterator[None]:
-    """Shows the line on standard error while the block runs, if that is a terminal; log lines go above it."""
+    """Show the line on standard error while the block runs, if that is a terminal; log lines appear above it."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
     watch.is_wanted = True
     handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
-    for name in COMMITS:
+    for name in COMMIT_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    with Live(console=console, get_renderable=Line(watch).text, refresh_per_second=1 / EVERY):
+    with Live(console=console, get_renderable=Line(watch).text, refresh_per_second=1 / REFRESH_EVERY):
         for handler in handlers:
-            handler.setStream(sys.stderr)  # which prints above the line as long as it is there
+            handler.setStream(sys.stderr)  # `Live` has replaced it: what is written appears above the line
         yield
     for handler in handlers:
         handler.setStream(sys.stderr)
-    for name in COMMITS:
+    for name in COMMIT_LOGGERS:
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 class Line:
-    """What the line says of a processor."""
+    """The text of the line, from the metrics of a processor."""
 
     def __init__(self, watch: Watch) -> None:
         self._metrics = watch.metrics
         self._before: list[tuple[float, int]] = []
 
     def text(self) -> Text:
-        """Returns the line of this moment."""
+        """Return the line for this moment."""
         metrics, counts = self._metrics, self._metrics.work.counts
         parts = [self._place()]
         parts += [f"{counts.read:,} records", f"{self._rate(counts.read):,.0f}/s"]

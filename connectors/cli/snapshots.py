@@ -1,24 +1,23 @@
-"""`river-margins snapshots ...`: a line of work for each command, and tables for people or for scripts."""
+"""Commands for snapshots: `river-margins snapshots ...`."""
 
 import pathlib
-import sys
-from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from connectors.cli.arguments import File
+from connectors.cli.tables import show_table
 from connectors.errors import StateError
 
-if TYPE_CHECKING:  # else `--help` would wait for all that a command needs
+if TYPE_CHECKING:  # a command imports what it needs when it runs, so that `--help` answers at once
     from connectors.snapshots.admin import Entry, Shelf
 
 app = typer.Typer(
-    help="Looks at the snapshots of a processor, tidies them up, and goes back to one.", no_args_is_help=True
+    help="Lists, shows, exports and deletes the snapshots of a processor, and goes back to one.", no_args_is_help=True
 )
-File = Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor.", show_default=False)]
 Id = Annotated[
-    str, typer.Argument(help="A snapshot as `list` shows it, or its eight last characters.", show_default=False)
+    str, typer.Argument(help="A snapshot as `list` shows it, or its last eight characters.", show_default=False)
 ]
 TITLES = ("partition", "offset", "time", "examples", "bytes", "committed", "snapshot")
 
@@ -27,12 +26,12 @@ def _opened(file: pathlib.Path) -> AbstractContextManager["Shelf"]:
     from connectors import config
     from connectors.snapshots import admin as snapshots
 
-    return snapshots.opened(config.load(file))
+    return snapshots.opened(config.load_topics(file))
 
 
 @app.command("list")
 def list_(file: File) -> None:
-    """Lists the snapshots of each partition, and which of them a committed offset names."""
+    """Lists the snapshots of each partition, and marks those that a committed offset names."""
     with _opened(file) as shelf:
         show_table(TITLES, map(_row, shelf.entries()))
 
@@ -42,7 +41,7 @@ def show(
     file: Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor, or a snapshot file.")],
     id: Annotated[str | None, typer.Argument(help="A snapshot as `list` shows it; none for a snapshot file.")] = None,
 ) -> None:
-    """Shows what is in a snapshot: learner, parameters, counts. Nothing of it is run."""
+    """Shows the content of a snapshot: learner, parameters, counts. Nothing in the snapshot is run."""
     from connectors.snapshots import admin as snapshots
 
     if id is None:
@@ -72,7 +71,7 @@ def export(
 
 @app.command()
 def prune(
-    file: File, dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+    file: File, dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False
 ) -> None:
     """Deletes the snapshots that `snapshots.keep` does not keep and no committed offset names."""
     with _opened(file) as shelf:
@@ -94,15 +93,15 @@ def rewind(
     ] = False,
     partition: Annotated[int | None, typer.Option(help="Only this partition; default: all.", min=0)] = None,
 ) -> None:
-    """Moves offsets and models together, while no processor runs; output since then comes again."""
+    """Moves offsets and models back together, while no processor runs; later output is then written again."""
     if (to is not None) + (offset is not None and not empty) + (moment is not None) + empty != 1:
-        raise typer.BadParameter("say where to: one of `--to`, `--offset`, `--time` and `--empty`")
+        raise typer.BadParameter("give exactly one of `--to`, `--offset`, `--time` and `--empty`")
     from connectors.snapshots import admin as snapshots
 
     with _opened(file) as shelf:
         numbers = shelf.partitions(partition)
         if offset is not None and len(numbers) > 1:
-            raise typer.BadParameter("an offset is one of a partition: say which, with `--partition`")
+            raise typer.BadParameter("an offset belongs to one partition: say which, with `--partition`")
         if empty:
             moves = shelf.start_anew(numbers, offset)
         elif to is not None:
@@ -120,7 +119,7 @@ def _moment(text: str) -> float:
     try:
         return snapshots.moment_of(text)
     except ValueError as error:
-        raise typer.BadParameter(f"`{text}` is no time: write `2026-11-21T10:25:00Z` or `now`") from error
+        raise typer.BadParameter(f"`{text}` is not a time: write `2026-11-21T10:25:00Z` or `now`") from error
 
 
 def _row(entry: "Entry") -> tuple[Any, ...]:
@@ -129,18 +128,3 @@ def _row(entry: "Entry") -> tuple[Any, ...]:
     name = entry.name
     committed = "yes" if entry.is_named else ""
     return entry.partition, name.offset, snapshots.time_of(name), name.examples, entry.size, committed, entry.id
-
-
-def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Prints a table on a terminal, else lines with tabs, for scripts."""
-    cells = [["" if value is None else str(value) for value in row] for row in rows]
-    if not sys.stdout.isatty():
-        typer.echo("\n".join("\t".join(line) for line in [titles, *cells]))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*titles)
-    for line in cells:
-        table.add_row(*line)
-    Console().print(table)

@@ -1,7 +1,21 @@
 """The YAML file of a processor: schema, reader and learner."""
 
-from connectors.config.files_schema import FileConfig
-from connectors.config.load import load, load_any
-from connectors.config.topics_schema import Config
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Config", "FileConfig", "load", "load_any"]
+from connectors.config.load import load, load_topics
+
+if TYPE_CHECKING:
+    from connectors.config.files_schema import FileConfig
+    from connectors.config.topics_schema import Config
+
+__all__ = ["Config", "FileConfig", "load", "load_topics"]
+
+# A processor between files needs nothing of the schema of topics, which imports parts of Kafka.
+_SCHEMAS = {"Config": "connectors.config.topics_schema", "FileConfig": "connectors.config.files_schema"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SCHEMAS:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    return getattr(importlib.import_module(_SCHEMAS[name]), name)

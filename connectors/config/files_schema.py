@@ -1,4 +1,4 @@
-"""The sections of a YAML file whose processor reads and writes files."""
+"""The schema of a processor between files."""
 
 import os
 import pathlib
@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
-from connectors.config.topics_schema import AnyConfig, Every, Section, path_of
+from connectors.config.schema import AnyConfig, Every, PathProblem, Section, path_of, sections_with
 
-STANDARD = "-"
+STANDARD = "-"  # the file name of standard input or standard output
 
 
 def _file(value: Any) -> str:
@@ -24,7 +24,9 @@ def _file(value: Any) -> str:
 
 def _folder(value: Any) -> Any:
     if isinstance(value, str) and "://" in value:
-        raise ValueError(f"`{value}` is a URL, and with files snapshots lie in a folder: give a path")
+        raise ValueError(
+            f"`{value}` is a URL, and a processor between files keeps its snapshots in a folder: give a path"
+        )
     return path_of(value)
 
 
@@ -35,7 +37,7 @@ def _json_lines(path: str) -> str:
 
 
 def is_file(name: str) -> bool:
-    """Tells whether a name says that it is one of a file of records.
+    """Tell whether a file of this name holds records.
 
     >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz")
     (True, True, False, False)
@@ -44,7 +46,7 @@ def is_file(name: str) -> bool:
 
 
 def is_csv(path: str) -> bool:
-    """Tells whether a file holds CSV, compressed or not.
+    """Tell whether a file of this name holds CSV, compressed or not.
 
     >>> is_csv("a.csv.gz"), is_csv("a.csv.jsonl"), is_csv("-")
     (True, False, False)
@@ -106,7 +108,7 @@ class FileConfig(AnyConfig):
 
     @property
     def uses_standard_streams(self) -> bool:
-        """Whether a terminal may be what is read or written."""
+        """Whether the processor reads standard input or writes standard output, which may be a terminal."""
         sections = (self.input, self.output, self.rejects)
         return any(section is not None and section.file == STANDARD for section in sections)
 
@@ -139,3 +141,15 @@ class FileConfig(AnyConfig):
             reason = "standard output cannot be taken back after a crash, so `exactly_once` cannot be kept"
             raise ValueError(f"{reason}: write `guarantee: at_least_once`, or write to a file")
         return checkpoint
+
+    @classmethod
+    def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
+        """A file and a topic cannot be written in one transaction, so no guarantee would hold for both."""
+        return [
+            PathProblem(
+                (name, "topic"),
+                f"what is read from a file cannot go to a topic exactly once: write `{name}: {{file: ...}}` "
+                "and put that file into the topic, or put the input into a topic first",
+            )
+            for name in sections_with("topic", "file", data)
+        ]

@@ -13,26 +13,44 @@ from connectors.config.yaml_file import Path
 from connectors.suggest import describe, did_you_mean
 
 RIVER_MODULES = ("river.preprocessing", "river.compose")
-_ELSEWHERE = {
+NOT_FOR_FILES = {"river.compose.Pipeline": "the list of steps is a pipeline already"}
+
+# Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
+_REASONS_TO_USE_PYTHON = {
     "MultiLabelClassifier": "learns sets of labels, and a record has one label: use it in Python",
     "AnomalyDetector": "learns without labels, and a record teaches only with its label: use it in Python",
 }
 
 
+def find_class(name: str) -> type | None:
+    """Return the class that a file may name so, or None. River's modules are imported only when a file names them.
+
+    >>> find_class("PAClassifier").__name__, find_class("os.system")
+    ('PAClassifier', None)
+    """
+    module_name, _, short_name = name.rpartition(".")
+    if not module_name:
+        module_name, short_name = "river_margins", name
+    elif module_name not in RIVER_MODULES or name in NOT_FOR_FILES:
+        return None
+    module = importlib.import_module(module_name)
+    found = getattr(module, short_name, None) if short_name in module.__all__ else None
+    return found if isinstance(found, type) else None
+
+
 def known_names() -> dict[str, type]:
-    """Every class that a file may name, by the name it goes by there."""
+    """Return every class that a file may name, by its name there. Slow: this imports all of `RIVER_MODULES`."""
     import river_margins
 
-    names = {name: getattr(river_margins, name) for name in river_margins.__all__}
+    names = list(river_margins.__all__)
     for module_name in RIVER_MODULES:
-        module = importlib.import_module(module_name)
-        names |= {f"{module_name}.{name}": getattr(module, name, None) for name in module.__all__}
-    del names["river.compose.Pipeline"]  # the list of steps is one
-    return {name: thing for name, thing in names.items() if isinstance(thing, type)}
+        names += [f"{module_name}.{name}" for name in importlib.import_module(module_name).__all__]
+    found = {name: find_class(name) for name in names}
+    return {name: kind for name, kind in found.items() if kind is not None}
 
 
 def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
-    """Builds a fresh learner from the `learner:` list of a file.
+    """Build a fresh learner from the `learner:` list of a file.
 
     Parameters
     ----------
@@ -42,8 +60,8 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
 
     Returns
     -------
-    The learner (a `river.compose.Pipeline` when there is more than one step) or None, and all that is wrong, as pairs
-    of a path within the list and a sentence.
+    The learner (a `river.compose.Pipeline` when there is more than one step) or None, and all problems, as pairs of a
+    path within the list and a sentence.
 
     >>> assemble(["PAClasifier"])
     (None, [((0,), 'there is no class `PAClasifier`, did you mean `PAClassifier`?')])
@@ -53,8 +71,8 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     if not isinstance(steps, list) or not steps:
         found = "an empty list" if steps == [] else describe(steps)
         return None, [((), f"`learner` must be a list of steps, found {found}")]
-    builder = _Builder()
-    built = [builder.step(step, (index,)) for index, step in enumerate(steps)]
+    builder = _LearnerBuilder()
+    built = [builder.build_step(step, (index,)) for index, step in enumerate(steps)]
     builder.check_order(built, steps)
     if builder.problems:
         return None, builder.problems
@@ -65,33 +83,37 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     return Pipeline(*built), []
 
 
-class _Builder:
+class _LearnerBuilder:
+    """Builds the steps of one file and collects the problems of all of them."""
+
     def __init__(self) -> None:
-        self.known = known_names()
         self.problems: list[tuple[Path, str]] = []
 
     def report(self, path: Path, sentence: str) -> None:
         self.problems.append((path, sentence))
 
-    def step(self, step: Any, path: Path) -> Any:
+    def build_step(self, step: Any, path: Path) -> Any:
+        """Return the estimator of a step, or None after a problem was reported."""
         from river import base
 
-        named = self.split(step, path)
+        named = self.split_step(step, path)
         if named is None:
             return None
         name, parameters, path = named
-        kind = self.find(name, path)
+        kind = find_class(name)
         if kind is None:
+            self.report_unknown_class(name, path)
             return None
         if not issubclass(kind, base.Estimator):
-            self.report(path, f"`{name}` is no learner, it is a part to be given to one as a parameter")
+            self.report(path, f"`{name}` is not a learner but a part of one: give it to a learner as a parameter")
             return None
         estimator = self.build(name, kind, parameters, path)
         if estimator is not None:
             self.check_replay(name, estimator, path)
         return estimator
 
-    def split(self, step: Any, path: Path) -> tuple[str, dict[str, Any], Path] | None:
+    def split_step(self, step: Any, path: Path) -> tuple[str, dict[str, Any], Path] | None:
+        """Return the class name of a step, its parameters and the path of the name."""
         if isinstance(step, str):
             return step, {}, path
         if not isinstance(step, dict):
@@ -108,16 +130,15 @@ class _Builder:
             return None
         return name, parameters or {}, (*path, name)
 
-    def find(self, name: str, path: Path) -> type | None:
-        if name in self.known:
-            return self.known[name]
-        elsewhere = [known for known in self.known if known.rpartition(".")[2] == name.rpartition(".")[2]]
-        hint = f", did you mean `{elsewhere[0]}`?" if elsewhere else did_you_mean(name, self.known)
+    def report_unknown_class(self, name: str, path: Path) -> None:
+        known = known_names()
+        same_class = [known_name for known_name in known if known_name.rpartition(".")[2] == name.rpartition(".")[2]]
+        hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known)
         self.report(path, f"there is no class `{name}`{hint}")
-        return None
 
     def build(self, name: str, kind: type, parameters: dict[str, Any], path: Path) -> Any:
-        accepted = _parameters(kind)
+        """Return an object of a class with the parameters of the file, or None after a problem was reported."""
+        accepted = _parameters_of(kind)
         before = len(self.problems)
         for key in parameters:
             if key not in accepted:
@@ -127,36 +148,40 @@ class _Builder:
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
                 self.report(path, f"`{name}` needs the parameter `{key}`")
-        values = {key: self.value(kind, key, value, (*path, key)) for key, value in parameters.items()}
+        values = {key: self.build_value(kind, key, value, (*path, key)) for key, value in parameters.items()}
         if len(self.problems) > before:
             return None
         return self.construct(name, kind, values, path)
 
-    def value(self, kind: type, key: str, value: Any, path: Path) -> Any:
-        """A parameter may name a part of ours (`rule: {PA1: {C: 0.1}}`), and River's unions take transformers."""
+    def build_value(self, kind: type, key: str, value: Any, path: Path) -> Any:
+        """Return the value of a parameter, which may name a part (`rule: {PA1: {C: 0.1}}`) or be a list of steps."""
         if key == "transformers" and isinstance(value, list):
-            return [self.step(item, (*path, index)) for index, item in enumerate(value)]
+            return [self.build_step(item, (*path, index)) for index, item in enumerate(value)]
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
-        ours = kind.__module__.split(".")[0] == "river_margins"
-        if not (ours and isinstance(name, str) and name in self.known):
+        is_ours = kind.__module__.split(".")[0] == "river_margins"
+        part = find_class(name) if is_ours and isinstance(name, str) else None
+        if part is None:
             return copy.deepcopy(value)
-        named = self.split(value, path)
-        return named and self.build(named[0], self.known[named[0]], named[1], named[2])
+        named = self.split_step(value, path)
+        return named and self.build(named[0], part, named[1], named[2])
 
     def construct(self, name: str, kind: type, values: dict[str, Any], path: Path) -> Any:
+        """Call the constructor; report its error at the parameter that causes it."""
         try:
             estimator = _call(kind, values)
             if name == "river.compose.Select":
-                # River keeps a set, whose order differs from process to process, and with it the sums of a learner.
+                # River keeps the keys in a set, whose order differs between processes. The order of the features
+                # changes the sums of a learner, so the order of the file is kept instead.
                 estimator.keys = dict.fromkeys(values.get("keys", ()))
             return estimator
-        except Exception as error:  # whatever a constructor raises is about what the file gave it
+        except Exception as error:  # a constructor may raise anything about the values of the file
             blamed = [key for key in values if _works_without(kind, values, key)]
             what = f"`{blamed[0]}`" if len(blamed) == 1 else "these parameters"
             self.report((*path, blamed[0]) if len(blamed) == 1 else path, f"`{name}` refuses {what}: {error}")
             return None
 
     def check_order(self, built: list[Any], steps: list[Any]) -> None:
+        """Report steps that predict before the last one, and a last one that does not."""
         from river import base
 
         *before, last = built
@@ -166,11 +191,12 @@ class _Builder:
                 self.report((index,), f"`{name}` predicts, so it must be the last step and the only one of its kind")
         if last is not None and not isinstance(last, base.Classifier | base.Regressor):
             name = type(last).__name__
-            reason = next((why for kind, why in _ELSEWHERE.items() if isinstance(last, getattr(base, kind))), "is none")
-            sentence = f"the last step must be a classifier or a regressor, `{name}` {reason}"
+            reasons = (why for task, why in _REASONS_TO_USE_PYTHON.items() if isinstance(last, getattr(base, task)))
+            sentence = f"the last step must be a classifier or a regressor, `{name}` {next(reasons, 'is neither')}"
             self.report((len(steps) - 1,), sentence)
 
     def check_replay(self, name: str, estimator: Any, path: Path) -> None:
+        """Report a step that a restart could not bring back exactly: from a snapshot, or by the same random numbers."""
         from river_margins import snapshot
 
         try:
@@ -182,16 +208,16 @@ class _Builder:
             self.report(path, f"`{name}` draws at random, and each start must draw the same: give it a `seed`")
 
 
-def _parameters(kind: type) -> dict[str, inspect.Parameter]:
+def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(kind).parameters)
-    except ValueError:  # compiled rules and spaces have no signature, but know their names
+    except ValueError:  # compiled rules and spaces have no signature, only `_parameter_names`
         names = getattr(kind, "_parameter_names", ())
         return {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names}
 
 
 def _call(kind: type, values: dict[str, Any]) -> Any:
-    variadic = [key for key, parameter in _parameters(kind).items() if parameter.kind is parameter.VAR_POSITIONAL]
+    variadic = [key for key, parameter in _parameters_of(kind).items() if parameter.kind is parameter.VAR_POSITIONAL]
     spread = [item for key in variadic for item in values.get(key, [])]
     return kind(*spread, **{key: value for key, value in values.items() if key not in variadic})
 
@@ -199,6 +225,6 @@ def _call(kind: type, values: dict[str, Any]) -> Any:
 def _works_without(kind: type, values: dict[str, Any], key: str) -> bool:
     try:
         _call(kind, {name: value for name, value in values.items() if name != key})
-    except Exception:  # then another parameter is wrong as well, or this one is required
+    except Exception:  # another parameter is wrong as well, or this one is required
         return False
     return True

@@ -1,10 +1,4 @@
-"""The sections of a processor's YAML file: names, kinds, defaults and descriptions of all keys.
-
-`Config` is a processor between topics; `AnyConfig` is what it has in common with one between files, whose keys are in
-`connectors.config.files_schema`.
-
-The descriptions are the reference in `docs/configuration.md`, which `docs/generators/configuration.py` writes.
-"""
+"""The schema of a processor between topics of Kafka."""
 
 import pathlib
 import re
@@ -12,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -21,25 +14,24 @@ from pydantic import (
     model_validator,
 )
 
-from connectors.config.learner import assemble
-from connectors.errors import ConfigError
+from connectors.config.schema import (
+    AnyConfig,
+    Every,
+    Keep,
+    Name,
+    PathProblem,
+    Section,
+    seconds_of,
+    sections_with,
+)
 from connectors.kafka import client
-from connectors.suggest import STARS, Settings, describe, is_secret
-from river_margins import snapshot
-
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+from connectors.secrets import STARS, Settings, is_secret
+from connectors.suggest import describe
 
 
 def _topic(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", text) or text in (".", ".."):
         raise ValueError(f"`{text}` cannot be a topic: use 1 to 249 letters, digits, `.`, `_` or `-`")
-    return text
-
-
-def _name(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
-        rule = "use 1 to 100 letters, digits, `.`, `_` or `-`, with a letter or a digit first"
-        raise ValueError(f"`{text}` cannot be a group, a transactional id and a folder at once: {rule}")
     return text
 
 
@@ -56,16 +48,6 @@ def _client(name: str) -> str:
     return name
 
 
-def _seconds(value: Any) -> float:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)", value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError(f"a duration is a number with a unit, such as `500ms`, `1s` or `2m`; found {describe(value)}")
-    seconds = float(match[1]) * UNITS[match[2]]
-    if not 0.01 <= seconds <= 3600:
-        raise ValueError(f"`{value}` is out of range: from `10ms` to `1h`")
-    return seconds
-
-
 def _location(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"a folder or a URL is needed, found {describe(value or None)}")
@@ -79,39 +61,12 @@ def _location(value: Any) -> Any:
     return value
 
 
-def _count(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"a whole number of at least 0 is needed, found {describe(value)}")
-    return value
-
-
-def _port(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65535:
-        raise ValueError(f"a port is a whole number from 1 to 65535, found {describe(value)}")
-    return value
-
-
-def path_of(value: Any) -> Any:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
-    return pathlib.Path(value).expanduser().absolute()
-
-
 Topic = Annotated[str, AfterValidator(_topic)]
-Name = Annotated[str, AfterValidator(_name)]
-Every = Annotated[float, BeforeValidator(_seconds)]
-Count = Annotated[int, BeforeValidator(_count)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
 
-class Section(BaseModel):
-    """Sections never change once read, and know every key they take."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class Kafka(Section):
-    """Every other key under `kafka` is a setting of the client, for its consumer and its producer."""
+    """How to reach Kafka. Every key not listed here is a setting of the client, for its consumer and its producer."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -132,7 +87,7 @@ class Kafka(Section):
 
     @property
     def timeouts(self) -> tuple[float, float, float]:
-        """The seconds of a transaction, of the wait for pending offsets, and of a commit."""
+        """The seconds a transaction, the wait for pending offsets and a commit may take."""
         found: tuple[float, float, float] = client(self.client).timeouts(
             self.common | self.consumer, self.common | self.producer
         )
@@ -149,39 +104,6 @@ class Input(Section):
     start: Literal["earliest", "latest"] = Field(
         default="earliest", description="Where a group begins that has never committed: `earliest` or `latest`."
     )
-
-
-class Record(Section):
-    """A record is a JSON object."""
-
-    id: str | None = Field(
-        default=None, description="The field that names a record in the output. Without it: `topic-partition-offset`."
-    )
-    label: str | None = Field(
-        default=None,
-        description="The field with the label. A record without it, or with null, is predicted and not learned.",
-    )
-    features: list[str] | None = Field(
-        default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
-    )
-
-    @field_validator("label")
-    @classmethod
-    def _label_is_not_the_id(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is not None and label == info.data.get("id"):
-            raise ValueError(f"`{label}` is the id already, a label is another field")
-        return label
-
-    @field_validator("features")
-    @classmethod
-    def _features_are_other_fields(cls, features: list[str] | None, info: ValidationInfo) -> list[str] | None:
-        taken = {info.data.get("id"): "the id", info.data.get("label"): "the label"}
-        for index, feature in enumerate(features or []):
-            if feature in taken:
-                raise ValueError(f"`{feature}` is {taken[feature]}, and cannot be a feature as well")
-            if feature in (features or [])[:index]:
-                raise ValueError(f"`{feature}` stands here twice")
-        return features
 
 
 class Output(Section):
@@ -207,14 +129,6 @@ class Checkpoint(Section):
     )
 
 
-class Keep(Section):
-    """What is neither kept here nor named by a committed offset is deleted, a minute after it was superseded."""
-
-    last: Count = Field(default=3, description="The newest ones of each partition.")
-    hourly: Count = Field(default=0, description="The newest one of each hour, for so many hours that have one.")
-    daily: Count = Field(default=0, description="The newest one of each day, for so many days that have one.")
-
-
 class Snapshots(Section):
     """`snapshots: ./folder` is short for `snapshots: {folder: ./folder}`."""
 
@@ -224,7 +138,7 @@ class Snapshots(Section):
         description="A folder, from the working directory, or a URL for fsspec, such as `s3://bucket/folder` (with the"
         " extra `stores` and the package of the protocol). All hosts of a group must share it.",
     )
-    every: Annotated[float | None, BeforeValidator(_seconds)] = Field(
+    every: Annotated[float | None, BeforeValidator(seconds_of)] = Field(
         default=None,
         description="For large models: time between two snapshots of a model, a duration from `10ms` to `1h`. Inputs"
         " since the last one are read again when a model is loaded, so the topic must retain them and not be compacted."
@@ -238,64 +152,6 @@ class Snapshots(Section):
     @classmethod
     def _folder_alone(cls, value: Any) -> Any:
         return {"folder": value} if isinstance(value, str | None) else value
-
-
-class MetricsAddress(Section):
-    port: Annotated[int, BeforeValidator(_port)] = Field(
-        description="The port, from 1 to 65535; 9464 is usual. Each process on a host needs one of its own."
-    )
-    host: str = Field(
-        default="127.0.0.1", description="The address to listen on; `0.0.0.0` is for all who can reach the host."
-    )
-
-
-class AnyConfig(Section):
-    """One file is one processor."""
-
-    name: Name = Field(
-        description="Folder of the snapshots; with topics also consumer group, whose processes share the partitions,"
-        " and prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
-    )
-    record: Record = Field(default=Record(), description="What the fields of a record mean.")
-    learner: list[Any] = Field(
-        description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
-        " first, one classifier or regressor last."
-    )
-    start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
-        default=None,
-        description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
-        " as, instead of an empty one. No effect on a model that has begun.",
-    )
-    metrics: MetricsAddress | None = Field(
-        default=None,
-        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
-    )
-
-    def build_learner(self) -> Any:
-        """Returns a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
-        learner, problems = assemble(self.learner)
-        if problems:
-            raise ConfigError("\n".join(sentence for _, sentence in problems))
-        return learner
-
-    def first_learner(self) -> Any:
-        """Returns what a model begins as: the learner in the snapshot `start_from`, or an untrained one."""
-        learner = self.build_learner()
-        if self.start_from is None:
-            return learner
-        try:
-            data = self.start_from.read_bytes()
-            changes = snapshot.difference(data, learner)
-            if not changes:
-                return snapshot.loads(data)
-        except OSError as error:
-            raise ConfigError(f"the snapshot `{self.start_from}` cannot be read: {error.strerror}") from error
-        except snapshot.SnapshotError as error:
-            raise ConfigError(f"`{self.start_from}`: {error}") from error
-        raise ConfigError(
-            f"the learner is not the one of the snapshot `{self.start_from}`: {'; '.join(changes)}; "
-            f"make `learner` that one, or leave `start_from` out"
-        )
 
 
 class Config(AnyConfig):
@@ -325,3 +181,48 @@ class Config(AnyConfig):
             if section is not None and taken is not None and section.topic == taken.topic:
                 raise ValueError(f"`{section.topic}` is the {other} topic already, this must be another one")
         return section
+
+    @classmethod
+    def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
+        """A topic and a file cannot be written in one transaction, so no guarantee would hold for both."""
+        return [
+            PathProblem(
+                (name, "file"),
+                f"what is read from a topic cannot go to a file exactly once: write `{name}: {{topic: ...}}` "
+                "and let a reader of committed records write the file",
+            )
+            for name in sections_with("file", "topic", data)
+        ]
+
+    @classmethod
+    def check_settings(cls, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of the settings of the Kafka client."""
+        kafka = data.get("kafka")
+        if not isinstance(kafka, dict):
+            return []
+        try:
+            check_client_settings = client(kafka.get("client", Kafka.model_fields["client"].default)).check_settings
+        except ValueError:  # the schema reports an unknown client, and its settings are unknown too
+            return []
+        sides = {side: kafka[side] if isinstance(kafka.get(side), dict) else {} for side in ("consumer", "producer")}
+        common = {key: value for key, value in kafka.items() if key not in Kafka.model_fields}
+        problems: dict[tuple[str, ...], str] = {}
+        for side, key, sentence in check_client_settings(common | sides["consumer"], common | sides["producer"]):
+            path = ("kafka", side, key) if key in sides[side] else ("kafka", key)
+            # a common key may be refused on one side and unknown on the other: the refusal says more
+            if path not in problems or "cannot be set" in sentence:
+                problems[path] = sentence
+        return [PathProblem(path, sentence) for path, sentence in problems.items()]
+
+    def check_whole(self) -> list[PathProblem]:
+        """Find problems of a config whose sections are all right by themselves."""
+        return self._check_interval() + super().check_whole()
+
+    def _check_interval(self) -> list[PathProblem]:
+        longest, every = self.kafka.timeouts[0], self.checkpoint.every
+        if self.checkpoint.guarantee == "at_least_once" or every < longest:
+            return []
+        name = "transaction.timeout.ms" if self.kafka.client == "confluent" else "transaction_timeout_ms"
+        reason = f"`{name}` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
+        sentence = f"`checkpoint.every` ({every:g}s) must be below {reason}"
+        return [PathProblem(("checkpoint", "every"), sentence, blames_key=False)]

@@ -1,7 +1,7 @@
-"""Reads YAML into plain data that remembers where everything stood, and finds all that is wrong on the way.
+"""Reads YAML into plain data with the line and column of every key and value, and collects all problems.
 
-Scalars follow YAML 1.2: `true` and `false` are the only truth values, `1e-3` is a number, dates are text. Anchors,
-aliases and tags are refused: a file for people needs none of them.
+Scalars follow YAML 1.2: `true` and `false` are the only truth values, `1e-3` is a number, dates are text. Aliases and
+tags are refused: a file written by people needs none of them.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from connectors.suggest import is_secret
+from connectors.secrets import is_secret
 
 Path = tuple[str | int, ...]
 VARIABLE = re.compile(
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """What is wrong, and where."""
+    """A sentence about a place."""
 
     place: Place
     sentence: str
@@ -50,7 +50,10 @@ class Problem:
 
 @dataclass
 class Document:
-    """The data of a YAML text, the places of its keys and values by path, and the problems met while reading it."""
+    """The data of a YAML text, the places of its keys and values by path, and the problems found while reading it.
+
+    `broken` holds the paths with a problem: nothing else is reported there.
+    """
 
     data: Any = None
     keys: dict[Path, Place] = field(default_factory=dict)
@@ -59,28 +62,28 @@ class Document:
     broken: set[Path] = field(default_factory=set)
 
     def key(self, path: Path) -> Place:
-        """The place of the key that leads to this path, or of the nearest thing around it."""
+        """Return the place of the key at this path, or of the nearest key or value around it."""
         while path not in self.keys and path not in self.values:
             path = path[:-1]
         return self.keys.get(path) or self.values[path]
 
     def value(self, path: Path) -> Place:
-        """The place of the value at this path, or of the nearest thing around it."""
+        """Return the place of the value at this path, or of the nearest key or value around it."""
         return self.values.get(path) or self.key(path)
 
     def is_broken(self, path: Path) -> bool:
-        """Tells whether a problem was already met at this path or above it."""
+        """Tell whether a problem was found at this path or above it."""
         return any(path[: len(other)] == other for other in self.broken)
 
     def is_broken_below(self, path: Path) -> bool:
-        """Tells whether a problem was already met at this path or anywhere below it."""
+        """Tell whether a problem was found at this path or below it."""
         return any(other[: len(path)] == path for other in self.broken)
 
 
 def read(text: str, environment: Mapping[str, str]) -> Document:
-    """Reads one YAML document and fills in `${NAME}`, `${NAME:-default}` (environment) and `${file:PATH}`.
+    """Read one YAML document and fill in `${NAME}`, `${NAME:-default}` (environment) and `${file:PATH}`.
 
-    A mistake in YAML itself ends the reading there; everything else is collected.
+    An error of YAML syntax ends the reading; all other problems are collected.
 
     >>> document = read("name: a\\nevery: ${SECONDS:-3}", {})
     >>> document.data["every"], document.value(("every",))
@@ -121,7 +124,7 @@ class _Reader:
         self.nodes: set[int] = set()
 
     def read(self, node: yaml.Node, path: Path) -> Any:
-        if id(node) in self.nodes:  # the node's own mark is that of its anchor
+        if id(node) in self.nodes:  # an alias; the node's own place is that of its anchor, so the key's is reported
             self.report(path, self.document.key(path), "aliases (`*name`) are not supported, write the value out")
             return None
         place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
@@ -146,7 +149,7 @@ class _Reader:
                 self.report(path, place, "a key must be a plain word, not a list or a mapping")
             elif key in data:
                 line = self.document.keys[*path, key].line
-                self.report((*path, key), place, f"`{key}` stands here twice, first in line {line}")
+                self.report((*path, key), place, f"`{key}` appears twice, first in line {line}")
             else:
                 self.document.keys[*path, key] = place
                 data[key] = self.read(value_node, (*path, key))
@@ -174,11 +177,11 @@ class _Reader:
             hint = f"set it, or give a default: `${{{name}:-...}}`"
             self.report(path, place, f"the environment variable `{name}` is not set; {hint}")
             return match[0]
-        # as in a shell, `:-` also stands in for an empty variable
+        # as in a shell, the default of `:-` also replaces an empty variable
         return self.environment.get(name, "") or default or ""
 
     def content(self, file: str, path: Path, place: Place) -> str | None:
-        """The text of a file, such as a mounted secret, without the line break at its end."""
+        """Return the text of a file, such as a mounted secret, without the line break at its end."""
         try:
             text = pathlib.Path(file).expanduser().read_text(encoding="utf-8")
         except OSError as error:
@@ -195,7 +198,7 @@ class _Reader:
 
 
 def plain_value(text: str) -> Any:
-    """Reads an unquoted scalar as YAML 1.2 does.
+    """Read an unquoted scalar as YAML 1.2 does.
 
     >>> [plain_value(text) for text in ("1e-3", "0o17", "yes", "true", "~", "1:30")]
     [0.001, 15, 'yes', True, None, '1:30']

@@ -20,7 +20,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from connectors.config.files_schema import STANDARD, FileConfig
-from connectors.config.topics_schema import Record
+from connectors.config.schema import Record
 from connectors.errors import StartError, StateError
 from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
@@ -74,7 +74,7 @@ def run(config: FileConfig, stop: Stop | None = None, watch: Watch | None = None
     Parameters
     ----------
     config
-        The processor's file, as `connectors.config.load_any` returns it.
+        The processor's file, as `connectors.config.load` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only.
     watch

@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from prometheus_client import make_wsgi_app
 
 from connectors.config import Config, FileConfig
-from connectors.config.topics_schema import MetricsAddress
+from connectors.config.schema import MetricsAddress
 from connectors.errors import StartError
 from connectors.kafka import ClientError, Consumer
 from connectors.runtime.metrics import Metrics

@@ -5,7 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from connectors.config.topics_schema import Keep
+from connectors.config.schema import Keep
 from connectors.snapshots.names import Name
 from connectors.snapshots.stores import Store
 

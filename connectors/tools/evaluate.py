@@ -1,7 +1,7 @@
-"""Progressive validation: each example is predicted before it is learned, and what came of that is measured.
+"""Progressive validation: each example is predicted before it is learned, and the predictions are measured.
 
-It is River's `evaluate.progressive_val_score`, to the last digit, for the records of a processor: one that cannot be
-processed leaves the model as it was and is counted, and so is one without a label, from which nothing can be measured.
+The metrics equal those of River's `evaluate.progressive_val_score`, to the last digit. A record that cannot be
+processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import ast
@@ -28,12 +28,12 @@ from connectors.suggest import did_you_mean
 from river_margins import snapshot
 
 MOST_POINTS = 1000
-REMEMBERED = 10_000  # examples that a model is built again from when one cannot be learned
+REMEMBERED = 10_000  # examples between two copies of the model: it is rebuilt from one when learning fails half-way
 
 
 @dataclass
 class Result:
-    """What an evaluation found.
+    """The result of an evaluation.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class Result:
     learner
         The learner after the last example.
     examples, unlabelled, rejected
-        What was measured, what had no label, and what could not be processed.
+        How many examples were measured, had no label, and could not be processed.
     reason
-        Which record was the first that could not be processed, and why.
+        The first record that could not be processed, and why.
     curve
-        A number of examples, and then the values of the metrics that are one number.
+        Points of a plot: the number of examples so far, and the values of the `drawable` metrics.
     drawable
-        The names of these metrics.
+        The names of the metrics whose value is one number.
     """
 
     metrics: dict[str, Any]
@@ -64,11 +64,12 @@ class Result:
         self.drawable = [name for name, metric in self.metrics.items() if _is_number(metric)]
 
     def reject(self, place: str, reject: Reject) -> None:
+        """Count a record that could not be processed, and keep the reason of the first one."""
         self.rejected += 1
         self.reason = self.reason or f"{place}: {reject}"
 
     def note_one(self) -> None:
-        """Counts an example, and adds to the curve, from which every second point goes when there are too many."""
+        """Count an example and add a point to the curve; drop every second point when there are too many."""
         self.examples += 1
         if self.examples % self._step == 0:
             self.curve.append((self.examples, [self.metrics[name].get() for name in self.drawable]))
@@ -80,44 +81,61 @@ class Result:
 def _is_number(metric: Any) -> bool:
     try:
         return isinstance(metric.get(), int | float)
-    except NotImplementedError:  # as a confusion matrix says
+    except NotImplementedError:  # a confusion matrix has no single value
         return False
 
 
+def run(
+    config: Config | FileConfig, data: str | None = None, names: Sequence[str] = (), delay: int | None = None
+) -> Result:
+    """Evaluate the learner of a processor; `connectors.evaluate` documents the parameters."""
+    result = start(config, names)
+    for _ in measure(result, source_of(config, data), delay):
+        pass
+    return result
+
+
+def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
+    """Return a result to be filled by `measure`: the learner of a processor and fresh metrics of these names."""
+    learner = config.first_learner()
+    return Result(make_metrics(names, learner), learner)
+
+
 def measure(result: Result, source: "FileSource | DataSet", delay: int | None = None) -> Iterator[int]:
-    """Takes all examples of a source through `result.learner` and its metrics; yields how many it has measured.
+    """Predict, measure and learn all examples of a source; yield the number of examples measured so far.
 
     Parameters
     ----------
     result
-        A learner and fresh metrics; filled on the way.
+        The result of `start`, which this function fills.
     source
         Where examples come from.
     delay
-        After how many further examples with a label the label of one becomes known; None: at once.
+        After how many further examples with a label an example's own label becomes known; None: at once.
     """
     saved = {"": snapshot.dumps(result.learner)}
     partition = Partition(result.learner, Committed(0, ""), "", 0, lambda name: snapshot.loads(saved[name]))
     is_classifier = isinstance(result.learner, base.Classifier)
     in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
     in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
-    said: dict[int, tuple[Any, Any]] = {}
+    pending: dict[int, tuple[Any, Any]] = {}  # predictions whose label is not known yet, by the number of the example
     for number, features, label in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
         try:
-            if label is None:  # not yet: this is the question
+            if label is None:  # the example comes first, and its label in a later round
                 prediction = partition.predict(features)[0]
-                said[number] = prediction, partition.learner.predict_proba_one(features) if in_probabilities else None
+                probabilities = partition.learner.predict_proba_one(features) if in_probabilities else None
+                pending[number] = prediction, probabilities
                 continue
-            if number not in said:
+            if number not in pending:
                 continue
-            answers = said.pop(number)
+            predictions = pending.pop(number)
             partition.learn(features, label)
         except Reject as reject:
             result.reject(f"example {number + 1}", reject)
             continue
-        for answer, measures in zip(answers, (in_classes, in_probabilities), strict=True):
-            for metric in measures if answer is not None and answer != {} else ():
-                metric.update(label, answer)
+        for prediction, measures in zip(predictions, (in_classes, in_probabilities), strict=True):
+            for metric in measures if prediction is not None and prediction != {} else ():
+                metric.update(label, prediction)
         result.note_one()
         if result.examples % REMEMBERED == 0:
             saved[""] = snapshot.dumps(partition.learner)
@@ -135,7 +153,7 @@ def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[tuple[
 
 
 class FileSource:
-    """The records of a file, as the processor reads them; `-` is standard input."""
+    """The records of a file, read as by a processor; `-` is standard input."""
 
     def __init__(self, config: Config | FileConfig, path: str) -> None:
         self.name, self._path = path, path
@@ -147,11 +165,11 @@ class FileSource:
 
     @property
     def done(self) -> int:
-        """How many bytes were read."""
+        """The number of bytes read so far."""
         return self._reader.length
 
     def examples(self, result: Result) -> Iterator[Example]:
-        """Yields the examples; what is none goes to the result."""
+        """Yield the examples, and reject records that are not examples."""
         with self._named():
             for line in self._reader:
                 if line is not None:
@@ -177,12 +195,12 @@ class DataSet:
     """The examples of one of River's data sets."""
 
     def __init__(self, config: Config | FileConfig, name: str) -> None:
-        self.name, self._data = find(name, known_data_sets(), "data set")
+        self.name, self._data = make(name, known_data_sets(), "data set")
         self.total, self.done = self._data.n_samples, 0
         self._features = config.record.features
 
     def examples(self, result: Result) -> Iterator[Example]:
-        """Yields the examples; one that holds none of the listed features goes to the result."""
+        """Yield the examples, and reject those that hold none of the listed features."""
         for features, label in self._pairs():
             self.done += 1
             if self._features is not None:
@@ -196,11 +214,11 @@ class DataSet:
         try:
             yield from self._data
         except OSError as error:
-            raise StartError(f"River's data set `{self.name}` cannot be had: {error}") from error
+            raise StartError(f"River's data set `{self.name}` cannot be read: {error}") from error
 
 
 def source_of(config: Config | FileConfig, data: str | None) -> FileSource | DataSet:
-    """Returns where examples come from: `data`, or the input file of the processor."""
+    """Return the source of the examples: `data`, or the input file of the processor."""
     if data is None and isinstance(config, FileConfig):
         return FileSource(config, config.input.file)
     if data is None:
@@ -215,25 +233,26 @@ def source_of(config: Config | FileConfig, data: str | None) -> FileSource | Dat
 
 
 def known_metrics() -> dict[str, type]:
-    """Returns River's metrics by their names, without those of clusters."""
-    found = _things(metrics, metrics.base.Metric)
+    """Return River's metrics by their names, without those for clusters."""
+    found = _classes(metrics, metrics.base.Metric)
     return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
 
 
 def known_data_sets() -> dict[str, type]:
-    """Returns River's data sets by their names."""
-    return _things(datasets, datasets.base.Dataset)
+    """Return River's data sets by their names."""
+    return _classes(datasets, datasets.base.Dataset)
 
 
-def _things(module: Any, kind: type) -> dict[str, type]:
-    found = {name: getattr(module, name, None) for name in module.__all__}  # River lists a name that it does not have
-    return {name: thing for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, kind)}
+def _classes(module: Any, base_class: type) -> dict[str, type]:
+    # River's `__all__` holds a name that the module does not have.
+    found = {name: getattr(module, name, None) for name in module.__all__}
+    return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, base_class)}
 
 
-def find(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
-    """Makes a thing of River by its name, in small or capital letters, with parameters or without.
+def make(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
+    """Make a metric or a data set from its name, in small or capital letters, with or without parameters.
 
-    >>> find("fbeta(beta=2)", known_metrics(), "metric")
+    >>> make("fbeta(beta=2)", known_metrics(), "metric")
     ('FBeta(beta=2)', FBeta: 0.00%)
     """
     name, given = re.fullmatch(r"([^(]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -245,7 +264,7 @@ def find(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
     try:
         return kind.__name__ + given, kind(**_parameters(given or "()"))
     except (SyntaxError, TypeError, ValueError) as error:
-        raise ConfigError(f"`{text}` cannot be: {error}; parameters are given as in `FBeta(beta=2)`") from error
+        raise ConfigError(f"`{text}` is refused: {error}; parameters are given as in `FBeta(beta=2)`") from error
 
 
 def _parameters(text: str) -> dict[str, Any]:
@@ -255,17 +274,17 @@ def _parameters(text: str) -> dict[str, Any]:
     return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
-def find_metrics(texts: Sequence[str], learner: Any) -> dict[str, Any]:
-    """Returns fresh metrics that fit a learner, by their names.
+def make_metrics(texts: Sequence[str], learner: Any) -> dict[str, Any]:
+    """Return fresh metrics that fit a learner, by their names.
 
     >>> import river_margins as rm
-    >>> find_metrics([], rm.PAClassifier()), list(find_metrics(["rmse", "R2"], rm.PARegressor()))
+    >>> make_metrics([], rm.PAClassifier()), list(make_metrics(["rmse", "R2"], rm.PARegressor()))
     ({'Accuracy': Accuracy: 0.00%}, ['RMSE', 'R2'])
     """
     found = {}
     is_regressor = isinstance(learner, base.Regressor)
     for text in texts or ["MAE" if is_regressor else "Accuracy"]:
-        name, metric = find(text, known_metrics(), "metric")
+        name, metric = make(text, known_metrics(), "metric")
         if not metric.works_with(learner):
             raise ConfigError(f"the metric `{name}` cannot measure a {'regressor' if is_regressor else 'classifier'}")
         found[name] = metric

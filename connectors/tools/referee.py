@@ -1,7 +1,7 @@
-"""The referee: runs the bare learner over what a processor read, and compares every output with it, bit for bit.
+"""The referee: runs the bare learner over the input of a processor, and compares every output with it, bit for bit.
 
-It shares no code with the processor but the learner itself, reads the topics with a consumer of its own, and knows the
-records by nothing but their positions.
+The referee shares no code with the processor but the learner itself, reads the topics with a consumer of its own, and
+identifies records by their positions only.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ from kafka import KafkaConsumer, TopicPartition
 from river import compose
 
 from connectors.config import Config
-from connectors.config.topics_schema import AnyConfig
+from connectors.config.schema import AnyConfig
 from connectors.errors import ConnectorError
 
-SHOWN = 5
-DEADLINE = 120.0
+MOST_EXAMPLES = 5
+LONGEST_READ = 120.0  # seconds
 OTHER_NAMES = {
     "security.protocol": "security_protocol",
     "sasl.mechanism": "sasl_mechanism",
@@ -36,7 +36,7 @@ OTHER_NAMES = {
 
 @dataclass
 class Verdict:
-    """What a comparison found; `exact` when every input has one output, equal to the bare learner's.
+    """The result of a comparison; `exact` if every input has one output, equal to the bare learner's.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Verdict:
     disordered, different
         Outputs out of the order of their partition, and outputs that differ from the bare learner's.
     dropped
-        Outputs that were written by a transaction which was then given up; no reader of committed records sees them.
+        Outputs of aborted transactions; no reader of committed records sees them.
     learners
         The bare learner of each partition at the end of the input.
     examples
@@ -71,17 +71,18 @@ class Verdict:
         return not (self.lost or self.doubled or self.foreign or self.disordered or self.different)
 
     def note(self, sentence: str) -> None:
-        if len(self.examples) < SHOWN:
+        """Keep a difference as an example, if there are not enough yet."""
+        if len(self.examples) < MOST_EXAMPLES:
             self.examples.append(sentence)
 
 
 def compare(config: Config) -> Verdict:
-    """Compares the output of a processor that has nothing left to read with the bare learner.
+    """Compare the output of a processor that has read its whole input with the bare learner.
 
     Parameters
     ----------
     config
-        The file of the processor. Rejected records are skipped; all else must have an output.
+        The file of the processor. Every record must have an output, except those that were rejected.
 
     Raises
     ------
@@ -106,32 +107,32 @@ def compare(config: Config) -> Verdict:
 
 
 def source(record: Any) -> str:
-    """The position of the input that an output or a reject says it comes from."""
+    """Return the position of the input that the headers of an output or a reject name."""
     return dict(record.headers).get("source", b"").decode()
 
 
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
-    """Returns all records of a topic, partition by partition in their order; waits for open transactions to end."""
+    """Return all records of a topic, ordered by partition and offset; wait for open transactions to end."""
     settings = {
         **_by_our_names(config.kafka.common | config.kafka.consumer),
         "bootstrap_servers": config.kafka.bootstrap_servers,
         "allow_auto_create_topics": False,
         "enable_auto_commit": False,
     }
-    with contextlib.closing(KafkaConsumer(**settings)) as asker:
-        # a reader of committed records is told that the topic ends where the first open transaction begins
-        ends = asker.end_offsets([TopicPartition(topic, number) for number in asker.partitions_for_topic(topic) or ()])
+    with contextlib.closing(KafkaConsumer(**settings)) as plain:
+        # For a reader of committed records, the topic would end where the first open transaction begins.
+        ends = plain.end_offsets([TopicPartition(topic, number) for number in plain.partitions_for_topic(topic) or ()])
     consumer = KafkaConsumer(**settings, isolation_level=isolation_level)
     try:
         partitions = list(ends)
         consumer.assign(partitions)
         consumer.seek_to_beginning()
         records: dict[TopicPartition, list[Any]] = {partition: [] for partition in partitions}
-        deadline = time.monotonic() + DEADLINE
-        # a position, unlike the last record, also passes what a transaction leaves in the log
+        deadline = time.monotonic() + LONGEST_READ
+        # The position moves past the markers of transactions; the offset of the last record would not reach the end.
         while any(consumer.position(partition) < ends[partition] for partition in partitions):
             if time.monotonic() > deadline:
-                raise ConnectorError(f"the topic `{topic}` could not be read to its end within {DEADLINE:.0f} s")
+                raise ConnectorError(f"the topic `{topic}` could not be read to its end within {LONGEST_READ:.0f} s")
             for partition, batch in consumer.poll(timeout_ms=200).items():
                 records[partition] += [record for record in batch if record.offset < ends[partition]]
         return [record for partition in partitions for record in records[partition]]
@@ -168,7 +169,7 @@ def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: lis
 
 
 def expected(config: AnyConfig, learner: Any, name: str, value: bytes) -> dict[str, Any]:
-    """Lets the bare learner predict a record and learn from it, as anybody would with River alone."""
+    """Return the output that the bare learner gives for a record, as with River alone, and learn the record."""
     fields = json.loads(value)
     label = fields.pop(config.record.label, None)
     identity = fields.pop(config.record.id, None)
@@ -197,7 +198,7 @@ def _check(verdict: Verdict, name: str, output: Any, record: Any, expected: dict
     if output is None:
         return
     found = json.loads(output.value)
-    # the shortest text of a float stands for its bits, and tells 0.0 from -0.0 and 1 from True
+    # `repr` of a float is exact, and tells 0.0 from -0.0 and 1 from True
     if repr(found) != repr(expected) or output.key != record.key:
         verdict.different += 1
         verdict.note(f"{name}: the output is {found}, the bare learner's {expected}")

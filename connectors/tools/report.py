@@ -1,4 +1,4 @@
-"""What an evaluation shows: a progress bar on a terminal, a table, a plot."""
+"""The report of an evaluation: a progress bar on a terminal, a table, a plot."""
 
 import contextlib
 import pathlib
@@ -14,7 +14,7 @@ from connectors.errors import ConfigError, StartError
 from connectors.tools import evaluate
 from river_margins import snapshot
 
-SELDOM = 256  # examples between two looks at the progress bar
+UPDATE_EVERY = 256  # examples between two updates of the progress bar
 
 
 def run(
@@ -25,7 +25,7 @@ def run(
     plot: pathlib.Path | None = None,
     save: pathlib.Path | None = None,
 ) -> evaluate.Result:
-    """Evaluates the learner of a processor and shows what came of it.
+    """Evaluate the learner of a processor and show the result.
 
     Parameters
     ----------
@@ -48,22 +48,21 @@ def run(
     ConfigError
         There is no such metric or data set, or a metric does not fit the learner.
     StartError
-        The data cannot be read, or what was found cannot be written.
+        The data cannot be read, or the plot or the snapshot cannot be written.
     """
-    learner = config.first_learner()
-    result = evaluate.Result(evaluate.find_metrics(names, learner), learner)
+    result = evaluate.start(config, names)
     if plot is not None:
         check_plot(result, plot)
     source = evaluate.source_of(config, data)
     began = time.monotonic()
     with _progress(source) as update:
         for number in evaluate.measure(result, source, delay):
-            if number % SELDOM == 0:
+            if number % UPDATE_EVERY == 0:
                 update()
     console = Console()
     console.print(_table(result, source.name, time.monotonic() - began))
     if result.reason:
-        console.print(f"the first that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
+        console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:
         if plot is not None:
             draw(result, plot)
@@ -76,7 +75,7 @@ def run(
 
 @contextlib.contextmanager
 def _progress(source: evaluate.FileSource | evaluate.DataSet) -> Iterator[Callable[[], None]]:
-    """Shows how far it is on standard error, if that is a terminal."""
+    """Show the progress on standard error, if that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
@@ -96,19 +95,19 @@ def _table(result: evaluate.Result, name: str, seconds: float) -> Table:
 
 
 def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:
-    """Raises ConfigError, before the work, when a plot could not be drawn after it."""
+    """Raise ConfigError, before the evaluation, if the plot after it would fail."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
         raise ConfigError("a plot needs the package `matplotlib`: `pip install 'river-margins[plot]'`") from error
     if path.suffix.removeprefix(".") not in FigureCanvasBase.get_supported_filetypes():
-        raise ConfigError(f"`{path}` cannot be a plot: use a name that ends with `.png`, `.svg` or `.pdf`")
+        raise ConfigError(f"`{path}` is not the name of a plot: use one that ends with `.png`, `.svg` or `.pdf`")
     if not result.drawable:
-        raise ConfigError(f"{', '.join(f'`{name}`' for name in result.metrics)}: no single number that could be drawn")
+        raise ConfigError(f"{', '.join(f'`{name}`' for name in result.metrics)}: no single number to draw")
 
 
 def draw(result: evaluate.Result, path: pathlib.Path) -> None:
-    """Draws each metric over the number of examples, into a file whose suffix says which format."""
+    """Draw each metric over the number of examples, in the format that the suffix of the file names."""
     from matplotlib.figure import Figure
 
     names = result.drawable

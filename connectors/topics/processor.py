@@ -77,7 +77,7 @@ def run(config: Config, stop: Stop | None = None, watch: Watch | None = None) ->
     Parameters
     ----------
     config
-        The processor's file, as `connectors.config.load` returns it.
+        The processor's file, as `connectors.config.load_topics` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only.
     watch

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from connectors.config import Config, FileConfig
 from connectors.config.load import section_of
-from connectors.config.topics_schema import AnyConfig
+from connectors.config.schema import AnyConfig
 from connectors.errors import exit_codes
 
 ROOT = pathlib.Path(__file__).parents[2]

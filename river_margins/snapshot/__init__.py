@@ -1,4 +1,4 @@
-"""A model as a file, and back: data only, exact to the bit, and nothing in the file is ever run.
+"""Writes a model to a file and reads it back, exact to the bit. A file holds data only; nothing in it is ever run.
 
 >>> import river_margins as rm
 >>> from river_margins import snapshot
@@ -8,18 +8,17 @@
 >>> again.score_one({"a": 1.0}) == model.score_one({"a": 1.0})
 True
 
-What can be written: every learner and scaler of river_margins with the rules and spaces of river_margins, and of River
-`compose` Pipeline, TransformerUnion, TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer and
-`preprocessing` StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and
-PreviousImputer. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object that
-a model holds twice comes back as two equal ones.
+A file can hold every learner and scaler of river_margins with the rules and spaces of river_margins, and these steps of
+River: Pipeline, TransformerUnion, TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer of `compose`, and
+StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and PreviousImputer of
+`preprocessing`. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object that a
+model holds twice is read back as two equal ones.
 """
 
 import functools
 import os
 import platform
 import secrets
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,7 +34,7 @@ LONGEST_REASON = 1_000  # characters
 
 
 def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
-    """Writes a model to a file; at a path, a reader finds the old file or the new one, never a part.
+    """Write a model to a file. A reader of the path finds the old file or the new one, never a part of it.
 
     Parameters
     ----------
@@ -47,9 +46,9 @@ def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
     Raises
     ------
     SnapshotError
-        The model cannot be written; the file is as it was.
+        The model cannot be written. The file is unchanged.
     OSError
-        The disk refused; the file at the path is as it was.
+        The file system refused. The file at the path is unchanged.
     """
     data = dumps(model)
     if isinstance(file, str | os.PathLike):
@@ -59,7 +58,7 @@ def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
 
 
 def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
-    """Reads a model that goes on exactly, bit for bit, like the one that was saved.
+    """Read a model. From then on it predicts and learns like the model that was saved, bit for bit.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
     Raises
     ------
     SnapshotError
-        The file is truncated, damaged, no snapshot, from a newer version, or names what a snapshot may not hold.
+        The file is truncated, damaged, not a snapshot, from a newer version, or names a class that it cannot hold.
     OSError
         The file cannot be read.
     """
@@ -82,24 +81,24 @@ def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
 
 
 def dumps(model: base.Base) -> bytes:
-    """The bytes of a snapshot, the same ones for models of the same state, parameters and class.
+    """Return a model as bytes. Models of the same class, parameters and state give the same bytes.
 
-    Raises SnapshotError, as `check` does, where the model cannot be written.
+    Raise SnapshotError, as `check` does, if the model cannot be written.
     """
     node, arrays = _encode(model)
     return codec.write({"written_by": _versions(), "model": node}, arrays)
 
 
 def loads(data: bytes) -> Any:
-    """The model in the bytes of a snapshot; raises SnapshotError, and nothing else, whatever the bytes are."""
+    """Return the model in the bytes of a snapshot. Raise SnapshotError, and nothing else, for any other bytes."""
     document, arrays = codec.read(data if type(data) is bytes else memoryview(data).tobytes())
     try:
         model = codec.decode(document["model"], arrays, nodes.put_together)
         if not isinstance(model, base.Base):
-            raise SnapshotError("what the snapshot holds is no model")
-        # What was read must be what would be written: nothing in the file was ignored, and nothing got lost.
+            raise SnapshotError("the object in the snapshot is not a model")
+        # Writing the model again must give the same content: then nothing in the file was ignored or lost.
         if not _equal(_encode(model), (document["model"], arrays)):
-            raise SnapshotError("the snapshot holds more, or other things, than the model it describes can take")
+            raise SnapshotError("the snapshot holds more, or other values, than the model it describes can have")
     except SnapshotError as error:
         raise _failure(str(error), document) from error
     except Exception as error:
@@ -108,7 +107,7 @@ def loads(data: bytes) -> Any:
 
 
 def check(model: base.Base) -> None:
-    """Raises SnapshotError, naming the first step that cannot be written, unless the model can be saved.
+    """Raise SnapshotError if a model cannot be saved; the message names the first step that cannot be written.
 
     >>> from river import compose
     >>> from river_margins import snapshot
@@ -120,23 +119,23 @@ def check(model: base.Base) -> None:
 
 
 def difference(data: bytes, model: base.Base) -> list[str]:
-    """Says in sentences how the model in a snapshot differs from one just built: classes, parameters, fields of state.
+    """Describe how the model in a snapshot differs from another: in classes, parameters and attributes of the state.
 
     Parameters
     ----------
     data
         The bytes of a snapshot.
     model
-        The model to compare with; what either has learned does not matter.
+        The model to compare with. Weights and counts are not compared.
 
     Returns
     -------
-    No sentence where the two learn alike; the order of a Select's keys is no difference.
+    A sentence for each difference, so none if the two learn alike. The order of a Select's keys does not count.
 
     Raises
     ------
     SnapshotError
-        The bytes are no snapshot, or the model cannot be written.
+        The bytes are not a snapshot, or the model cannot be written.
 
     >>> import river_margins as rm
     >>> from river_margins import snapshot
@@ -154,7 +153,7 @@ def difference(data: bytes, model: base.Base) -> list[str]:
 
 
 def describe(data: bytes) -> tuple[str, dict[str, str]]:
-    """Says which learner is in a snapshot, and which versions wrote it; nothing is built.
+    """Return the learner in a snapshot as a text, and the versions that wrote it; the learner is not built.
 
     Parameters
     ----------
@@ -163,12 +162,12 @@ def describe(data: bytes) -> tuple[str, dict[str, str]]:
 
     Returns
     -------
-    The call that makes the learner, without parameters at their default; versions by package.
+    The call that makes the learner, without parameters at their default, and the versions by package.
 
     Raises
     ------
     SnapshotError
-        The bytes are no snapshot.
+        The bytes are not a snapshot.
 
     >>> import river_margins as rm
     >>> from river_margins import snapshot
@@ -185,7 +184,7 @@ def describe(data: bytes) -> tuple[str, dict[str, str]]:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Puts bytes at a path, durably and all at once: a new file is written, synced and renamed, its folder synced."""
+    """Write bytes to a path atomically and durably: write and sync a new file, rename it, sync its folder."""
     target = Path(os.path.realpath(path))
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
     try:
@@ -207,7 +206,7 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
 def _encode(model: Any) -> tuple[Any, codec.Arrays]:
     try:
         if not isinstance(model, base.Base):
-            raise SnapshotError("is no River estimator")
+            raise SnapshotError("is not a River estimator")
         return codec.encode(model, nodes.take_apart)
     except SnapshotError as error:
         raise SnapshotError(_refusal(model, error)) from None
@@ -223,8 +222,8 @@ def _refusal(model: Any, error: SnapshotError) -> str:
         culprit = inner
     reason = f"it {error}"
     if not nodes.is_known(type(culprit)):
-        steps = ", ".join(dict.fromkeys(kind.__name__ for kind in river_steps.STEPS))
-        reason = f"what can are the learners, rules, spaces and scalers of river_margins, and River's {steps}"
+        steps = ", ".join(name.rpartition(".")[2] for name in river_steps.STEPS)
+        reason = f"a snapshot holds learners, rules, spaces and scalers of river_margins, and of River {steps}"
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
 
@@ -249,6 +248,8 @@ def _versions() -> dict[str, str]:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and needed to write snapshots only
+
     try:
         return version(package)
     except PackageNotFoundError:
@@ -260,6 +261,6 @@ def _failure(reason: str, document: Any) -> SnapshotError:
     if isinstance(writer, dict) and writer != _versions():
         there, here = (", ".join(f"{name} {number}" for name, number in who.items()) for who in (writer, _versions()))
         reason += f" (written by {there}; here are {here})"
-    if len(reason) > LONGEST_REASON:  # it quotes what the file holds
+    if len(reason) > LONGEST_REASON:  # it may quote much of the file
         reason = f"{reason[: LONGEST_REASON // 2]} ... {reason[-LONGEST_REASON // 2 :]}"
     return SnapshotError(reason)

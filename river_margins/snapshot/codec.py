@@ -1,8 +1,8 @@
-"""Plain values as bytes and back: safetensors for the numbers, JSON for the rest, one checksum over every byte.
+"""Turns plain values into bytes and back: numbers as safetensors, the rest as JSON, with a checksum over every byte.
 
-The file is an ordinary safetensors file. Its metadata say `format 1, sha256 <hex>`; the digest is that of the whole
-file with the 64 digits written as zeros. The tensor `document` holds a JSON text; long lists of numbers and numpy
-arrays are tensors of their own. What JSON cannot say is an object with one key that starts with `$`.
+The file is an ordinary safetensors file. Its metadata are `format 1, sha256 <hex>`; the digest is that of the whole
+file with zeros in place of the 64 digits. The tensor `document` holds a JSON text; long lists of numbers and numpy
+arrays are tensors of their own. A value that JSON does not have is an object with one key that starts with `$`.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from safetensors.numpy import save as write_safetensors
 
 FORMAT = 1
 ARRAY_FROM = 32  # shorter lists of numbers are smaller and quicker as JSON
-DEEPEST = 64  # lists and dicts within each other; below what the JSON readers stand
+DEEPEST = 64  # lists and dicts within each other; the JSON readers have higher limits
 
 _TITLE = "river-margins snapshot"
 _HEADER = re.compile(rb'.{8}\{"__metadata__":\{"' + _TITLE.encode() + rb'":"format (\d{1,9})(, sha256 )?', re.DOTALL)
@@ -32,23 +32,23 @@ Arrays = dict[str, np.ndarray]
 
 
 class SnapshotError(ValueError):
-    """A model that cannot be written to a snapshot, or bytes that are no snapshot this version can read.
+    """A model cannot be written to a snapshot, or bytes are not a snapshot that this version can read.
 
     Attributes
     ----------
     within
-        Where a model cannot be written: the objects that hold the reason, the outermost first.
+        The objects around the one that cannot be written, the outermost first.
     """
 
-    __module__ = "river_margins.snapshot"  # where users find it
+    __module__ = "river_margins.snapshot"  # the module that users import it from
     within: tuple[Any, ...] = ()
 
 
 def write(document: Any, arrays: Arrays) -> bytes:
-    """The bytes of a file that holds a JSON-able document and arrays; the same ones for the same content."""
+    """Return the bytes of a file with a JSON-able document and arrays; the same content gives the same bytes."""
     try:
         text = orjson.dumps(document)
-    except TypeError:  # orjson refuses strings with half a surrogate pair
+    except TypeError:  # orjson refuses strings with one half of a surrogate pair
         text = json.dumps(document, separators=(",", ":")).encode()
     tensors = {**arrays, "document": np.frombuffer(text, np.uint8)}
     data = write_safetensors(tensors, {_TITLE: f"format {FORMAT}, sha256 {_NO_DIGEST}"})
@@ -57,11 +57,11 @@ def write(document: Any, arrays: Arrays) -> bytes:
 
 
 def read(data: bytes) -> tuple[Any, Arrays]:
-    """The document and the arrays in the bytes of a file, or SnapshotError; nothing is built from them yet."""
+    """Return the document and the arrays in the bytes of a file; raise SnapshotError for any other bytes."""
     header = _HEADER.match(data)
     if not header:
         raise SnapshotError("these bytes are not a river_margins snapshot, or their beginning is damaged")
-    if int(header[1]) > FORMAT:  # asked first: a newer format may use another checksum
+    if int(header[1]) > FORMAT:  # checked first: a newer format may use another checksum
         raise SnapshotError(
             f"the snapshot has format {int(header[1])}, this version of river_margins reads format {FORMAT} at most: "
             "use the newer version that wrote it"
@@ -78,21 +78,21 @@ def read(data: bytes) -> tuple[Any, Arrays]:
     try:
         arrays = read_safetensors(data)
         document = json.loads(arrays.pop("document").tobytes())
-    except Exception as error:  # whatever the readers raise is about these bytes
+    except Exception as error:  # the readers may raise anything for such bytes
         raise SnapshotError(f"the snapshot is not well formed: {error}") from error
     return document, arrays
 
 
 def encode(value: Any, take_apart: Callable[[Any], dict[str, Any]]) -> tuple[Any, Arrays]:
-    """Turns a value into a JSON-able document and arrays.
+    """Turn a value into a JSON-able document and arrays.
 
     Parameters
     ----------
     value
         None, bool, int, float, str, list, tuple, dict, set, numpy arrays and numbers, and objects; within each other.
-        Types and bits survive. An object that occurs twice comes back as two; a `numpy.str_` comes back as a `str`.
+        Types and bits are kept. An object that occurs twice is decoded as two; a `numpy.str_` is decoded as a `str`.
     take_apart
-        Called with each object of any other class: returns a value that says what it is, or raises SnapshotError.
+        Called with each object of any other class. Returns a value that describes it, or raises SnapshotError.
     """
     encoder = _Encoder(take_apart)
     try:
@@ -103,7 +103,7 @@ def encode(value: Any, take_apart: Callable[[Any], dict[str, Any]]) -> tuple[Any
 
 
 def decode(document: Any, arrays: Arrays, put_together: Callable[[Any], Any]) -> Any:
-    """Turns a document and arrays back into the value; `put_together` is called with what `take_apart` returned."""
+    """Turn a document and arrays back into the value; `put_together` is called with the results of `take_apart`."""
     return _Decoder(arrays, put_together).value(document, 0)
 
 
@@ -185,7 +185,7 @@ class _Decoder:
         if kind is not list and kind is not dict:
             return node
         if depth > 3 * DEEPEST:
-            raise SnapshotError("the snapshot is nested too deep")
+            raise SnapshotError("the snapshot is nested too deeply")
         if kind is list:
             plain = {dict, list}.isdisjoint(map(type, node))
             return node if plain else [self.value(item, depth + 1) for item in node]
@@ -224,7 +224,7 @@ class _Decoder:
 
 
 def _ordered(items: set[Any]) -> list[Any]:
-    # Sets iterate differently in each process; their order means nothing to those who hold them.
+    # A set has another order in each process. Its order has no meaning, and sorted items give the same bytes.
     if set(map(type, items)) <= {str}:
         return sorted(items)
     return sorted(items, key=lambda item: (type(item).__name__, repr(item)))

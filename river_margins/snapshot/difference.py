@@ -1,4 +1,4 @@
-"""What differs between two models, in sentences."""
+"""Describes the differences between two models in sentences."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from river_margins.snapshot import nodes
 
 
 class Part(NamedTuple):
-    """A learner, step, rule or space as a snapshot describes it, not built."""
+    """The description of a learner, step, rule or space in a snapshot, from which nothing is built."""
 
     name: str
     parameters: dict[str, Any]
@@ -22,29 +22,30 @@ class Part(NamedTuple):
 
     @property
     def steps(self) -> list["Part"]:
-        """The steps of a pipeline or the transformers of a union."""
+        """The steps of a pipeline, or the transformers of a union."""
         return list((self.parameters.get("steps") or self.parameters.get("transformers") or {}).values())
 
     @property
     def is_pipeline(self) -> bool:
+        """Whether the parts are applied one after the other."""
         return self.name == "river.compose.Pipeline"
 
     def show(self, also: tuple[str, ...] = ()) -> str:
-        """The call that makes it, without the parameters that are at their default, unless they are in `also`."""
+        """Return the call that makes the object, without parameters at their default unless they are in `also`."""
         if self.steps:
             return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
-        kind = nodes.classes().get(self.name) or nodes.classes().get(f"river_margins.{self.name}")
+        kind = nodes.find_class(self.name) or nodes.find_class(f"river_margins.{self.name}")
         defaults = nodes.defaults(kind) if kind else {}
         shown = {
             name: value
             for name, value in self.parameters.items()
             if name in also or name not in defaults or not _same(value, defaults[name])
         }
-        return f"{self.name}({', '.join(f'{name}={_say(value)}' for name, value in shown.items())})"
+        return f"{self.name}({', '.join(f'{name}={_text_of(value)}' for name, value in shown.items())})"
 
 
 def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
-    """Yields a sentence for each learner or step that is not what it was."""
+    """Yield a sentence for each learner or step that has changed."""
     subject = where or "the learner"
     if before.name != after.name or len(before.steps) != len(after.steps):
         yield f"{subject} was `{before.show()}` and is now `{after.show()}`"
@@ -54,12 +55,13 @@ def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
             yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number}")
     elif changed := _changed(before.parameters, after.parameters):
         moves = (
-            f"{name} {_say(before.parameters.get(name))} -> {_say(after.parameters.get(name))}" for name in changed
+            f"{name} {_text_of(before.parameters.get(name))} -> {_text_of(after.parameters.get(name))}"
+            for name in changed
         )
         yield f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves)}"
     elif fields := sorted(before.fields ^ after.fields):
         listed = ", ".join(f"`{field}`" for field in fields)
-        yield f"{subject}, `{before.name}`, no longer keeps what it kept when the snapshot was written: {listed} differ"
+        yield f"{subject}, `{before.name}`, has another state than when the snapshot was written: {listed} differ"
 
 
 def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    # 1 and 1.0 make the same learner; True and 1 may not, because the type of a label counts.
+    # 1 and 1.0 make the same learner. True and 1 may not, because the type of a label counts.
     if isinstance(one, Part) and isinstance(other, Part):
         return one.name == other.name and _same(one.parameters, other.parameters)
     if isinstance(one, dict) and isinstance(other, dict):
@@ -78,5 +80,5 @@ def _same(one: Any, other: Any) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _say(value: Any) -> str:
+def _text_of(value: Any) -> str:
     return value.show() if isinstance(value, Part) else repr(value)

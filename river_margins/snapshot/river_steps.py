@@ -1,87 +1,134 @@
-"""River's own steps as plain values: which are known, and which of their attributes are all they have learned.
+"""River's own steps as plain values: the steps a snapshot can hold, and the attributes that are all they have learned.
 
-A step with an attribute that is not listed here, say one of a newer River, is refused rather than half written.
+A step with an attribute that is not listed here, as a newer River may add one, is refused rather than written in part.
+
+The tables name River's classes instead of importing them: `river.preprocessing` imports pandas, SciPy and scikit-learn,
+which a model without a step of it does not need.
 """
 
 import collections
-from collections.abc import Iterable
+import importlib
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from river import base, compose, preprocessing, stats, utils
+from river import base, compose
 
 from river_margins.pipeline import Pipeline
 from river_margins.snapshot.codec import SnapshotError
 
 
-class _Attributes(NamedTuple):
+class Attributes(NamedTuple):
+    """The names of all attributes that the objects of a class have."""
+
     parameters: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()  # made again by the constructor or on first use
 
     def check(self, thing: Any) -> None:
+        """Raise SnapshotError if an object lacks one of these attributes or has another one."""
         written = {*self.parameters, *self.learned}
-        there = vars(thing).keys()
-        if missing := written - there:
+        present = vars(thing).keys()
+        if missing := written - present:
             raise SnapshotError(f"lacks the attribute `{min(missing)}` that River 0.26 gives it")
-        if unknown := there - written - {*self.derived}:
+        if unknown := present - written - {*self.derived}:
             raise SnapshotError(f"has the attribute `{min(unknown)}`, of which snapshots know nothing")
 
 
 _PLAN = ("_plan", "_inference_transformers", "_last_step_cached", "_last_step_params")
 
-STEPS: dict[type, _Attributes] = {
-    compose.Pipeline: _Attributes(("steps",), derived=_PLAN),
-    Pipeline: _Attributes(("steps",), derived=_PLAN),
-    compose.TransformerUnion: _Attributes(("transformers",)),
-    compose.TransformerProduct: _Attributes(("transformers",)),
-    compose.Select: _Attributes(("keys",)),
-    compose.Discard: _Attributes(("keys",)),
-    compose.Prefixer: _Attributes(("prefix",)),
-    compose.Suffixer: _Attributes(("suffix",)),
-    compose.Renamer: _Attributes(("mapping",)),
-    preprocessing.StandardScaler: _Attributes(("with_std", "window_size"), ("counts", "means", "vars")),
-    preprocessing.MinMaxScaler: _Attributes(("window_size",), ("min", "max")),
-    preprocessing.MaxAbsScaler: _Attributes(("window_size",), ("abs_max",)),
-    preprocessing.Normalizer: _Attributes(("order",)),
-    preprocessing.OneHotEncoder: _Attributes(("categories", "drop_zeros", "drop_first"), ("values", "_zero_dict")),
-    preprocessing.FeatureHasher: _Attributes(("n_features", "seed", "alternate_sign"), ("_seed",)),
-    preprocessing.PreviousImputer: _Attributes((), ("_latest",)),
+STEPS = {
+    "river.compose.Pipeline": Attributes(("steps",), derived=_PLAN),
+    "river.compose.TransformerUnion": Attributes(("transformers",)),
+    "river.compose.TransformerProduct": Attributes(("transformers",)),
+    "river.compose.Select": Attributes(("keys",)),
+    "river.compose.Discard": Attributes(("keys",)),
+    "river.compose.Prefixer": Attributes(("prefix",)),
+    "river.compose.Suffixer": Attributes(("suffix",)),
+    "river.compose.Renamer": Attributes(("mapping",)),
+    "river.preprocessing.StandardScaler": Attributes(("with_std", "window_size"), ("counts", "means", "vars")),
+    "river.preprocessing.MinMaxScaler": Attributes(("window_size",), ("min", "max")),
+    "river.preprocessing.MaxAbsScaler": Attributes(("window_size",), ("abs_max",)),
+    "river.preprocessing.Normalizer": Attributes(("order",)),
+    "river.preprocessing.OneHotEncoder": Attributes(
+        ("categories", "drop_zeros", "drop_first"), ("values", "_zero_dict")
+    ),
+    "river.preprocessing.FeatureHasher": Attributes(("n_features", "seed", "alternate_sign"), ("_seed",)),
+    "river.preprocessing.PreviousImputer": Attributes((), ("_latest",)),
 }
 
-_STATISTICS: dict[type, _Attributes] = {
-    stats.Min: _Attributes((), ("min",)),
-    stats.Max: _Attributes((), ("max",)),
-    stats.AbsMax: _Attributes((), ("abs_max",)),
-    stats.RollingMin: _Attributes((), ("window",)),
-    stats.RollingMax: _Attributes((), ("window",)),
-    stats.RollingAbsMax: _Attributes((), ("window",)),
-    utils.SortedWindow: _Attributes((), ("data", "unsorted_window")),
-    utils.Rolling: _Attributes((), ("obj", "window"), ("_window_size",)),
-    stats.Mean: _Attributes((), ("n", "_mean")),
-    stats.Var: _Attributes((), ("mean", "_S"), ("ddof",)),
+_STATISTICS = {
+    "river.stats.Min": Attributes((), ("min",)),
+    "river.stats.Max": Attributes((), ("max",)),
+    "river.stats.AbsMax": Attributes((), ("abs_max",)),
+    "river.stats.RollingMin": Attributes((), ("window",)),
+    "river.stats.RollingMax": Attributes((), ("window",)),
+    "river.stats.RollingAbsMax": Attributes((), ("window",)),
+    "river.utils.SortedWindow": Attributes((), ("data", "unsorted_window")),
+    "river.utils.Rolling": Attributes((), ("obj", "window"), ("_window_size",)),
+    "river.stats.Mean": Attributes((), ("n", "_mean")),
+    "river.stats.Var": Attributes((), ("mean", "_S"), ("ddof",)),
 }
+
+
+def public_name(kind: type) -> str:
+    """Return the name by which a class is imported; our Pipeline goes by the name of River's.
+
+    The two pipelines hold the same steps in the same order. One that is read is ours.
+    """
+    if kind is Pipeline:
+        return "river.compose.Pipeline"
+    # River's classes are imported from the package around the module that defines them.
+    module = kind.__module__.rpartition(".")[0] if kind.__module__.startswith("river.") else kind.__module__
+    return f"{module}.{kind.__qualname__}"
+
+
+def class_of(name: str) -> type:
+    """Import the class of a name in `STEPS`."""
+    if name == "river.compose.Pipeline":
+        return Pipeline
+    return _import(name)
+
+
+def is_step(kind: type) -> bool:
+    """Tell whether snapshots hold objects of exactly this class of River, or of our Pipeline."""
+    return _find(STEPS, kind) is not None
+
+
+def _import(name: str) -> type:
+    package, _, short = name.rpartition(".")
+    found: type = getattr(importlib.import_module(package), short)
+    return found
+
+
+def _find(table: Mapping[str, Attributes], kind: type) -> Attributes | None:
+    name = public_name(kind)
+    if name not in table:
+        return None
+    # A class of another package may carry the name of a River class.
+    return table[name] if kind is Pipeline or _import(name) is kind else None
 
 
 def contents(step: Any) -> dict[str, Any] | None:
-    """The steps of a pipeline or the transformers of a union, by name; None for all else."""
+    """Return the steps of a pipeline or the transformers of a union, by name; None for any other step."""
     if isinstance(step, compose.Pipeline):
         return dict(step.steps)
     return dict(step.transformers) if isinstance(step, compose.TransformerUnion) else None
 
 
 def word(step: Any) -> str:
-    """What to call one of its contents."""
+    """Return the word for one part of a pipeline or of a union."""
     return "step" if isinstance(step, compose.Pipeline) else "branch"
 
 
 def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and what was learned, of a step whose class is in `STEPS`."""
+    """Return the parameters and the learned attributes of a step for whose class `is_step` holds."""
     kind = type(step)
-    known = STEPS[kind]
+    known = STEPS[public_name(kind)]
     known.check(step)
     if kind is compose.Select:
-        # Features leave a Select in the order of this set, which no other process repeats, and sums depend on order.
+        # A Select emits features in the order of this set. Another process may have another order, and a learner's
+        # sums depend on it, so the order is written.
         return {"keys": list(step.keys)}, {}
     inner = contents(step)
     parameters = {name: getattr(step, name) if inner is None else inner for name in known.parameters}
@@ -89,7 +136,7 @@ def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]) -> Any:
-    """The step of which `take_apart` returned this; raises whatever River raises where it does not fit."""
+    """Rebuild a step from the parameters and attributes that `take_apart` returned; raise what River raises."""
     step: Any
     if kind is compose.Select:
         step = kind()
@@ -99,18 +146,18 @@ def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]
     elif issubclass(kind, compose.Pipeline | compose.TransformerUnion):
         ((name, inner),) = parameters.items()
         if not all(isinstance(part, base.Base) for part in inner.values()):
-            raise SnapshotError("something in it is no step")
+            raise SnapshotError("one of its parts is not a River estimator")
         step = kind()
-        getattr(step, name).update(inner)  # through the constructor, a union would copy them
+        getattr(step, name).update(inner)  # the constructor of a union would copy its parts
     else:
         step = kind(**parameters)
-    for name in STEPS[kind].learned:
+    for name in STEPS[public_name(kind)].learned:
         _restore(step, name, learned[name])
     return step
 
 
 def _example(table: dict[Any, Any]) -> Any:
-    # What a new feature starts with, which tells the type of all values.
+    # Return the value of a new feature: all values of the table have its type.
     factory = getattr(table, "default_factory", None)
     return factory() if factory else 0 if isinstance(table, collections.Counter) else None
 
@@ -119,21 +166,21 @@ def _plain(attribute: Any) -> Any:
     if not isinstance(attribute, dict):
         return attribute
     example = _example(attribute)
-    if type(example) in _STATISTICS:
+    if _find(_STATISTICS, type(example)):
         return {"keys": list(attribute), "values": _columns(example, list(attribute.values()))}
     return dict(attribute)
 
 
 def _columns(example: Any, statistics: list[Any]) -> dict[str, Any]:
-    # One list for each attribute, over all features: quicker and smaller than one record for each feature.
-    known = _STATISTICS[type(example)]
+    # One list for each attribute, over all features, is quicker and smaller than one record for each feature.
+    known = _STATISTICS[public_name(type(example))]
     known.check(example)
     if not set(map(type, statistics)) <= {type(example)}:
-        raise SnapshotError(f"holds other statistics than `{type(example).__name__}`")
+        raise SnapshotError(f"holds statistics of another class than `{type(example).__name__}`")
     columns: dict[str, Any] = {}
     for name in known.learned:
         inner, column = getattr(example, name), [getattr(statistic, name) for statistic in statistics]
-        if type(inner) in _STATISTICS:
+        if _find(_STATISTICS, type(inner)):
             columns[name] = _columns(inner, column)
         else:
             columns[name] = list(map(list, column)) if isinstance(inner, list | collections.deque) else column
@@ -147,7 +194,7 @@ def _restore(step: Any, name: str, saved: Any) -> None:
         setattr(step, name, saved)
         return
     example = _example(attribute)
-    if type(example) in _STATISTICS:
+    if _find(_STATISTICS, type(example)):
         statistics = [attribute.default_factory() for _ in saved["keys"]]  # type: ignore[attr-defined]
         _fill(example, statistics, saved["values"])
         attribute.update(zip(saved["keys"], statistics, strict=True))
@@ -158,9 +205,9 @@ def _restore(step: Any, name: str, saved: Any) -> None:
 
 
 def _fill(example: Any, statistics: list[Any], columns: dict[str, Any]) -> None:
-    for name in _STATISTICS[type(example)].learned:
+    for name in _STATISTICS[public_name(type(example))].learned:
         inner, column = getattr(example, name), columns[name]
-        if type(inner) in _STATISTICS:
+        if _find(_STATISTICS, type(inner)):
             _fill(inner, [getattr(statistic, name) for statistic in statistics], column)
         elif isinstance(inner, list | collections.deque):
             for statistic, items in zip(statistics, column, strict=True):
@@ -174,4 +221,4 @@ def _fill(example: Any, statistics: list[Any], columns: dict[str, Any]) -> None:
 def _check_types(example: Any, values: Iterable[Any]) -> None:
     allowed = (int, float, np.number, np.bool_) if isinstance(example, int | float) else type(example)
     if example is not None and not all(issubclass(kind, allowed) for kind in set(map(type, values))):
-        raise SnapshotError(f"holds something else where it needs `{type(example).__name__}`")
+        raise SnapshotError(f"holds a value of another type than `{type(example).__name__}`")

@@ -91,4 +91,4 @@ def test_yaml_block(page, line, text, tmp_path):
         pytest.skip("a fragment, not a whole file")
     file = tmp_path / "processor.yaml"
     file.write_text(text)
-    connectors.config.load_any(file)
+    connectors.config.load(file)

@@ -85,7 +85,7 @@ def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_la
 
 def main(path: str, kills: int, seed: int) -> None:
     logging.disable()
-    settings = config.load_any(path)
+    settings = config.load(path)
     assert isinstance(settings, config.FileConfig)
     chance = random.Random(seed)
     durable = iter([(number, moment, False) for number in range(1, 16) for moment in ("before", "after")])

@@ -9,7 +9,8 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from connectors.kafka.confluent.errors import log
 from connectors.kafka.timeouts import ALIVE, COMMITTED_MARGIN_MS, MOVED, SWEPT, Problem, Rule, check_order, seconds
-from connectors.suggest import describe, did_you_mean, is_secret
+from connectors.secrets import is_secret
+from connectors.suggest import describe, did_you_mean
 
 Settings = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""The demo where no Kafka can be had: a file of records, a processor killed in the middle of it, and the same proof."""
+"""The demo without Kafka: a file of records, a processor killed in the middle of it, and the same proof."""
 
 import collections
 import contextlib
@@ -18,18 +18,18 @@ from connectors.tools import referee
 from connectors.tools.demo.stage import EXAMPLES, Processor, Screen
 
 FILES = EXAMPLES / "files.yaml"
-PASSES = 200  # some seconds of work, so that there is a half-way to kill it at
+PASSES = 200  # some seconds of work, so that the process can be killed half-way
 FAULTS = (
     "without an output",
     "with more than one",
     "outputs more than inputs",
     "not the bare learner's, to the last bit, or not in its place",
 )
-LOOK = 0.02  # seconds between two looks at the output
+LOOK_EVERY = 0.02  # seconds between two looks at the output
 
 
 def run(console: Console) -> bool:
-    """Runs the demo and returns whether every output is the bare learner's, bit for bit.
+    """Run the demo and return whether every output is the bare learner's, bit for bit.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def run(console: Console) -> bool:
     """
     with tempfile.TemporaryDirectory(prefix="river-margins-") as name, Screen(console) as screen:
         os.environ["FOLDER"] = name
-        settings = config.load_any(FILES)
+        settings = config.load(FILES)
         assert isinstance(settings, config.FileConfig)
         stage = Stage(settings, pathlib.Path(name))
         stage.perform(screen)
@@ -60,7 +60,7 @@ def run(console: Console) -> bool:
 
 
 class Stage:
-    """The input, the processes and what is seen of them."""
+    """Runs the file through two processes, one after the other, and counts their output."""
 
     def __init__(self, settings: config.FileConfig, folder: pathlib.Path) -> None:
         self._output, self._folder = pathlib.Path(settings.output.file), folder
@@ -70,7 +70,7 @@ class Stage:
         self.was_killed = False
 
     def perform(self, screen: Screen) -> None:
-        """Runs the file through, the kill and the second process included."""
+        """Process the whole file: kill the first process half-way, and start the second one."""
         with contextlib.closing(Processor(FILES, self._folder / "first.log")) as first:
             screen.event(f"process {first.pid} started, to read {self._total:,} records from a file")
             while not self.was_killed and not first.has_ended():
@@ -90,7 +90,7 @@ class Stage:
         screen.event(f"process {second.pid} came to the end of the file: exit code 0")
 
     def _look(self, screen: Screen, process: Processor) -> None:
-        time.sleep(LOOK)
+        time.sleep(LOOK_EVERY)
         self._count()
         rows = {"records out": f"{self._lines:,} of {self._total:,}", "process": f"{process.pid}"}
         screen.update("phishing: a file through one learner, exactly once", rows, self._total, self._lines)
@@ -98,7 +98,7 @@ class Stage:
     def _count(self) -> None:
         if not self._output.exists():
             return
-        if self._output.stat().st_size < self._size:  # cut back
+        if self._output.stat().st_size < self._size:  # the second process has cut it back to the checkpoint
             self._size = self._lines = 0
         with self._output.open("rb") as file:
             file.seek(self._size)
@@ -107,7 +107,7 @@ class Stage:
 
 
 def write_input(path: pathlib.Path) -> int:
-    """Writes River's Phishing stream several times over, and returns the number of records."""
+    """Write River's Phishing stream several times over, and return the number of records."""
     stream = list(datasets.Phishing())
     with path.open("w") as file:
         for turn in range(PASSES):
@@ -117,7 +117,7 @@ def write_input(path: pathlib.Path) -> int:
 
 
 def compare(settings: config.FileConfig) -> dict[str, int]:
-    """Returns the counts of inputs, outputs and each kind of fault, by what they are called."""
+    """Return the numbers of inputs, outputs and each kind of fault, by the titles of the table."""
     learner, wanted = settings.first_learner(), []
     with open(settings.input.file, "rb") as inputs:
         for number, line in enumerate(inputs, 1):
@@ -127,7 +127,7 @@ def compare(settings: config.FileConfig) -> dict[str, int]:
     times = collections.Counter(output["id"] for output in found)
     lost = sum(output["id"] not in times for output in wanted)
     doubled = sum(count > 1 for count in times.values())
-    # the shortest text of a float stands for its bits, and tells 0.0 from -0.0 and 1 from True
+    # `repr` of a float is exact, and tells 0.0 from -0.0 and 1 from True
     different = sum(repr(one) != repr(other) for one, other in zip(wanted, found, strict=False))
     counts = (lost, doubled, len(found) - len(wanted), different)
     return {"records in": len(wanted), "records out": len(found)} | dict(zip(FAULTS, counts, strict=True))

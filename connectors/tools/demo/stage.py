@@ -1,4 +1,4 @@
-"""What both demos need: a processor as a process of its own, and a screen."""
+"""The parts that both demos share: a processor as a process of its own, and a screen."""
 
 import pathlib
 import signal
@@ -14,40 +14,43 @@ from rich.table import Table
 
 from connectors.errors import ConnectorError
 
-EXAMPLES = pathlib.Path(__file__).parents[3] / "deploy" / "examples"
+EXAMPLES = pathlib.Path(__file__).parent  # `deploy/examples` of a clone links to the same files
 
 
 class Processor:
-    """`river-margins run` as a process of its own; what it logs goes to a file."""
+    """`river-margins run` as a process of its own, which logs to a file."""
 
     def __init__(self, file: pathlib.Path, log: pathlib.Path) -> None:
         self.log = log
         command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
-        with log.open("wb") as said:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         self.pid = self._process.pid
 
     def has_ended(self) -> bool:
-        """Tells whether it has come to its end in order; ConnectorError when it has ended otherwise."""
+        """Tell whether the process has ended with exit code 0; raise ConnectorError for any other exit code."""
         code = self._process.poll()
         if code:
-            raise ConnectorError(f"the processor ended with exit code {code}:\n{self.last_words()}")
+            raise ConnectorError(f"the processor ended with exit code {code}:\n{self.last_lines()}")
         return code is not None
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
+        """Return the end of the log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
 
     def end(self, number: signal.Signals) -> int:
+        """Send a signal, wait for the end of the process and return its exit code."""
         self._process.send_signal(number)
         return self._process.wait(60)
 
     def close(self) -> None:
+        """Kill the process if it still runs."""
         if self._process.poll() is None:
             self.end(signal.SIGKILL)
 
 
 class Screen:
-    """Shows the stage live on a terminal, and as plain lines elsewhere."""
+    """Shows a demo as a table on a terminal, which changes as it goes on, and elsewhere as lines."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -65,9 +68,11 @@ class Screen:
             self._live.stop()
 
     def event(self, text: str) -> None:
+        """Print a line with the seconds since the start."""
         self._console.print(f"{time.monotonic() - self._began:6.1f} s  {text}", highlight=False, soft_wrap=True)
 
     def update(self, title: str, rows: dict[str, str], total: int, done: int) -> None:
+        """Show the state of the demo: on a terminal at once, elsewhere every two seconds."""
         if self._live:
             table = Table(show_header=False, min_width=64, title=title)
             for name, value in rows.items():

@@ -1,7 +1,7 @@
-"""The demo: a real Kafka, a real stream, a processor killed in the middle of its work, and proof that nothing shows.
+"""The demo: a real Kafka, a real stream, a processor killed in the middle of its work, and a proof of its output.
 
-It feeds River's Phishing stream several times over, runs `deploy/examples/phishing.yaml` as a process of its own, kills
-that with kill -9 half-way, starts a second one, and then compares every output with the bare learner's.
+The demo sends River's Phishing stream several times over and runs `phishing.yaml` as a process of its own. Half-way it
+kills that process with kill -9 and starts a second one. At the end it compares every output with the bare learner's.
 """
 
 import collections
@@ -32,30 +32,28 @@ from connectors.tools.demo.stage import EXAMPLES, Processor, Screen
 EXAMPLE = EXAMPLES / "phishing.yaml"
 PARTITIONS = 4
 PASSES = 16
-RATE = 500  # records per second: 40 s of stream, so that the kill and the take-over both fall into it
-IN_FLIGHT = 100
-PATIENCE = 90.0
+RATE = 500  # records per second: the stream takes 40 s, long enough for the kill and the start of the second process
+IN_FLIGHT = 100  # outputs in an open transaction when the first process is killed, at least
+LONGEST_PAUSE = 90.0  # seconds without output after which the demo gives up
 
 
 def run() -> bool:
-    """Runs the demo and returns whether every output is the bare learner's, bit for bit.
+    """Run the demo and return whether every output is the bare learner's, bit for bit.
 
-    Where no local Kafka can be had, and the environment variable BOOTSTRAP names none, it is the demo on files.
+    The demo runs on files if there is no local Kafka and the environment variable BOOTSTRAP names none.
 
     Raises
     ------
     ConnectorError
         The processor ended by itself, or no broker answers at BOOTSTRAP.
     """
-    if not EXAMPLE.exists():
-        raise ConnectorError(f"`{EXAMPLE}` is missing: the demo runs from a clone of the repository")
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what it has to say is said by the errors it raises
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # the library raises what it logs
     console = Console()
     try:
         return _run_on_kafka(console)
     except local.LocalKafkaUnavailable as error:
-        console.print(f"no local Kafka can be had: {error}", highlight=False, soft_wrap=True)
-    console.print("so here is the same proof on files, which need none")
+        console.print(f"there is no local Kafka: {error}", highlight=False, soft_wrap=True)
+    console.print("the demo runs on files instead, with the same proof")
     return demo_files.run(console)
 
 
@@ -63,7 +61,7 @@ def _run_on_kafka(console: Console) -> bool:
     prefix = f"demo-{secrets.token_hex(4)}-"
     with _broker(console, prefix) as broker, tempfile.TemporaryDirectory(prefix="river-margins-") as folder:
         os.environ |= {"BOOTSTRAP": broker, "PREFIX": prefix, "SNAPSHOTS": f"{folder}/snapshots"}
-        settings = config.load(EXAMPLE)
+        settings = config.load_topics(EXAMPLE)
         local.create_topics(broker, dict.fromkeys(_topics(settings), PARTITIONS))
         with contextlib.ExitStack() as resources, Screen(console) as screen:
             stage = Stage(settings, pathlib.Path(folder), resources)
@@ -76,7 +74,7 @@ def _run_on_kafka(console: Console) -> bool:
 
 
 class Feed:
-    """Sends the stream at a steady rate, as fast as `step` is called and no faster."""
+    """Sends the stream at a steady rate; `step` sends the records that are due."""
 
     def __init__(self, settings: config.Config) -> None:
         stream = list(datasets.Phishing())
@@ -103,8 +101,8 @@ class Feed:
         self._producer.close(timeout=10)
 
 
-class Watch:
-    """Counts what a reader of the output topic sees."""
+class OutputCounter:
+    """Reads the output topic and counts its records."""
 
     def __init__(self, settings: config.Config, isolation_level: str) -> None:
         self._consumer = KafkaConsumer(
@@ -130,7 +128,7 @@ class Watch:
 
     @property
     def rate(self) -> float:
-        """Records per second, over the last few seconds."""
+        """The records per second, over the last few seconds."""
         (began, before), (now, after) = self._history[0], self._history[-1]
         return (after - before) / (now - began) if now > began else 0.0
 
@@ -139,12 +137,12 @@ class Watch:
 
 
 class Stage:
-    """The stream, the processes and what is seen of them."""
+    """Runs the stream through two processes, one after the other, and counts their output."""
 
     def __init__(self, settings: config.Config, folder: pathlib.Path, resources: contextlib.ExitStack) -> None:
         self._folder, self._resources = folder, resources
         self.seen, self.written = (
-            resources.enter_context(contextlib.closing(Watch(settings, level)))
+            resources.enter_context(contextlib.closing(OutputCounter(settings, level)))
             for level in ("read_committed", "read_uncommitted")
         )
         self.processor = self._start("first")
@@ -154,7 +152,7 @@ class Stage:
         self.pause: float | None = None
 
     def perform(self, screen: Screen) -> None:
-        """Runs the stream through, the kill and the second process included."""
+        """Send the whole stream, kill the first process half-way and start the second one."""
         screen.event(f"process {self.processor.pid} started")
         progress = time.monotonic(), (0, 0)
         while self.seen.outputs < self.feed.total:
@@ -162,18 +160,18 @@ class Stage:
             self.written.step(0)
             self.seen.step(0.1)
             if self.processor.has_ended():
-                raise ConnectorError(f"the processor ended by itself:\n{self.processor.last_words()}")
+                raise ConnectorError(f"the processor ended by itself:\n{self.processor.last_lines()}")
             self._direct(screen)
             self._show(screen)
             if (self.seen.outputs, self.feed.sent) != progress[1]:
                 progress = time.monotonic(), (self.seen.outputs, self.feed.sent)
-            if time.monotonic() - progress[0] > PATIENCE:
-                words = self.processor.last_words()
-                raise ConnectorError(f"no output for {PATIENCE:.0f} s; the processor last said:\n{words}")
+            if time.monotonic() - progress[0] > LONGEST_PAUSE:
+                lines = self.processor.last_lines()
+                raise ConnectorError(f"no output for {LONGEST_PAUSE:.0f} s; the end of the processor's log:\n{lines}")
         code = self.processor.end(signal.SIGTERM)
         screen.event(f"process {self.processor.pid} asked to stop (SIGTERM): exit code {code}")
         if code:
-            raise ConnectorError(f"the processor did not end in order:\n{self.processor.last_words()}")
+            raise ConnectorError(f"the processor ended with exit code {code}:\n{self.processor.last_lines()}")
 
     def _direct(self, screen: Screen) -> None:
         open_outputs = self.written.outputs - self.seen.outputs
@@ -184,7 +182,7 @@ class Stage:
             self.in_flight = open_outputs
             screen.event(f"process {first.pid} killed (kill -9) with {open_outputs} outputs in an open transaction")
             self.processor = self._start("second")
-            screen.event(f"process {self.processor.pid} started; the group waits until the dead one's session is over")
+            screen.event(f"process {self.processor.pid} started; the group waits for the end of the dead one's session")
         elif self.killed_at is not None and self.pause is None and self.seen.outputs > self._outputs_then:
             self.pause = time.monotonic() - self.killed_at
             screen.event(f"output goes on, {self.pause:.1f} s after the kill")
@@ -208,7 +206,7 @@ class Stage:
 
 @contextlib.contextmanager
 def _broker(console: Console, prefix: str) -> Iterator[str]:
-    """Yields the address of the broker that BOOTSTRAP names, cleaned up afterwards, or of a local one."""
+    """Yield the address of the broker that BOOTSTRAP names, cleaned up afterwards, or of a local one."""
     given = os.environ.get("BOOTSTRAP")
     if not given:
         console.print("starting a local Apache Kafka (the first time its jars are fetched, 45 MB) ...")

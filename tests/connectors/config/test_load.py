@@ -215,7 +215,7 @@ instance: 7
         ("StandardScaler", "MinMaxScaler", "7:5: there is no class `MinMaxScaler`, did you mean `river.preprocessing."),
         ("StandardScaler", "river.linear_model.Perceptron", "7:5: there is no class `river.linear_model.Perceptron`"),
         ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
-        ("StandardScaler", "PA1", "7:5: `PA1` is no learner"),
+        ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),
         ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
         ("PAClassifier: {C: 0.01, mode: 1}", "MarginClassifier: {rule: {PA1: {D: 1}}}", "8:37: `PA1` has no parameter"),
         ("StandardScaler", "river.preprocessing.LDA", "7:5: "),  # a step that no snapshot can hold
@@ -243,7 +243,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
     [
         ("rejects: {topic: events}", "10:10: `rejects`: `events` is the input topic already"),
         ("rejects: {topic: predictions}", "10:10: `rejects`: `predictions` is the output topic already"),
-        ("output: {topic: other}", "10:1: `output` stands here twice, first in line 9"),
+        ("output: {topic: other}", "10:1: `output` appears twice, first in line 9"),
         ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
         ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is no URL"),
         ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
@@ -272,7 +272,7 @@ def test_a_line_more(load, problems, line, expected):
         ("{id: a, label: a}", "5:24: `record.label`: `a` is the id already"),
         ("{id: a, features: [b, a]}", "5:27: `record.features`: `a` is the id, and cannot be a feature"),
         ("{label: a, features: [a]}", "5:30: `record.features`: `a` is the label, and cannot be a feature"),
-        ("{features: [a, a]}", "5:20: `record.features`: `a` stands here twice"),
+        ("{features: [a, a]}", "5:20: `record.features`: `a` appears twice"),
         ("{features: []}", "5:20: `record.features` must be a list of at least one field, found an empty list"),
         ("{features: a}", "5:20: `record.features` must be a list, found the text `a`"),
     ],
@@ -388,7 +388,7 @@ def test_the_example_is_valid(monkeypatch, tmp_path):
 
 def test_the_example_with_files_is_valid(monkeypatch, tmp_path):
     monkeypatch.setenv("FOLDER", str(tmp_path))
-    found = config.load_any(EXAMPLES / "files.yaml")
+    found = config.load(EXAMPLES / "files.yaml")
     assert (found.input.file, found.snapshots) == (f"{tmp_path}/events.jsonl", tmp_path / "snapshots")
 
 
@@ -479,25 +479,22 @@ rejects: {file: rejects.jsonl}
 """
 
 
-@pytest.fixture
-def load_any(load, monkeypatch):
-    monkeypatch.setattr(config, "load", config.load_any)
-    return load
-
-
-def test_a_processor_between_files(load_any):
-    found = load_any(FILES)
+def test_a_processor_between_files(load):
+    found = load(FILES)
     here = pathlib.Path.cwd()
     assert isinstance(found, config.FileConfig)
     assert (found.input.file, found.output.file) == (f"{here}/in.csv.gz", f"{here}/out.jsonl.zst")
     assert (found.checkpoint.guarantee, found.checkpoint.every, found.start_from) == ("exactly_once", 1.0, None)
     from_stdin = FILES.replace("in.csv.gz", "'-'") + "checkpoint: {guarantee: none}\n"
-    assert load_any(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
+    assert load(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
 
 
-def test_what_needs_topics_says_so(problems):
-    (line,) = problems(FILES)
-    assert line == "`p.yaml` reads a file, and a processor between topics is needed here"
+def test_what_needs_topics_says_so(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(FILES)
+    with pytest.raises(ConfigError) as caught:
+        config.load_topics(file)
+    assert str(caught.value) == f"`{file}` reads a file, and a processor between topics is needed here"
 
 
 @pytest.mark.parametrize(
@@ -535,7 +532,7 @@ def test_what_needs_topics_says_so(problems):
         ("name: trial", "name: trial\nstart_from: none.snapshot", "2:13: `start_from`: the snapshot `"),
     ],
 )
-def test_files_that_cannot_be(load_any, problems, old, new, expected):
+def test_files_that_cannot_be(problems, old, new, expected):
     (line,) = problems(FILES.replace(old, new))
     assert line.startswith("p.yaml:" + expected)
 

@@ -66,7 +66,7 @@ class Folder:
         return path
 
     def config(self, **changes):
-        return config.load_any(self.file(**changes))
+        return config.load(self.file(**changes))
 
     def run(self, **changes):
         return files.run(self.config(**changes))

@@ -60,7 +60,7 @@ def test_metrics_are_those_of_an_independent_count(file):
     finally:
         process.kill()
     assert process.returncode == 0, said
-    model, accuracy = config.load_any(path).build_learner(), river_metrics.Accuracy()
+    model, accuracy = config.load(path).build_learner(), river_metrics.Accuracy()
     for output in twin(model, records):
         if "label" in output and output["prediction"] is not None:
             accuracy.update(output["label"], output["prediction"])
@@ -76,8 +76,8 @@ def test_metrics_are_those_of_an_independent_count(file):
 def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
     """It may take hours, and nothing can be said meanwhile but that it is not ready."""
     port, held, reached, skip = free_port(), threading.Event(), threading.Event(), Reader.skip
-    files.run(config.load_any(file(phishing(20))))
-    found = config.load_any(file(phishing(30), metrics={"port": port}))
+    files.run(config.load(file(phishing(20))))
+    found = config.load(file(phishing(30), metrics={"port": port}))
     watch = health.Watch(found)
 
     def slow(*arguments):

@@ -39,7 +39,7 @@ def settings(tmp_path):
             "snapshots": str(tmp_path / "snapshots"),
         }
         path.write_text(json.dumps({**content, **changes}))
-        return config.load_any(path)
+        return config.load(path)
 
     return settings
 
@@ -79,7 +79,7 @@ def test_a_data_set_that_cannot_be_downloaded(settings, monkeypatch):
     monkeypatch.setattr(datasets.base, "get_data_home", lambda *_: pathlib.Path("/nonexistent"), raising=False)
     if datasets.Elec2().is_downloaded:
         pytest.skip("it was downloaded before")
-    with pytest.raises(StartError, match="River's data set `Elec2` cannot be had"):
+    with pytest.raises(StartError, match="River's data set `Elec2` cannot be read"):
         report.run(settings(), "elec2")
 
 
@@ -154,16 +154,16 @@ def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
     ("arguments", "said"),
     [
         ({"names": ["acuracy"]}, "River has no metric `acuracy`, did you mean `Accuracy`"),
-        ({"names": ["FBeta"]}, "`FBeta` cannot be: .*beta.*; parameters are given as in `FBeta.beta=2.`"),
+        ({"names": ["FBeta"]}, "`FBeta` is refused: .*beta.*; parameters are given as in `FBeta.beta=2.`"),
         ({"names": ["FBeta(2)"]}, "a parameter needs its name"),
-        ({"names": ["FBeta(beta=open('x'))"]}, "cannot be"),
-        ({"names": ["F1("]}, "cannot be"),
+        ({"names": ["FBeta(beta=open('x'))"]}, "is refused: "),
+        ({"names": ["F1("]}, "is refused: "),
         ({"names": ["__class__"]}, "River has no metric"),
         ({"names": ["MAE"]}, "the metric `MAE` cannot measure a classifier"),
         ({"data": "phish"}, "River has no data set `phish`, did you mean `Phishing`"),
         ({"data": __file__}, "does not say what it holds"),
-        ({"data": "phishing", "plot": pathlib.Path("a.txt")}, "`a.txt` cannot be a plot"),
-        ({"names": ["ConfusionMatrix"], "plot": pathlib.Path("a.png")}, "no single number that could be drawn"),
+        ({"data": "phishing", "plot": pathlib.Path("a.txt")}, "`a.txt` is not the name of a plot"),
+        ({"names": ["ConfusionMatrix"], "plot": pathlib.Path("a.png")}, "no single number to draw"),
     ],
 )
 def test_what_cannot_be_evaluated(settings, arguments, said):
@@ -189,8 +189,8 @@ def test_a_plot_needs_a_package(settings, monkeypatch):
 def test_a_processor_of_topics_needs_data(tmp_path):
     example = ROOT / "deploy" / "examples" / "phishing.yaml"
     with pytest.raises(ConfigError, match="name what to evaluate on with `--data`"):
-        report.run(config.load_any(example))
-    assert report.run(config.load_any(example), "phishing").examples == 1250
+        report.run(config.load(example))
+    assert report.run(config.load(example), "phishing").examples == 1250
 
 
 def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):

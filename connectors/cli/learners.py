@@ -1,0 +1,52 @@
+"""Commands for learners: evaluate one, list all."""
+
+import pathlib
+from typing import Annotated
+
+import typer
+
+from connectors import load
+from connectors.cli.arguments import File
+
+
+def evaluate(
+    file: File,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="A .jsonl or .csv file, perhaps .gz or .zst, or - for JSON lines from standard input, or a data set"
+            " of River, such as phishing.  [default: the input file of the processor]",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A metric of River, such as F1; may be given several times.  [default: Accuracy, or MAE]",
+            show_default=False,
+        ),
+    ] = None,
+    delay: Annotated[
+        int | None, typer.Option(help="After how many further examples a label becomes known.", min=0)
+    ] = None,
+    plot: Annotated[
+        pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png file.")
+    ] = None,
+    save: Annotated[
+        pathlib.Path | None, typer.Option(help="Writes the learner as a snapshot, for `start_from`.")
+    ] = None,
+) -> None:
+    """Measures how well the learner of a file does: each example is predicted before it is learned."""
+    config = load(file)
+    from connectors.tools import report
+
+    report.run(config, data, metric or [], delay, plot, save)
+
+
+def learners(
+    name: Annotated[str | None, typer.Argument(help="Show all about this one.", show_default=False)] = None,
+) -> None:
+    """Lists the learners that a file can name: parameters, cost of a round, guarantee."""
+    from connectors.config import catalogue
+
+    catalogue.show(name) if name else catalogue.show_all()

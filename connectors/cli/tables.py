@@ -1,0 +1,22 @@
+"""Tables of a command's results."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+
+
+def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table on a terminal, and elsewhere lines with tabs, for scripts."""
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        typer.echo("\n".join("\t".join(line) for line in [titles, *cells]))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*titles)
+    for line in cells:
+        table.add_row(*line)
+    Console().print(table)

@@ -1,0 +1,28 @@
+"""Commands to try a processor without a cluster: a local Kafka, and the demo."""
+
+from typing import Annotated
+
+import typer
+
+from connectors.errors import ConnectorError
+
+
+def kafka(
+    brokers: Annotated[int, typer.Option(help="How many brokers to run.", min=1, max=3)] = 1,
+    version: Annotated[str, typer.Option(help="Which Apache Kafka.")] = "4.3.0",
+) -> None:
+    """Runs a local Apache Kafka until Ctrl-C; no Java or Docker is needed."""
+    from connectors.kafka import local
+
+    try:
+        local.serve(brokers, version)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def demo() -> None:
+    """Runs a processor, kills it, starts it again, and proves that its output is exact."""
+    from connectors.tools.demo import topics as demonstration
+
+    if not demonstration.run():
+        raise typer.Exit(ConnectorError.exit_code)

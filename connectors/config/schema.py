@@ -1,0 +1,208 @@
+"""The schema that the files of all processors share: its sections, the types of their values, and `AnyConfig`.
+
+`connectors.config.topics_schema` and `connectors.config.files_schema` add the sections of either kind of processor. The
+descriptions of the keys are the reference in `docs/configuration.md`, which `docs/generators/configuration.py` writes.
+"""
+
+import pathlib
+import re
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+
+from connectors.config.learner import assemble
+from connectors.config.yaml_file import Path
+from connectors.errors import ConfigError
+from connectors.suggest import describe
+from river_margins import snapshot
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
+        rule = "use 1 to 100 letters, digits, `.`, `_` or `-`, with a letter or a digit first"
+        raise ValueError(f"`{text}` cannot be a group, a transactional id and a folder at once: {rule}")
+    return text
+
+
+def seconds_of(value: Any) -> float:
+    """Read a duration; raise ValueError for anything else and for less than `10ms` or more than `1h`.
+
+    >>> seconds_of("1.5 s"), seconds_of("2m")
+    (1.5, 120.0)
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"a duration is a number with a unit, such as `500ms`, `1s` or `2m`; found {describe(value)}")
+    seconds = float(match[1]) * UNITS[match[2]]
+    if not 0.01 <= seconds <= 3600:
+        raise ValueError(f"`{value}` is out of range: from `10ms` to `1h`")
+    return seconds
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"a whole number of at least 0 is needed, found {describe(value)}")
+    return value
+
+
+def _port(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65535:
+        raise ValueError(f"a port is a whole number from 1 to 65535, found {describe(value)}")
+    return value
+
+
+def path_of(value: Any) -> pathlib.Path:
+    """Read the path of a file or a folder, from the working directory; raise ValueError if there is none."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
+    return pathlib.Path(value).expanduser().absolute()
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Every = Annotated[float, BeforeValidator(seconds_of)]
+Count = Annotated[int, BeforeValidator(_count)]
+
+
+class PathProblem(NamedTuple):
+    """A problem at a path of the data; `blames_key` is False if the value is to blame and not its key."""
+
+    path: Path
+    sentence: str
+    blames_key: bool = True
+
+
+class Section(BaseModel):
+    """A mapping of a YAML file: read-only, and without keys that the schema does not list."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Record(Section):
+    """The meaning of the fields of a record, which is a JSON object."""
+
+    id: str | None = Field(
+        default=None, description="The field that names a record in the output. Without it: `topic-partition-offset`."
+    )
+    label: str | None = Field(
+        default=None,
+        description="The field with the label. A record without it, or with null, is predicted and not learned.",
+    )
+    features: list[str] | None = Field(
+        default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
+    )
+
+    @field_validator("label")
+    @classmethod
+    def _label_is_not_the_id(cls, label: str | None, info: ValidationInfo) -> str | None:
+        if label is not None and label == info.data.get("id"):
+            raise ValueError(f"`{label}` is the id already, the label must be another field")
+        return label
+
+    @field_validator("features")
+    @classmethod
+    def _features_are_other_fields(cls, features: list[str] | None, info: ValidationInfo) -> list[str] | None:
+        taken = {info.data.get("id"): "the id", info.data.get("label"): "the label"}
+        for index, feature in enumerate(features or []):
+            if feature in taken:
+                raise ValueError(f"`{feature}` is {taken[feature]}, and cannot be a feature as well")
+            if feature in (features or [])[:index]:
+                raise ValueError(f"`{feature}` appears twice")
+        return features
+
+
+class Keep(Section):
+    """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
+
+    last: Count = Field(default=3, description="The newest ones of each partition.")
+    hourly: Count = Field(default=0, description="The newest one of each hour, for so many hours that have one.")
+    daily: Count = Field(default=0, description="The newest one of each day, for so many days that have one.")
+
+
+class MetricsAddress(Section):
+    port: Annotated[int, BeforeValidator(_port)] = Field(
+        description="The port, from 1 to 65535; 9464 is usual. Each process on a host needs one of its own."
+    )
+    host: str = Field(
+        default="127.0.0.1", description="The address to listen on; `0.0.0.0` is for all who can reach the host."
+    )
+
+
+class AnyConfig(Section):
+    """The keys of every processor's file. One file is one processor."""
+
+    name: Name = Field(
+        description="Folder of the snapshots; with topics also consumer group, whose processes share the partitions,"
+        " and prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
+    )
+    record: Record = Field(default=Record(), description="What the fields of a record mean.")
+    learner: list[Any] = Field(
+        description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
+        " first, one classifier or regressor last."
+    )
+    start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
+        default=None,
+        description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
+        " as, instead of an empty one. No effect on a model that has begun.",
+    )
+    metrics: MetricsAddress | None = Field(
+        default=None,
+        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
+    )
+
+    def build_learner(self) -> Any:
+        """Return a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
+        learner, problems = assemble(self.learner)
+        if problems:
+            raise ConfigError("\n".join(sentence for _, sentence in problems))
+        return learner
+
+    def first_learner(self) -> Any:
+        """Return the learner a new model starts with: the one in the snapshot `start_from`, or an untrained one."""
+        learner = self.build_learner()
+        if self.start_from is None:
+            return learner
+        try:
+            data = self.start_from.read_bytes()
+            changes = snapshot.difference(data, learner)
+            if not changes:
+                return snapshot.loads(data)
+        except OSError as error:
+            raise ConfigError(f"the snapshot `{self.start_from}` cannot be read: {error.strerror}") from error
+        except snapshot.SnapshotError as error:
+            raise ConfigError(f"`{self.start_from}`: {error}") from error
+        raise ConfigError(
+            f"the learner is not the one of the snapshot `{self.start_from}`: {'; '.join(changes)}; "
+            f"make `learner` that one, or leave `start_from` out"
+        )
+
+    @classmethod
+    def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
+        """Find sections that belong to the other kind of processor; their other problems are not reported."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_settings(cls, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of settings that the schema passes on to a library."""
+        return []
+
+    def check_whole(self) -> list[PathProblem]:
+        """Find problems of a config whose sections are all right by themselves."""
+        try:
+            self.first_learner()
+        except ConfigError as error:
+            return [PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)]
+        return []
+
+
+def sections_with(key: str, instead_of: str, data: dict[str, Any]) -> list[str]:
+    """Return the names of the sections for outputs that hold one key instead of another.
+
+    >>> sections_with("topic", "file", {"output": {"topic": "a"}, "rejects": {"file": "a.jsonl"}})
+    ['output']
+    """
+    sections = {name: data.get(name) for name in ("output", "rejects")}
+    return [
+        name for name, given in sections.items() if isinstance(given, dict) and key in given and instead_of not in given
+    ]

@@ -10,12 +10,13 @@ from connectors.errors import ConnectorError
 def kafka(
     brokers: Annotated[int, typer.Option(help="How many brokers to run.", min=1, max=3)] = 1,
     version: Annotated[str, typer.Option(help="Which Apache Kafka.")] = "4.3.0",
+    port: Annotated[int, typer.Option(help="Where the first broker listens; 0 takes any free port.")] = 9092,
 ) -> None:
     """Runs a local Apache Kafka until Ctrl-C; no Java or Docker is needed."""
     from connectors.kafka import local
 
     try:
-        local.serve(brokers, version)
+        local.serve(brokers, version, port)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
 

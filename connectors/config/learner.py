@@ -197,14 +197,14 @@ class _LearnerBuilder:
 
     def check_replay(self, name: str, estimator: Any, path: Path) -> None:
         """Report a step that a restart could not bring back exactly: from a snapshot, or by the same random numbers."""
-        from river_margins import snapshot
+        from river_margins import river_internals, snapshot
 
         try:
             snapshot.check(estimator)
         except snapshot.SnapshotError as error:
             self.report(path, str(error))
             return
-        if estimator._is_stochastic:
+        if river_internals.draws_at_random(estimator):
             self.report(path, f"`{name}` draws at random, and each start must draw the same: give it a `seed`")
 
 

@@ -86,12 +86,22 @@ class Kafka(Section):
         return Settings(self.model_extra or {})
 
     @property
+    def consumer_settings(self) -> Settings:
+        """The settings of the client for a consumer, with the addresses of the brokers."""
+        return self._merged(self.consumer)
+
+    @property
+    def producer_settings(self) -> Settings:
+        """The settings of the client for a producer, with the addresses of the brokers."""
+        return self._merged(self.producer)
+
+    def _merged(self, side: dict[str, Any]) -> Settings:
+        return Settings({"bootstrap_servers": self.bootstrap_servers} | self.common | side)
+
+    @property
     def timeouts(self) -> tuple[float, float, float]:
         """The seconds a transaction, the wait for pending offsets and a commit may take."""
-        found: tuple[float, float, float] = client(self.client).timeouts(
-            self.common | self.consumer, self.common | self.producer
-        )
-        return found
+        return client(self.client).timeouts(self.consumer_settings, self.producer_settings)
 
     def __repr_args__(self) -> Any:
         return [(key, STARS if key and is_secret(key) else value) for key, value in super().__repr_args__()]

@@ -1,73 +1,63 @@
-"""What the processor asks of a Kafka client, whatever library speaks to the broker.
+"""The interface of a Kafka client, whatever library speaks to the broker.
 
-A client is a module with six names, found by `client`: the classes `Consumer` and `Producer`; `describe`, which looks
-at the cluster; `is_compacted`, which looks at a topic; `check_settings`, which finds what is wrong with a user's
-settings; `timeouts`, the seconds that a transaction, the wait for pending offsets and a commit may take; and `APART`,
-settings of a producer that sends each message for itself. It turns the errors of its library into these:
+`client` returns the module of a client by its name. `ClientModule` says what such a module offers: a `Consumer`, a
+`Producer`, three questions about the cluster, and the checks of a user's settings. Each client turns the errors of its
+library into those of `connectors.kafka.errors`.
 
-    ClientError            something failed that may be gone at the next attempt
-    ├── Fenced             another producer holds this transactional id now
-    ├── LostOwnership      the broker no longer takes commits of this generation
-    ├── NotPermitted       the broker refuses for lack of a permission
-    ├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
-    ├── OutOfRange         the next record to read is not in the topic any more
-    └── TooLarge           one message is too large for the broker; knows which one
+A client is a package with the same files: `consumer`, `producer`, `cluster` (what a processor asks before it starts),
+`facts` (what `lint --check-broker` asks), `settings`, `errors`, and `internals`, which holds every use of something
+that the library does not document.
 """
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+from connectors.kafka.errors import (
+    ClientError,
+    Fenced,
+    LostOwnership,
+    NotAccepted,
+    NotPermitted,
+    OutOfRange,
+    TooLarge,
+)
+from connectors.kafka.facts import Facts
+from connectors.kafka.settings import Problem
+
+__all__ = [
+    "CLIENTS",
+    "ClientError",
+    "ClientModule",
+    "Cluster",
+    "Committed",
+    "Consumer",
+    "Fenced",
+    "Headers",
+    "LostOwnership",
+    "NotAccepted",
+    "NotPermitted",
+    "OutOfRange",
+    "Ownership",
+    "Producer",
+    "Record",
+    "TooLarge",
+    "Topic",
+    "client",
+]
 
 Headers = list[tuple[str, bytes]]
 # A record of the input topic: partition, offset, key, value. A plain tuple: one with names takes five times as long.
 Record = tuple[int, int, bytes | None, bytes | None]
 CLIENTS = ("kafka-python", "confluent")
-STRANGER = "a member of this group that is no such processor assigns partitions otherwise: give either another name"
-METADATA_LIMIT = "raise `offset.metadata.max.bytes` of the brokers: its default of 4096 is more than enough"
-
-
-class ClientError(Exception):
-    """Something failed that may be gone at the next attempt."""
-
-
-class Fenced(ClientError):
-    """Another producer holds this transactional id now, or the broker timed the transaction out."""
-
-
-class LostOwnership(ClientError):
-    """The broker no longer takes commits of this generation."""
-
-
-class NotPermitted(ClientError):
-    """The broker refuses for lack of a permission."""
-
-
-class NotAccepted(ClientError):
-    """The broker refuses a setting or a member: no attempt will succeed."""
-
-
-class OutOfRange(ClientError):
-    """The next record to read is not in the topic any more."""
-
-    def __init__(self, partition: int, offset: int) -> None:
-        super().__init__(f"offset {offset} of partition {partition} is out of range")
-        self.partition, self.offset = partition, offset
-
-
-class TooLarge(ClientError):
-    """One message is too large for the broker; `tag` is what it was sent with, None if only sending apart can tell."""
-
-    def __init__(self, tag: Any, reason: str) -> None:
-        super().__init__(reason)
-        self.tag = tag
 
 
 @dataclass(frozen=True)
 class Ownership:
     """Partitions with the generation and member id under which they were assigned, captured in one moment.
 
-    `token` is what the client needs to commit under exactly this generation, also when another one has come since.
+    `token` is what the client needs to commit under exactly this generation, also when a newer one has begun.
     """
 
     generation: int
@@ -77,7 +67,7 @@ class Ownership:
 
 
 class Committed(NamedTuple):
-    """An offset of the group with its metadata."""
+    """A committed offset of the group with its metadata."""
 
     offset: int
     metadata: str
@@ -90,61 +80,64 @@ class Consumer(Protocol):
     """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
 
     def poll(self, seconds: float) -> Sequence[Record]:
-        """Returns records in order per partition, or none. A new assignment comes with no records, all paused.
+        """Return records in order per partition, or none. A new assignment comes with no records, all paused.
 
         Waits a little longer than `seconds` while the group is being joined.
         """
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
-        """Reads what the group has committed, waiting for offsets that are pending in an open transaction."""
+        """Return the committed offsets of the group, after waiting for those pending in an open transaction."""
 
-    def edges(self, partition: int) -> tuple[int, int]:
-        """Returns the first offset of a partition and the one after its last."""
+    def offset_range(self, partition: int) -> tuple[int, int]:
+        """Return the first offset of a partition and the one after its last."""
 
     def seek(self, partition: int, offset: int) -> None:
-        """Goes on from an offset and lifts the pause of a new assignment; LostOwnership when there is none."""
+        """Read on from an offset and lift the pause of a new assignment; LostOwnership when there is none."""
 
     def position(self, partition: int) -> int:
-        """Returns the offset after all that `poll` has passed, markers and given-up records included; 0 if unknown."""
+        """Return the offset after all that `poll` has passed, markers and aborted records included; 0 if unknown."""
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
-        """Commits without a transaction, under this generation and no other: else LostOwnership."""
+        """Commit without a transaction, under this generation and no other: else LostOwnership."""
 
-    def move(self, offsets: Mapping[int, Committed], seconds: float) -> None:
-        """Commits for a group without members, all or none; LostOwnership when it has any."""
+    def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
+        """Commit for a group without members, all or none; LostOwnership when it has any."""
 
     def join(self) -> None:
-        """Joins the group: before, only `committed`, `edges` and `move` may be called."""
+        """Join the group. Before, only `committed`, `offset_range` and `alter_group_offsets` may be called."""
 
     def close(self, seconds: float) -> None:
-        """Leaves the group."""
+        """Leave the group."""
 
 
 class Producer(Protocol):
     """An idempotent producer; transactional when it was given an id. After any error it is closed and replaced."""
 
     def begin(self) -> None:
-        """Starts a transaction."""
+        """Begin a transaction."""
 
     def send(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, tag: Any
+        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
     ) -> None:
-        """Takes a message; TooLarge when the client knows already, of this message or of an earlier one."""
+        """Take a message; TooLarge when the client already knows, of this message or of an earlier one.
+
+        `opaque` is any value of the caller's; TooLarge has that of the message at fault.
+        """
 
     def flush(self, seconds: float) -> None:
-        """Returns when each message has an outcome."""
+        """Wait until each message has an outcome."""
 
     def check(self) -> None:
-        """Raises the first outcome since the last check that is a failure."""
+        """Raise the first outcome since the last check that is a failure."""
 
     def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
-        """Adds offsets to the transaction, under this generation and no other: else LostOwnership."""
+        """Add offsets to the transaction, under this generation and no other: else LostOwnership."""
 
     def commit(self) -> None:
-        """Ends the transaction. May not return while the broker is silent."""
+        """Commit the transaction. May not return while the broker is silent."""
 
     def close(self) -> None:
-        """Closes at once; what has no outcome yet is given up."""
+        """Close at once, and drop the messages without an outcome."""
 
 
 @dataclass(frozen=True)
@@ -162,15 +155,60 @@ class Cluster:
     names: Sequence[str]
 
 
-def client(name: str) -> Any:
-    """Returns the module of a client by its name in the YAML file; ValueError when there is none."""
+# these names mean something else within the next class
+_Consumer: TypeAlias = Consumer
+_Producer: TypeAlias = Producer
+
+
+class ClientModule(Protocol):
+    """What the module of a client offers. `settings` are those of the client's library.
+
+    The three questions repeat themselves until they are answered; ClientError after `seconds`.
+    """
+
+    ONE_MESSAGE_PER_BATCH: dict[str, Any]
+    """Settings of a producer whose TooLarge always knows which message is at fault."""
+
+    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Consumer:
+        """Return a consumer of `topic` that may join `group`."""
+
+    def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
+        """Return a producer, transactional with an id."""
+
+    def describe(self, topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
+        """Return the id of the cluster and these topics, as far as they exist."""
+
+    def is_compacted(self, topic: str, settings: Mapping[str, Any], seconds: float) -> bool:
+        """Tell whether the broker may remove single records of a topic."""
+
+    def read_facts(self, topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
+        """Return topics, permissions and configuration, for a user who wants to know before a start."""
+
+    def check_settings(self, consumer: dict[str, Any], producer: dict[str, Any]) -> list[Problem]:
+        """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence."""
+
+    def timeouts(self, consumer: dict[str, Any], producer: dict[str, Any]) -> tuple[float, float, float]:
+        """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+
+
+def client(name: str) -> ClientModule:
+    """Return the module of a client by its name in the YAML file; ValueError when there is none."""
     if name not in CLIENTS:
         raise ValueError(f"there is no client `{name}`")
     try:
-        return importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")
+        module: Any = importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")
     except ModuleNotFoundError as error:
         if error.name != "confluent_kafka":
             raise
         raise ValueError(
             "the client `confluent` needs the package `confluent-kafka`: `pip install river-margins[confluent]`"
         ) from error
+    found: ClientModule = module
+    return found
+
+
+if TYPE_CHECKING:  # mypy compares each client with what it must offer
+    from connectors.kafka import confluent, kafka_python
+
+    _kafka_python: ClientModule = kafka_python
+    _confluent: ClientModule = confluent

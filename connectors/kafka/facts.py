@@ -1,6 +1,6 @@
-"""What a broker tells a user who asks before a processor is started, whatever the client.
+"""What a broker tells a user who asks before a processor starts, whatever the client.
 
-The function `find` of a client module asks the broker; permissions are those of the user who asks, such as READ.
+The function `read_facts` of a client module asks the broker; permissions are those of the user who asks, such as READ.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,19 +9,31 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TopicFacts:
-    """A topic; `configs` is empty when the user may not read them."""
+    """A topic. `operations` are what the user may do with it; `configs` is empty if the user may not read them."""
 
     partitions: int = 0
     replicas: int = 0
-    may: frozenset[str] = frozenset()
+    operations: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """`topics` without those that do not exist, `names` all that can be seen, `broker` the properties of one broker."""
+    """The answers of a broker.
+
+    Attributes
+    ----------
+    topics
+        Those that exist, by name.
+    names
+        All topics that can be seen, if one does not exist; for a hint.
+    broker
+        The configuration of one broker; empty if the user may not read it.
+    group_operations
+        What the user may do with the group.
+    """
 
     topics: Mapping[str, TopicFacts]
     names: Iterable[str]
     broker: Mapping[str, str]
-    may_group: frozenset[str]
+    group_operations: frozenset[str]

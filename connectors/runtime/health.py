@@ -87,7 +87,7 @@ class Watch:
             try:
                 consumer = consumer or make_consumer()
                 numbers = sorted(self.metrics.work.partitions)
-                self.metrics.ends = {number: consumer.edges(number)[1] for number in numbers}
+                self.metrics.ends = {number: consumer.offset_range(number)[1] for number in numbers}
             except ClientError:  # which the loop meets as well, and tells
                 self.metrics.ends = {}
                 if consumer is not None:  # a client that has lived through an outage may never find its way back

@@ -48,8 +48,7 @@ class Move(NamedTuple):
 def opened(config: Config) -> Iterator["Shelf"]:
     """Opens the snapshots of a processor, whether or not it runs."""
     module = client(config.kafka.client)
-    servers = {"bootstrap_servers": config.kafka.bootstrap_servers} | config.kafka.common
-    for_consumer = servers | config.kafka.consumer
+    for_consumer = config.kafka.consumer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
     restorer = startup.look(config, for_consumer)
     with refusals_as_errors(config):
@@ -153,7 +152,7 @@ class Shelf:
         committed = self._committed()
         targets = {}
         for number in partitions:
-            first, end = self._consumer.edges(number)
+            first, end = self._consumer.offset_range(number)
             found = committed[number]
             begin = first if self._config.input.start == "earliest" else end
             at = offset if offset is not None else found.offset if found else begin
@@ -171,13 +170,13 @@ class Shelf:
         pointer = Pointer(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
         committed = Committed(name.offset, pointer.to_text())
         self._restorer.check(entry.partition, committed)
-        self._restorer.check_offset(entry.partition, pointer, self._consumer.edges(entry.partition))
+        self._restorer.check_offset(entry.partition, pointer, self._consumer.offset_range(entry.partition))
         return committed
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
         before = self._committed()
         try:
-            self._consumer.move(targets, self._timeouts.transaction)
+            self._consumer.alter_group_offsets(targets, self._timeouts.transaction)
         except LostOwnership as error:
             raise StateError(
                 f"group `{self._config.name}` has members, and nothing was changed: stop its processors first (one "

@@ -10,6 +10,7 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD
+from river_margins import river_internals
 
 WIDTH = 100
 
@@ -81,7 +82,7 @@ def _learner(config: Config | FileConfig) -> list[str]:
     steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
     sentences = []
     for step in steps:
-        parameters = ", ".join(f"{name}={value!r}" for name, value in step._get_params().items())
+        parameters = ", ".join(f"{name}={value!r}" for name, value in river_internals.parameters(step).items())
         sentences.append(f"{type(step).__name__}({parameters}): {_first_sentence(step)}")
     sentences.append(f"Guarantee: {_guarantee(steps[-1])}")
     if config.start_from is not None:

@@ -42,11 +42,10 @@ def check(config: Config) -> list[Finding]:
         No broker answers.
     """
     kafka = config.kafka
-    settings = {"bootstrap_servers": kafka.bootstrap_servers} | kafka.common
     roles = {"input": config.input.topic, "output": config.output.topic}
     roles |= {"rejects": config.rejects.topic} if config.rejects else {}
     try:
-        facts = client(kafka.client).find(list(roles.values()), config.name, settings | kafka.consumer, PATIENCE)
+        facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, PATIENCE)
     except ClientError as error:
         raise StartError(
             f"no broker answered at `{kafka.bootstrap_servers}` within {PATIENCE:g} s; is it running, and are "
@@ -79,9 +78,9 @@ def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
         if topic is None:
             hint = did_you_mean(name, facts.names) or "; create it, a processor never does"
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
-        elif needed not in topic.may:
+        elif needed not in topic.operations:
             said = f"grant `{needed.capitalize()}` on topic `{name}` ({role}) to this user, who may do "
-            yield Finding(said + (", ".join(sorted(topic.may)) or "nothing there"), AccessError)
+            yield Finding(said + (", ".join(sorted(topic.operations)) or "nothing there"), AccessError)
 
 
 def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
@@ -97,7 +96,7 @@ def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
 
 
 def _group(config: Config, facts: Facts) -> Iterator[Finding]:
-    if "READ" not in facts.may_group:
+    if "READ" not in facts.group_operations:
         yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
 
 
@@ -106,9 +105,8 @@ def _transactions(config: Config) -> Iterator[Finding]:
     if config.checkpoint.guarantee != "exactly_once":
         return
     kafka, module = config.kafka, client(config.kafka.client)
-    settings = {"bootstrap_servers": kafka.bootstrap_servers} | kafka.common | kafka.producer
     try:
-        module.Producer(f"{config.name}-check-broker", settings).close()
+        module.Producer(f"{config.name}-check-broker", kafka.producer_settings).close()
     except NotPermitted:
         who = f"transactional ids with the prefix `{config.name}-`"
         yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)

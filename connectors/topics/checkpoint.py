@@ -136,7 +136,7 @@ class Checkpoint:
         missing = {}
         for number, found in committed.items():
             if found is None:
-                first, end = self._consumer.edges(number)
+                first, end = self._consumer.offset_range(number)
                 offset = first if self._config.input.start == "earliest" else end
                 self.partitions[number] = self._restorer.start(number, offset)
             elif number in known and known[number].written == found:
@@ -187,8 +187,8 @@ class Checkpoint:
         try:
             (self._producer or self._ready_producer()).send(topic, to, key, value, headers, tag)
         except TooLarge as error:
-            self._shorten(error.tag)
-            if error.tag != tag:
+            self._shorten(error.opaque)
+            if error.opaque != tag:
                 raise
             self.send(number, offset, topic, id, message)
             return
@@ -311,7 +311,7 @@ class Checkpoint:
         try:
             self._ready_producer().check()
         except TooLarge as error:
-            self._shorten(error.tag)
+            self._shorten(error.opaque)
             raise
 
     def send_offsets(self) -> None:

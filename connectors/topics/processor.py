@@ -102,16 +102,14 @@ def run(config: Config, stop: Stop | None = None, watch: Watch | None = None) ->
 def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
     """Checks what can be checked before the group is joined, and puts the parts together."""
     module = client(config.kafka.client)
-    servers = {"bootstrap_servers": config.kafka.bootstrap_servers}
-    for_consumer = servers | config.kafka.common | config.kafka.consumer
-    for_producer = servers | config.kafka.common | config.kafka.producer
+    for_consumer, for_producer = config.kafka.consumer_settings, config.kafka.producer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
     transactional_id = None
     if config.checkpoint.guarantee == "exactly_once":
         transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
 
     def make_producer(sends_apart: bool) -> Producer:
-        return module.Producer(transactional_id, for_producer | (module.APART if sends_apart else {}))
+        return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
 
     def find_restorer() -> Restorer:
         return startup.find(config, for_consumer)

@@ -1,12 +1,12 @@
 """What is checked before the group is joined, so that what a person must repair is said at once."""
 
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.kafka import ClientError, Cluster, Consumer, NotAccepted, NotPermitted, client
+from connectors.kafka import ClientError, Consumer, NotPermitted, client
+from connectors.kafka.retry import retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
 from connectors.topics.restore import Restorer
@@ -16,17 +16,8 @@ Answer = TypeVar("Answer")
 
 
 def patiently(ask: Callable[[], Answer]) -> Answer:
-    """Asks again what is not answered at once: of several brokers one may be away, or have only just begun."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return ask()
-        except (NotPermitted, NotAccepted):
-            raise
-        except ClientError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.2)
+    """Ask again what is not answered at once: of several brokers one may be away, or have only just begun."""
+    return retry(lambda _: ask(), PATIENCE)
 
 
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
@@ -63,7 +54,7 @@ def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     for number, committed in consumer.committed(numbers, seconds).items():
         if committed is not None:
             pointer = restorer.check(number, committed)
-            restorer.check_offset(number, pointer, consumer.edges(number))
+            restorer.check_offset(number, pointer, consumer.offset_range(number))
             continue
         if number in learned:
             restorer.check_start(number)
@@ -112,7 +103,7 @@ def look(config: Config, settings: dict[str, Any]) -> Restorer:
 def find(config: Config, settings: dict[str, Any]) -> Restorer:
     """Looks at the cluster for the topics of the file; StartError when one does not exist."""
     topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
-    cluster: Cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
+    cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
         hint = did_you_mean(missing[0], cluster.names) or "; create it first"

@@ -16,7 +16,7 @@ import confluent_kafka
 
 from connectors import cli, config
 from connectors.kafka import Ownership, client
-from connectors.kafka.kafka_python import client as kafka_python
+from connectors.kafka.kafka_python import consumer as kafka_python
 from connectors.model.partition import Partition
 from connectors.topics.checkpoint import Checkpoint
 from connectors.topics.restore import Restorer
@@ -153,7 +153,7 @@ def moment(module: Any) -> None:
         if Plan.fired:
             wait_until(lambda: consumer.group_metadata().generation_id == -1)
         producer._producer.send_offsets_to_transaction(
-            kafka_python._as_offsets(topic, offsets), consumer.group_metadata()
+            kafka_python.offsets_and_metadata(topic, offsets), consumer.group_metadata()
         )
 
     module.Consumer.join, module.Producer.send_offsets = join, send_offsets

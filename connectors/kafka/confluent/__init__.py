@@ -1,8 +1,18 @@
-"""The client interface on confluent-kafka."""
+"""The client interface on confluent-kafka (librdkafka)."""
 
-from connectors.kafka.confluent.client import Consumer, Producer
 from connectors.kafka.confluent.cluster import describe, is_compacted
-from connectors.kafka.confluent.facts import find
-from connectors.kafka.confluent.settings import APART, check_settings, timeouts
+from connectors.kafka.confluent.consumer import Consumer
+from connectors.kafka.confluent.facts import read_facts
+from connectors.kafka.confluent.producer import Producer
+from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH, check_settings, timeouts
 
-__all__ = ["APART", "Consumer", "Producer", "check_settings", "describe", "find", "is_compacted", "timeouts"]
+__all__ = [
+    "ONE_MESSAGE_PER_BATCH",
+    "Consumer",
+    "Producer",
+    "check_settings",
+    "describe",
+    "is_compacted",
+    "read_facts",
+    "timeouts",
+]

@@ -1,34 +1,46 @@
-"""The errors and the log of librdkafka, in our words."""
+"""The errors of librdkafka as those of `connectors.kafka.errors`, and its log."""
 
 import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from connectors.kafka import METADATA_LIMIT, STRANGER, ClientError, Fenced, LostOwnership, NotAccepted, NotPermitted
+from connectors.kafka.confluent import internals
+from connectors.kafka.errors import (
+    INCONSISTENT_PROTOCOL_ADVICE,
+    METADATA_TOO_LARGE_ADVICE,
+    ClientError,
+    Fenced,
+    LostOwnership,
+    NotAccepted,
+    NotPermitted,
+    Permissions,
+    with_advice,
+)
 
-REPEATS = 30.0  # seconds within which a line of librdkafka is not said again: it reconnects many times a second
+LOG_REPEAT_INTERVAL = 30.0  # seconds in which an equal line is not logged again: librdkafka reconnects very often
+_NO_PERMISSIONS: Permissions = {}
 
 
-class _Once(logging.Filter):
-    """Lets a line pass that was not said just now; the numbers in it do not make it another one."""
+class _RepeatFilter(logging.Filter):
+    """Drops a line that was logged a moment ago, also if only its numbers differ."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._said: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         text, now = re.sub(r"\d+", "", record.getMessage()), time.monotonic()
-        self._said = {known: until for known, until in self._said.items() if until > now}
-        return self._said.setdefault(text, now + REPEATS) == now + REPEATS
+        self._logged = {known: until for known, until in self._logged.items() if until > now}
+        return self._logged.setdefault(text, now + LOG_REPEAT_INTERVAL) == now + LOG_REPEAT_INTERVAL
 
 
 log = logging.getLogger("connectors.kafka.librdkafka")
-log.addFilter(_Once())
+log.addFilter(_RepeatFilter())
 
 _KINDS: list[tuple[type[ClientError], set[int]]] = [
     (
@@ -66,62 +78,79 @@ _KINDS: list[tuple[type[ClientError], set[int]]] = [
         },
     ),
 ]
-_RIGHTS = {
+_RESOURCES = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "topic",
     KafkaError.GROUP_AUTHORIZATION_FAILED: "group",
-    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional_id",
 }
 _ADVICE = {
-    KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_LIMIT,
-    KafkaError.INCONSISTENT_GROUP_PROTOCOL: STRANGER,
+    KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_TOO_LARGE_ADVICE,
+    KafkaError.INCONSISTENT_GROUP_PROTOCOL: INCONSISTENT_PROTOCOL_ADVICE,
 }
-_SILENT = {KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT_QUEUE}
-_REASONS = {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE, KafkaError._TRANSPORT}
+_NO_RESPONSE = {
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TIMED_OUT_QUEUE,
+}
+_CONNECTION_FAILURES = {
+    KafkaError._AUTHENTICATION,
+    KafkaError._SSL,
+    KafkaError._RESOLVE,
+    KafkaError._TRANSPORT,
+}
 
 
-class Watch:
-    """Turns errors of one client into ours, and remembers why brokers cannot be reached.
+class ErrorTranslator:
+    """Turns the errors of one client of librdkafka into ours, and remembers why its brokers cannot be reached.
 
-    `rights` are the permissions that the client needs, by kind of resource.
+    Errors that belong to no call, such as a wrong password, come by a callback. `callbacks` are the settings that pass
+    them to this object, and the next call of the client raises them.
+
+    Parameters
+    ----------
+    permissions
+        Those that the client needs.
     """
 
-    def __init__(self, rights: Mapping[str, str]) -> None:
-        self._rights = rights
-        self._reason: KafkaError | None = None
+    def __init__(self, permissions: Permissions = _NO_PERMISSIONS) -> None:
+        self._permissions = permissions
+        self._connection_failure: KafkaError | None = None
 
     @property
     def callbacks(self) -> dict[str, Any]:
-        return {"error_cb": self._note, "logger": log}
+        return {"error_cb": self._on_error, "logger": log}
 
-    def _note(self, error: KafkaError) -> None:
-        if error.code() in _REASONS:
-            self._reason = error
+    def _on_error(self, error: KafkaError) -> None:
+        if error.code() in _CONNECTION_FAILURES:
+            self._connection_failure = error
 
-    def check(self) -> None:
-        """Raises what no call would say: that the broker refuses who we are."""
-        if self._reason is not None and self._reason.code() == KafkaError._AUTHENTICATION:
-            raise self.translate(self._reason)
+    def check_authentication(self) -> None:
+        """Raise NotPermitted if the broker refuses the user, which no call reports."""
+        failure = self._connection_failure
+        if failure is not None and failure.code() == KafkaError._AUTHENTICATION:
+            raise self.translate(failure)
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
+        """Raise the library's errors within the block as ours."""
         try:
             yield
         except (KafkaException, SystemError) as error:
-            # a fatal error that meets a callback on its way arrives as the cause of a SystemError
-            found = error if isinstance(error, KafkaException) else error.__cause__
-            if not isinstance(found, KafkaException):
+            found = internals.cause_of(error)
+            if found is None:
                 raise
-            raise self.translate(found.args[0]) from error
+            raise self.translate(found) from error
 
-    def translate(self, error: KafkaError, where: str = "", rights: Mapping[str, str] | None = None) -> ClientError:
-        """Returns our error for one of librdkafka's; `where` says what it is about, `rights` are needed there."""
-        if error.code() in _SILENT and self._reason is not None:
-            if self._reason.code() == KafkaError._AUTHENTICATION:
-                error = self._reason
+    def translate(self, error: KafkaError, where: str = "", permissions: Permissions = _NO_PERMISSIONS) -> ClientError:
+        """Return our error for one of librdkafka's; `where` names what it is about, `permissions` are needed there."""
+        failure = self._connection_failure
+        if error.code() in _NO_RESPONSE and failure is not None:
+            if failure.code() == KafkaError._AUTHENTICATION:
+                error = failure
             else:
-                where = f"{where}: {self._reason.str()}".removeprefix(": ")
-        said = f"{where}: {error.str()}" if where else error.str()
-        needed = (dict(self._rights) | dict(rights or {})).get(_RIGHTS.get(error.code(), ""))
+                where = f"{where}: {failure.str()}".removeprefix(": ")
+        text = f"{where}: {error.str()}" if where else error.str()
         kind = next((kind for kind, codes in _KINDS if error.code() in codes), ClientError)
-        advice = _ADVICE.get(error.code()) or (needed and f"grant {needed}")
-        return kind(f"{said}; {advice}" if advice else said)
+        needed = dict(self._permissions) | dict(permissions)
+        return with_advice(kind, text, _ADVICE.get(error.code()), needed.get(_RESOURCES.get(error.code(), "")))

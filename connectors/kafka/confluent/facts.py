@@ -1,68 +1,77 @@
-"""What a broker tells, asked with confluent-kafka."""
+"""What a broker tells before a start, asked with confluent-kafka."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ResourceType
 
-from connectors.kafka.confluent.errors import Watch
-from connectors.kafka.confluent.settings import COMMON, consumer_only, merged
+from connectors.kafka import ClientError
+from connectors.kafka.confluent.cluster import Admin
 from connectors.kafka.facts import Facts, TopicFacts
+from connectors.kafka.retry import retry
 
-REFUSED = (
+NOT_PERMITTED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
 
 
-def find(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
-    """Asks a broker. ClientError when none answers within `seconds`."""
-    watch = Watch({})
-    known = {key: value for key, value in settings.items() if key not in consumer_only()}
-    with watch.translated():
-        admin = AdminClient(merged(COMMON, known) | watch.callbacks)
-        asked = admin.describe_topics(
+def read_facts(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
+    """Return what a broker tells. ClientError when none answers within `seconds`."""
+    admin = Admin(settings)
+    return retry(lambda left: _read_facts(admin, topics, group, left), seconds)
+
+
+def _read_facts(admin: Admin, topics: list[str], group: str, seconds: float) -> Facts:
+    client = admin.client
+    with admin.errors.translated():
+        asked = client.describe_topics(
             TopicCollection(topics), include_authorized_operations=True, request_timeout=seconds
         )
         found = {name: topic for name, future in asked.items() if (topic := _topic(admin, name, future, seconds))}
-        names = admin.list_topics(timeout=seconds).topics if set(topics) - set(found) else topics
-        node = admin.describe_cluster(request_timeout=seconds).result().nodes[0].id_string
-        broker = _configs(admin, ResourceType.BROKER, node, seconds)
-        groups = admin.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=seconds)
-        try:
-            may_group = _names(groups[group].result().authorized_operations)
-        except KafkaException as error:
-            if error.args[0].code() not in REFUSED:
-                raise
-            may_group = frozenset()
-        return Facts(found, names, broker, may_group)
+        names = client.list_topics(timeout=seconds).topics if set(topics) - set(found) else topics
+        nodes = client.describe_cluster(request_timeout=seconds).result().nodes
+        if not nodes:
+            raise ClientError("the cluster has no broker that takes part")
+        broker = _configs(admin, ResourceType.BROKER, nodes[0].id_string, seconds)
+        return Facts(found, names, broker, _group_operations(admin, group, seconds))
 
 
-def _topic(admin: AdminClient, name: str, future: Any, seconds: float) -> TopicFacts | None:
+def _topic(admin: Admin, name: str, future: Any, seconds: float) -> TopicFacts | None:
     try:
         topic = future.result()
     except KafkaException as error:
-        if error.args[0].code() in REFUSED:
+        if error.args[0].code() in NOT_PERMITTED:
             return TopicFacts()
         if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return None
-        admin.poll(0)  # hands over why no broker answered
+        admin.receive_failures()
         raise
     replicas = min(len(partition.replicas) for partition in topic.partitions)
     configs = _configs(admin, ResourceType.TOPIC, name, seconds)
     return TopicFacts(len(topic.partitions), replicas, _names(topic.authorized_operations), configs)
 
 
-def _configs(admin: AdminClient, kind: Any, name: str, seconds: float) -> dict[str, str]:
-    (future,) = admin.describe_configs([ConfigResource(kind, name)], request_timeout=seconds).values()
+def _configs(admin: Admin, kind: ResourceType, name: str, seconds: float) -> dict[str, str]:
+    """Return the configuration of a topic or a broker; empty if the user may not read it."""
     try:
-        return {key: entry.value for key, entry in future.result().items()}
+        return admin.read_configs(kind, name, seconds)
     except KafkaException as error:
-        if error.args[0].code() not in REFUSED:
+        if error.args[0].code() not in NOT_PERMITTED:
             raise
         return {}
+
+
+def _group_operations(admin: Admin, group: str, seconds: float) -> frozenset[str]:
+    asked = admin.client.describe_consumer_groups([group], include_authorized_operations=True, request_timeout=seconds)
+    try:
+        return _names(asked[group].result().authorized_operations)
+    except KafkaException as error:
+        if error.args[0].code() not in NOT_PERMITTED:
+            raise
+        return frozenset()
 
 
 def _names(operations: Any) -> frozenset[str]:

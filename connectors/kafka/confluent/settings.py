@@ -1,23 +1,37 @@
 """The settings of librdkafka: our defaults, those that the guarantee owns, and what a user's settings contradict.
 
-librdkafka itself is asked whether it knows a key and takes its value, so that each release is checked by its own rules.
+librdkafka itself checks whether it knows a key and takes its value, so that each release follows its own rules.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
+from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import log
-from connectors.kafka.timeouts import ALIVE, COMMITTED_MARGIN_MS, MOVED, SWEPT, Problem, Rule, check_order, seconds
+from connectors.kafka.settings import (
+    CODE,
+    OWNED,
+    Problem,
+    Settings,
+    belongs_to_other_side,
+    cannot_be_set,
+    check_order,
+    check_whole_number,
+    group_rules,
+    other_side,
+    timeouts_in_seconds,
+)
 from connectors.secrets import is_secret
 from connectors.suggest import describe, did_you_mean
 
-Settings = dict[str, Any]
+LIBRARY = "librdkafka"
 
-# When no broker is left, `rebootstrap`, the library's default, forgets the coordinator of an open transaction: its
-# commit then never ends, also when the brokers are back (seen with 2.16). Short back-offs let a processor go on soon
-# after a broker is back, and a transaction soon after the last one. A batch stays well below the limit that topics have
-# by default, or all its messages would be refused together.
+# With `rebootstrap`, the library's default, a client that has lost all brokers forgets the coordinator of an open
+# transaction: its commit then never ends, also when the brokers are back (seen with 2.16). Short back-offs let a
+# processor go on soon after a broker is back, and a transaction soon after the last one. A batch stays well below the
+# limit that topics have by default, because the broker refuses all messages of a batch together.
 COMMON: Settings = {
     "metadata.recovery.strategy": "none",
     "reconnect.backoff.max.ms": 1_000,
@@ -38,41 +52,39 @@ PRODUCER: Settings = COMMON | {
     "transaction.timeout.ms": 10_000,
     "request.timeout.ms": 5_000,
 }
-APART: Settings = {"batch.num.messages": 1}
+ONE_MESSAGE_PER_BATCH: Settings = {"batch.num.messages": 1}
 
-_NAMED = {
-    "bootstrap_servers": "bootstrap.servers",  # as the YAML file has it for every client
+_SYNONYMS = {
+    "bootstrap_servers": "bootstrap.servers",  # the name in the YAML file, for every client
     "message.timeout.ms": "delivery.timeout.ms",
     "queue.buffering.max.ms": "linger.ms",
     "metadata.broker.list": "bootstrap.servers",
     "request.required.acks": "acks",
     "message.send.max.retries": "retries",
 }
-_CODE = "it is a piece of a program"
-_OFFSETS = "offsets move with the model, in the checkpoint only"
-_SERVERS = "it is `kafka.bootstrap_servers` for both sides"
+_CLASSIC_PROTOCOL = "ownership of partitions is proven for the classic protocol"
 _OWNED: dict[str, Settings] = {
     "consumer": {
-        "bootstrap.servers": _SERVERS,
-        "group.id": "it is the `name` of the processor",
-        "group.instance.id": "a member that keeps its id after it left cannot be told from its successor",
-        "group.protocol": "ownership of partitions is proven for the classic protocol",
-        "group.remote.assignor": "ownership of partitions is proven for the classic protocol",
-        "isolation.level": "only committed records may be learned, so it is `read_committed`",
-        "enable.auto.commit": _OFFSETS,
-        "auto.commit.enable": _OFFSETS,
-        "auto.commit.interval.ms": _OFFSETS,
-        "enable.auto.offset.store": _OFFSETS,
-        "auto.offset.reset": "records must not be skipped or repeated silently; see `input.start`",
-        "allow.auto.create.topics": "a mistyped topic must not be created",
-        "partition.assignment.strategy": "ownership of partitions is proven for eager range assignment",
+        "bootstrap.servers": OWNED["servers"],
+        "group.id": OWNED["group"],
+        "group.instance.id": OWNED["instance"],
+        "group.protocol": _CLASSIC_PROTOCOL,
+        "group.remote.assignor": _CLASSIC_PROTOCOL,
+        "isolation.level": OWNED["isolation"],
+        "enable.auto.commit": OWNED["offsets"],
+        "auto.commit.enable": OWNED["offsets"],
+        "auto.commit.interval.ms": OWNED["offsets"],
+        "enable.auto.offset.store": OWNED["offsets"],
+        "auto.offset.reset": OWNED["reset"],
+        "allow.auto.create.topics": OWNED["creation"],
+        "partition.assignment.strategy": OWNED["assignment"],
         "enable.partition.eof": "the end of a partition is where transaction markers are passed, so it is on",
     },
     "producer": {
-        "bootstrap.servers": _SERVERS,
-        "transactional.id": "it is made of `name` and `instance`",
-        "enable.idempotence": "a retry must not write twice, so it is on",
-        "acks": "a record counts as written when all in-sync replicas have it, so it is `all`",
+        "bootstrap.servers": OWNED["servers"],
+        "transactional.id": OWNED["transactional_id"],
+        "enable.idempotence": OWNED["idempotence"],
+        "acks": OWNED["acks"],
         "retries": "`delivery.timeout.ms` says how long to try",
         "partitioner": "keys go where the Java client puts them, so it is `murmur2_random`",
         "delivery.report.only.error": "only failures are reported, so it is on",
@@ -111,30 +123,31 @@ _NUMBERS = {"transaction.timeout.ms", "session.timeout.ms", "max.poll.interval.m
             "delivery.timeout.ms", "request.timeout.ms"}  # fmt: skip
 
 
-def merged(defaults: Settings, settings: Settings) -> Settings:
-    """Adds a user's settings to our defaults, each under one of its names.
+def merged(defaults: Settings, settings: Mapping[str, Any]) -> Settings:
+    """Return our defaults overridden by a user's settings, each under one of its names.
 
     >>> merged({"linger.ms": 20}, {"queue.buffering.max.ms": 5, "socket.keepalive.enable": True})
     {'linger.ms': 5, 'socket.keepalive.enable': 'true'}
     """
     plain = {key: str(value).lower() if isinstance(value, bool) else value for key, value in settings.items()}
-    return defaults | {_NAMED.get(key, key): value for key, value in plain.items()}
+    return defaults | {_SYNONYMS.get(key, key): value for key, value in plain.items()}
 
 
-def consumer_only() -> set[str]:
-    """The settings that only a consumer has."""
-    return _NAMES["consumer"] - _NAMES["producer"] - _NAMES[""]
+def admin_settings(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings of a consumer that a client for administration has as well."""
+    consumer_only = _NAMES["consumer"] - _NAMES["producer"] - _NAMES[""]
+    return merged(COMMON, {key: value for key, value in settings.items() if key not in consumer_only})
 
 
 def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
-    """Returns the seconds of a transaction, of the wait for pending offsets, and of a commit."""
-    return seconds(
+    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+    return timeouts_in_seconds(
         merged(PRODUCER, producer)["transaction.timeout.ms"], merged(CONSUMER, consumer)["max.poll.interval.ms"]
     )
 
 
 def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
-    """Finds what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
+    """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
 
     >>> check_settings({"session.timeout": 15000}, {})
     [('consumer', 'session.timeout', '`session.timeout` is no setting of librdkafka, \
@@ -154,34 +167,33 @@ so it is `all`; leave it out')]
 
 
 def _check(side: str, key: str, value: Any) -> str | None:
-    name = _NAMED.get(key, key)
-    other = "producer" if side == "consumer" else "consumer"
+    name = _SYNONYMS.get(key, key)
     if name in _OWNED[side]:
-        return f"`{key}` cannot be set: {_OWNED[side][name]}; leave it out"
+        return cannot_be_set(key, _OWNED[side][name])
     if key in _PROGRAM or key.endswith("_cb"):
-        return f"`{key}` cannot be set: {_CODE}; leave it out"
-    if key in _NAMES[other] - _NAMES[side]:
-        return f"`{key}` is no {side} setting of librdkafka: put it under `kafka.{other}`"
+        return cannot_be_set(key, CODE)
+    if key in _NAMES[other_side(side)] - _NAMES[side]:
+        return belongs_to_other_side(key, side, LIBRARY)
     if value is None or isinstance(value, list | dict):
         return f"`{key}` is a text, a number, `true` or `false`, found {describe(value)}"
-    if name in _NUMBERS and not (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return f"`{key}` is a whole number of at least 0, found {describe(value)}"
-    return _ask_librdkafka(side, key, value)
+    if name in _NUMBERS and (problem := check_whole_number(key, value)):
+        return problem
+    return _check_with_librdkafka(side, key, value)
 
 
-def _ask_librdkafka(side: str, key: str, value: Any) -> str | None:
-    """Asks about one setting; that others contradict it is not its fault."""
-    said = _configure(side, merged({}, {key: value}))
-    if said is None or said.startswith("Failed to create"):
+def _check_with_librdkafka(side: str, key: str, value: Any) -> str | None:
+    """Return why librdkafka refuses one setting; None also where only others contradict it."""
+    refusal = _refusal(side, merged({}, {key: value}))
+    if refusal is None or internals.is_contradiction(refusal):
         return None
-    if "No such configuration property" in said:
-        return f"`{key}` is no setting of librdkafka{did_you_mean(key, set().union(*_NAMES.values()))}"
-    shown = "" if is_secret(key) else f": {said}"
-    return f"`{key}` is refused by librdkafka{shown}"
+    if internals.is_unknown_setting(refusal):
+        return f"`{key}` is no setting of {LIBRARY}{did_you_mean(key, set().union(*_NAMES.values()))}"
+    shown = "" if is_secret(key) else f": {refusal}"
+    return f"`{key}` is refused by {LIBRARY}{shown}"
 
 
-def _configure(side: str, settings: Settings) -> str | None:
-    """Configures a client, which connects to nothing, and returns what librdkafka has to say."""
+def _refusal(side: str, settings: Settings) -> str | None:
+    """Return why librdkafka refuses settings, by making a client that connects to nothing."""
     alone = settings | {"logger": log}
     try:
         Producer(alone) if side == "producer" else Consumer(alone | {"group.id": "lint"}).close()
@@ -191,14 +203,14 @@ def _configure(side: str, settings: Settings) -> str | None:
 
 
 def _check_together(given: dict[str, Settings]) -> list[Problem]:
-    """Asks about all settings of a side at once, but for files and passwords, which another machine has."""
+    """Check all settings of a side together, without files and passwords, which another machine may have."""
     problems = []
     for side, defaults in (("consumer", CONSUMER), ("producer", PRODUCER | {"transactional.id": "lint"})):
         known = {key: value for key, value in given[side].items() if not key.startswith(("ssl.", "sasl.", "security."))}
-        said = known and _configure(side, merged(defaults, known))
-        if said:
-            blamed = next((key for key in known if key in said), next(iter(known)))
-            problems.append((side, blamed, f"`{blamed}` is refused by librdkafka: {said}"))
+        refusal = known and _refusal(side, merged(defaults, known))
+        if refusal:
+            blamed = next((key for key in known if key in refusal), next(iter(known)))
+            problems.append((side, blamed, f"`{blamed}` is refused by {LIBRARY}: {refusal}"))
     return problems
 
 
@@ -207,11 +219,7 @@ def _check_timeouts(given: dict[str, Settings]) -> list[Problem]:
         "consumer": merged({"heartbeat.interval.ms": 3_000} | CONSUMER, given["consumer"]),
         "producer": merged(PRODUCER, given["producer"]),
     }
-    rules: list[Rule] = [
-        (("consumer", "heartbeat.interval.ms", 0), ("consumer", "session.timeout.ms"), ALIVE),
-        (("producer", "transaction.timeout.ms", 0), ("consumer", "session.timeout.ms"), MOVED),
-        (("producer", "transaction.timeout.ms", COMMITTED_MARGIN_MS), ("consumer", "max.poll.interval.ms"), SWEPT),
-    ]  # fmt: skip
+    rules = group_rules("heartbeat.interval.ms", "session.timeout.ms", "max.poll.interval.ms", "transaction.timeout.ms")
     problems = check_order(rules, values, {side: merged({}, settings) for side, settings in given.items()})
     transaction, delivery = (values["producer"].get(f"{name}.timeout.ms", 0) for name in ("transaction", "delivery"))
     if delivery > transaction:

@@ -1,26 +1,25 @@
-"""The errors of kafka-python, in our words."""
+"""The errors of kafka-python as those of `connectors.kafka.errors`."""
 
 import contextlib
-import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from kafka import TopicPartition
 from kafka import errors as kafka_errors
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-from connectors.kafka import (
-    METADATA_LIMIT,
-    STRANGER,
+from connectors.kafka.errors import (
+    INCONSISTENT_PROTOCOL_ADVICE,
+    METADATA_TOO_LARGE_ADVICE,
     ClientError,
     Fenced,
     LostOwnership,
     NotAccepted,
     NotPermitted,
     OutOfRange,
+    Permissions,
+    with_advice,
 )
+from connectors.kafka.kafka_python import internals
 
-_NONE: dict[str, str] = {}
+_NO_PERMISSIONS: Permissions = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
     (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
     (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
@@ -46,62 +45,36 @@ _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
         ),
     ),
 ]
-_ADVICE = {
-    kafka_errors.OffsetMetadataTooLargeError: METADATA_LIMIT,
-    kafka_errors.InconsistentGroupProtocolError: STRANGER,
+_RESOURCES: dict[type, str] = {
+    kafka_errors.TopicAuthorizationFailedError: "topic",
+    kafka_errors.GroupAuthorizationFailedError: "group",
+    kafka_errors.TransactionalIdAuthorizationFailedError: "transactional_id",
+}
+_ADVICE: dict[type, str] = {
+    kafka_errors.OffsetMetadataTooLargeError: METADATA_TOO_LARGE_ADVICE,
+    kafka_errors.InconsistentGroupProtocolError: INCONSISTENT_PROTOCOL_ADVICE,
 }
 
 
-def translate(error: Exception, cause: Exception | None = None, rights: Mapping[str, str] = _NONE) -> ClientError:
-    """Our error for one of the library's; `rights` are the permissions that its client needs, by kind of resource."""
+def translate(
+    error: Exception, cause: Exception | None = None, permissions: Permissions = _NO_PERMISSIONS
+) -> ClientError:
+    """Return our error for one of the library's; `permissions` are those that its client needs."""
     for found in (error, cause):
-        for named in _classes(found):
+        for named in (type(found), *internals.errors_named_in(str(found))):
             for kind, classes in _KINDS:
                 if issubclass(named, classes):
-                    needed = next((right for name, right in rights.items() if named.__name__.startswith(name)), "")
-                    advice = _ADVICE.get(named) or (needed and f"grant {needed}")
-                    return kind(f"{found}; {advice}" if advice else str(found))
+                    permission = permissions.get(_RESOURCES.get(named, ""))
+                    return with_advice(kind, str(found), _ADVICE.get(named), permission)
     return ClientError(f"{type(error).__name__}: {error}")
 
 
-def _classes(error: Exception | None) -> Iterator[type]:
-    """The class of an error, and those that its text names: some arrive only as the text of a general one."""
-    yield type(error)
-    for name in re.findall(r"\w+Error", str(error)):
-        named = getattr(kafka_errors, name, None)
-        if isinstance(named, type):
-            yield named
-
-
 @contextlib.contextmanager
-def translated(rights: Mapping[str, str] = _NONE) -> Iterator[None]:
+def translated(permissions: Permissions = _NO_PERMISSIONS) -> Iterator[None]:
+    """Raise the library's errors within the block as ours."""
     try:
         yield
     except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
-        ((partition, offset),) = list(_out_of_range(error).items())[:1]
-        raise OutOfRange(partition.partition, offset) from error
+        raise OutOfRange(*internals.first_out_of_range(error)) from error
     except (kafka_errors.KafkaError, OSError) as error:
-        raise translate(error, rights=rights) from error
-
-
-def _out_of_range(error: Exception) -> dict[TopicPartition, int]:
-    if isinstance(error, kafka_errors.LogTruncationError):
-        return {partition: getattr(found, "offset", -1) for partition, found in error.divergent_offsets.items()}
-    return error.args[0]
-
-
-def _heard_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:
-    """Hands on what was received before the end of the connection, which the next call meets again.
-
-    The library throws it away when both arrive together, as they do where a broker refuses a password and hangs up.
-    """
-
-    def received(transport: Any) -> tuple[bytes, Any]:
-        content, error = receive(transport)
-        return content, None if content else error
-
-    return received
-
-
-for _kind in (KafkaTCPTransport, KafkaSSLTransport):
-    _kind._sock_recv = _heard_first(_kind._sock_recv)  # no class of ours: the library takes none
+        raise translate(error, permissions=permissions) from error

@@ -1,24 +1,27 @@
-"""What a broker tells, asked with kafka-python."""
+"""What a broker tells before a start, asked with kafka-python."""
 
-import contextlib
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
-from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.admin import ConfigResourceType
 
 from connectors.kafka import ClientError
 from connectors.kafka.facts import Facts, TopicFacts
-from connectors.kafka.kafka_python.errors import translated
-from connectors.kafka.kafka_python.settings import COMMON
+from connectors.kafka.kafka_python import internals
+from connectors.kafka.kafka_python.cluster import opened_admin, read_configs
+from connectors.kafka.retry import retry
 
 
-def find(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
-    """Asks a broker. ClientError when none answers within `seconds`."""
-    with translated(), _admin(settings, seconds) as admin:
+def read_facts(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
+    """Return what a broker tells. ClientError when none answers within `seconds`."""
+    return retry(lambda left: _read_facts(topics, group, settings, left), seconds)
+
+
+def _read_facts(topics: list[str], group: str, settings: Mapping[str, Any], seconds: float) -> Facts:
+    with opened_admin(settings, seconds) as admin:
+        internals.describe_groups_with_operations(admin)
         found = {}
         for topic in admin.describe_topics(topics):
             if topic["error_code"] == 0:
@@ -26,48 +29,26 @@ def find(topics: list[str], group: str, settings: Mapping[str, Any], seconds: fl
                     len(topic["partitions"]),
                     min(len(partition["replica_nodes"]) for partition in topic["partitions"]),
                     frozenset(topic["authorized_operations"]),
-                    _configs(admin, ConfigResourceType.TOPIC, topic["name"]),
+                    read_configs(admin, ConfigResourceType.TOPIC, topic["name"]),
                 )
             elif topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
                 found[topic["name"]] = TopicFacts()
         names = admin.list_topics() if set(topics) - set(found) else topics
-        node = str(admin.describe_cluster()["brokers"][0]["broker_id"])
-        return Facts(found, names, _configs(admin, ConfigResourceType.BROKER, node), _may(admin, group, seconds))
+        brokers = admin.describe_cluster()["brokers"]
+        if not brokers:
+            raise ClientError("the cluster has no broker that takes part")
+        broker = read_configs(admin, ConfigResourceType.BROKER, str(brokers[0]["broker_id"]))
+        return Facts(found, names, broker, _group_operations(admin, group))
 
 
-@contextlib.contextmanager
-def _admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaAdminClient]:
-    known = {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
-    admin = KafkaAdminClient(**known | {"bootstrap_timeout_ms": int(seconds * 1000)})
-    # from version 6 on, nothing is said of a group that does not exist yet, not even who may join it
-    admin._describe_groups_request = lambda groups: DescribeGroupsRequest(
-        groups=list(groups), include_authorized_operations=True, max_version=5
-    )
+def _group_operations(admin: KafkaAdminClient, group: str) -> frozenset[str]:
+    """Return what the user may do with the group; ClientError while a new cluster has no coordinator yet."""
     try:
-        yield admin
-    finally:
-        admin.close()
-
-
-def _configs(admin: KafkaAdminClient, kind: ConfigResourceType, name: str) -> dict[str, str]:
-    found = admin.describe_configs([ConfigResource(kind, name)], config_filter="all")
-    return {key: entry["value"] for key, entry in found[kind.name.lower()][name].items()}
-
-
-def _may(admin: KafkaAdminClient, group: str, seconds: float) -> frozenset[str]:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            found = admin.describe_groups([group])[group]
-            if not found["error"]:
-                return frozenset(found["authorized_operations"])
-            if "AuthorizationFailed" in found["error"]:
-                return frozenset()
-            problem: Exception = ClientError(found["error"])
-        except kafka_errors.GroupAuthorizationFailedError:
-            return frozenset()
-        except kafka_errors.CoordinatorNotAvailableError as error:
-            problem = error
-        if time.monotonic() > deadline:  # a new cluster needs a moment for its first group
-            raise problem
-        time.sleep(0.1)
+        found = admin.describe_groups([group])[group]
+    except kafka_errors.GroupAuthorizationFailedError:
+        return frozenset()
+    if "AuthorizationFailed" in (found["error"] or ""):
+        return frozenset()
+    if found["error"]:
+        raise ClientError(found["error"])
+    return frozenset(found["authorized_operations"])

@@ -1,13 +1,27 @@
 """The settings of kafka-python: our defaults, those that the guarantee owns, and what a user's settings contradict."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
-from connectors.kafka.timeouts import ALIVE, COMMITTED_MARGIN_MS, MOVED, SWEPT, Problem, Rule, check_order, seconds
+from connectors.kafka.settings import (
+    CODE,
+    OWNED,
+    Problem,
+    Rule,
+    Settings,
+    belongs_to_other_side,
+    cannot_be_set,
+    check_order,
+    check_whole_number,
+    group_rules,
+    other_side,
+    timeouts_in_seconds,
+)
 from connectors.suggest import describe, did_you_mean
 
-Settings = dict[str, Any]
+LIBRARY = "kafka-python"
 
 # With 2,000 records a poll, batches of 128 KiB and no metrics a record costs half of what it does by default. Short
 # back-offs and time-outs let a processor go on soon after a broker is back, and a transaction soon after the last one.
@@ -28,32 +42,31 @@ PRODUCER: Settings = COMMON | {
     "max_block_ms": 10_000,
 }
 
-APART: Settings = {}  # a batch that the broker finds too large is split by the library
+ONE_MESSAGE_PER_BATCH: Settings = {}  # not needed: the library splits a batch that the broker finds too large
 
-_CODE = "it is a piece of a program"
 _OWNED: dict[str, Settings] = {
     "consumer": {
-        "bootstrap_servers": "it is `kafka.bootstrap_servers` for both sides",
-        "group_id": "it is the `name` of the processor",
-        "group_instance_id": "a member that keeps its id after it left cannot be told from its successor",
-        "isolation_level": "only committed records may be learned, so it is `read_committed`",
-        "enable_auto_commit": "offsets move with the model, in the checkpoint only",
-        "auto_commit_interval_ms": "offsets move with the model, in the checkpoint only",
-        "default_offset_commit_callback": _CODE,
-        "auto_offset_reset": "records must not be skipped or repeated silently; see `input.start`",
-        "allow_auto_create_topics": "a mistyped topic must not be created",
-        "partition_assignment_strategy": "ownership of partitions is proven for eager range assignment",
+        "bootstrap_servers": OWNED["servers"],
+        "group_id": OWNED["group"],
+        "group_instance_id": OWNED["instance"],
+        "isolation_level": OWNED["isolation"],
+        "enable_auto_commit": OWNED["offsets"],
+        "auto_commit_interval_ms": OWNED["offsets"],
+        "default_offset_commit_callback": CODE,
+        "auto_offset_reset": OWNED["reset"],
+        "allow_auto_create_topics": OWNED["creation"],
+        "partition_assignment_strategy": OWNED["assignment"],
         "consumer_timeout_ms": "the processor ends by a signal only",
         "exclude_internal_topics": "the input is one topic",
     },
     "producer": {
-        "bootstrap_servers": "it is `kafka.bootstrap_servers` for both sides",
-        "transactional_id": "it is made of `name` and `instance`",
-        "enable_idempotence": "a retry must not write twice, so it is on",
-        "acks": "a record counts as written when all in-sync replicas have it, so it is `all`",
+        "bootstrap_servers": OWNED["servers"],
+        "transactional_id": OWNED["transactional_id"],
+        "enable_idempotence": OWNED["idempotence"],
+        "acks": OWNED["acks"],
         "retries": "`delivery_timeout_ms` says how long to try",
-        "partitioner": _CODE,
-        "allow_auto_create_topics": "a mistyped topic must not be created",
+        "partitioner": CODE,
+        "allow_auto_create_topics": OWNED["creation"],
     },
 }
 _PROGRAM = {
@@ -63,13 +76,44 @@ _PROGRAM = {
 _KNOWN: dict[str, Settings] = {"consumer": KafkaConsumer.DEFAULT_CONFIG, "producer": KafkaProducer.DEFAULT_CONFIG}
 
 
+# librdkafka's names of the settings that say who a client is and whom it trusts
+_LIBRDKAFKA_NAMES = {
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+}
+
+
+def from_any_client(settings: Mapping[str, Any]) -> Settings:
+    """Return those settings of any client that a consumer of kafka-python has as well, under its names.
+
+    >>> from_any_client({"sasl.username": "me", "fetch.error.backoff.ms": 5, "client_id": "a"})
+    {'sasl_plain_username': 'me', 'client_id': 'a'}
+    """
+    named = {_LIBRDKAFKA_NAMES.get(key, key): value for key, value in settings.items()}
+    return {key: value for key, value in named.items() if key in KafkaConsumer.DEFAULT_CONFIG}
+
+
+def admin_settings(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings of a consumer or a producer that a client for administration has as well."""
+    return {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
+
+
 def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
-    """Returns the seconds of a transaction, of the wait for pending offsets, and of a commit."""
-    return seconds((PRODUCER | producer)["transaction_timeout_ms"], (CONSUMER | consumer)["max_poll_interval_ms"])
+    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+    return timeouts_in_seconds(
+        (PRODUCER | producer)["transaction_timeout_ms"], (CONSUMER | consumer)["max_poll_interval_ms"]
+    )
 
 
 def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
-    """Finds what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
+    """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
 
     >>> check_settings({"session_timeout": 15000}, {})
     [('consumer', 'session_timeout', '`session_timeout` is no consumer setting of kafka-python, \
@@ -84,38 +128,29 @@ so it is `all`; leave it out')]
 
 
 def _check_keys(side: str, settings: Settings) -> list[tuple[str, str]]:
-    other = "producer" if side == "consumer" else "consumer"
-    problems = []
-    for key, value in settings.items():
-        if key in _OWNED[side]:
-            problems.append((key, f"`{key}` cannot be set: {_OWNED[side][key]}; leave it out"))
-        elif key in _PROGRAM and key in _KNOWN[side]:
-            problems.append((key, f"`{key}` cannot be set: {_CODE}; leave it out"))
-        elif key not in _KNOWN[side]:
-            hint = did_you_mean(key, _KNOWN[side])
-            if key in _KNOWN[other]:
-                hint = f": put it under `kafka.{other}`"
-            problems.append((key, f"`{key}` is no {side} setting of kafka-python{hint}"))
-        elif problem := _check_value(key, value, _KNOWN[side][key]):
-            problems.append((key, problem))
-    return problems
+    return [(key, sentence) for key, value in settings.items() if (sentence := _check_key(side, key, value))]
+
+
+def _check_key(side: str, key: str, value: Any) -> str | None:
+    if key in _OWNED[side]:
+        return cannot_be_set(key, _OWNED[side][key])
+    if key in _KNOWN[side]:
+        return cannot_be_set(key, CODE) if key in _PROGRAM else _check_value(key, value, _KNOWN[side][key])
+    if key in _KNOWN[other_side(side)]:
+        return belongs_to_other_side(key, side, LIBRARY)
+    return f"`{key}` is no {side} setting of {LIBRARY}{did_you_mean(key, _KNOWN[side])}"
 
 
 def _check_value(key: str, value: Any, default: Any) -> str | None:
     if isinstance(default, bool):
         return None if isinstance(value, bool) else f"`{key}` is `true` or `false`, found {describe(value)}"
-    if isinstance(default, int | float):
-        number = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-        return None if number else f"`{key}` is a whole number of at least 0, found {describe(value)}"
-    return None
+    return check_whole_number(key, value) if isinstance(default, int | float) else None
 
 
 def _check_timeouts(consumer: Settings, producer: Settings, given: dict[str, Settings]) -> list[Problem]:
     request = _KNOWN["consumer"]["request_timeout_ms"]
     rules: list[Rule] = [
-        (("consumer", "heartbeat_interval_ms", 0), ("consumer", "session_timeout_ms"), ALIVE),
-        (("producer", "transaction_timeout_ms", 0), ("consumer", "session_timeout_ms"), MOVED),
-        (("producer", "transaction_timeout_ms", COMMITTED_MARGIN_MS), ("consumer", "max_poll_interval_ms"), SWEPT),
+        *group_rules("heartbeat_interval_ms", "session_timeout_ms", "max_poll_interval_ms", "transaction_timeout_ms"),
         (("producer", "request_timeout_ms", producer["linger_ms"]), ("producer", "delivery_timeout_ms"),
          "or a record is given up before its first attempt has ended"),
         (("consumer", "fetch_max_wait_ms", 0), ("consumer", "request_timeout_ms"),

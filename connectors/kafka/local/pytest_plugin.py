@@ -2,10 +2,10 @@
 
     pytest_plugins = ["connectors.kafka.local.pytest_plugin"]  # in the topmost conftest.py
 
-`kafka` is one broker for the whole session (use topic names of your own): the version that the environment variable
-KAFKA_VERSION names, else the newest one tried, or the broker that BOOTSTRAP names. Tests that start a `LocalKafka`
-themselves carry `@pytest.mark.kafka`, so that they are counted. A test that needs Kafka where it cannot be had is
-skipped with the reason; with CI in the environment it fails.
+`kafka` is one broker for the whole session, so each test uses topic names of its own. Three environment variables
+matter: KAFKA_VERSION is the version to start, by default the newest one that was tried. BOOTSTRAP is the address of a
+running broker to use instead. Where no Kafka can run, a test that needs one is skipped with the reason; if CI is set,
+it fails. A test that starts a `LocalKafka` itself carries `@pytest.mark.kafka`, so that it is counted.
 """
 
 import os
@@ -30,7 +30,7 @@ _summary = pytest.StashKey[_Summary]()
 
 
 class GivenKafka:
-    """The broker that BOOTSTRAP names, with the interface of a LocalKafka; a test that tries to harm it is skipped."""
+    """The broker at BOOTSTRAP, with the interface of a LocalKafka; a test that tries to kill or stop it is skipped."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self.bootstrap_servers = bootstrap_servers
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _skip_without_kafka(item: pytest.Item) -> Generator[None, object, object]:
-    """Turn LocalKafkaUnavailable, wherever it comes from, into a skipped test, or a failed one in CI."""
+    """Turn LocalKafkaUnavailable, wherever it is raised, into a skipped test, or a failed one in CI."""
     try:
         return (yield)
     except LocalKafkaUnavailable as error:
@@ -113,7 +113,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Say at the very end, below the counts of all tests, how much of them met a real Kafka."""
+    """Write, below the counts of all tests, how many of them used a real Kafka."""
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     summary = config.stash[_summary]
     if reporter and summary.ran:

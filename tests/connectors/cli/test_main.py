@@ -72,7 +72,7 @@ def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path)
 
 @pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had
 def test_kafka_runs_until_it_is_interrupted(tmp_path):
-    line = [sys.executable, "-m", "connectors.cli", "kafka"]
+    line = [sys.executable, "-m", "connectors.cli", "kafka", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as server:
         try:

@@ -23,8 +23,8 @@ from connectors.kafka import (
     Ownership,
     TooLarge,
     client,
-    confluent,
 )
+from connectors.kafka.confluent import internals
 from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import wait_for
 
@@ -97,7 +97,7 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 8, "the records")
     assert [value for partition, _, _, value in found if partition == 0] == [b"4", b"6", b"8"]
     assert [offset for partition, offset, _, _ in found if partition == 1] == [0, 1, 2, 3, 4]
-    assert (consumer.position(0), consumer.edges(0)) == (5, (0, 5))
+    assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
 def test_records_that_are_gone(place):
@@ -227,7 +227,7 @@ def test_the_message_that_is_too_large_is_named(place):
     producer.send(place.name, 0, None, b"x", [], "small")
     with pytest.raises(TooLarge) as raised:
         producer.send(place.name, 0, None, b"x" * 2000, [], "large")
-    assert raised.value.tag == "large"
+    assert raised.value.opaque == "large"
     producer.flush(TIMEOUT)
     producer.check()
 
@@ -243,14 +243,14 @@ def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(ka
             producer._producer.partitions_for(topic)
         producer.begin()
         kafka.stop(1)  # until all are there
-        for tag in range(3):
-            producer.send(place.name, 0, None, b"x" * 1500, [], tag)
+        for opaque in range(3):
+            producer.send(place.name, 0, None, b"x" * 1500, [], opaque)
         producer.send(strict, 0, None, b"x" * 3000, [], "large")
         kafka.resume(1)
         wait_for(lambda: len(producer._failed) > 1, "an end with others")
         with pytest.raises(TooLarge) as raised:
             producer.check()
-        assert raised.value.tag == "large"
+        assert raised.value.opaque == "large"
     finally:
         kafka.resume(1)
         producer.close()
@@ -308,10 +308,10 @@ def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
 def test_confluent_leaves_a_call_alone_that_does_not_end():
     """As adding offsets may not, where the brokers no longer know who coordinates the group."""
     held = threading.Event()
-    assert confluent._ends(held.is_set, seconds=TIMEOUT)
+    assert internals.returns_in_time(held.is_set, seconds=TIMEOUT)
     with pytest.raises(ZeroDivisionError):
-        confluent._ends(divmod, 1, 0, seconds=TIMEOUT)
-    assert not confluent._ends(held.wait, seconds=0.1)
+        internals.returns_in_time(divmod, 1, 0, seconds=TIMEOUT)
+    assert not internals.returns_in_time(held.wait, seconds=0.1)
     held.set()
 
 
@@ -325,7 +325,7 @@ def test_confluent_holds_on_to_no_producer_whose_call_failed():
     gc.disable()  # which would find it some day
     try:
         with contextlib.suppress(ClientError):
-            confluent._ends(owner.fail, seconds=TIMEOUT)
+            internals.returns_in_time(owner.fail, seconds=TIMEOUT)
         del owner
         wait_for(lambda: gone() is None, "the end of the thread")
     finally:

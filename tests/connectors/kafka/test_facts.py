@@ -12,7 +12,8 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import CommitFailedError, KafkaTimeoutError
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
-from connectors.kafka import NotAccepted, confluent
+from connectors.kafka import NotAccepted
+from connectors.kafka.confluent import internals
 from tests.helpers.streams import DEADLINE, wait_for
 
 
@@ -172,10 +173,10 @@ def test_group_metadata_of_confluent_that_is_not_known_is_refused(place):
     token = consumer.consumer_group_metadata()
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=place.servers)) as admin:
         (member,) = admin.describe_groups([place.name])[place.name]["members"]
-    assert confluent.membership(token) == (1, member["member_id"])
+    assert internals.parse_group_metadata(token) == (1, member["member_id"])
     consumer.close()
     with pytest.raises(NotAccepted, match="update this package"):
-        confluent.membership(token.replace(b"CGMDv2:", b"CGMDv3:"))
+        internals.parse_group_metadata(token.replace(b"CGMDv2:", b"CGMDv3:"))
 
 
 def test_kafka_python_creates_a_deleted_topic_again_although_it_is_told_not_to(place):

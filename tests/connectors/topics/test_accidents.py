@@ -14,9 +14,8 @@ from kafka.errors import CommitFailedError, GroupSubscribedToTopicError
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
-from connectors.kafka.confluent import settings as confluent_settings
-from connectors.kafka.kafka_python import client as kafka_python
-from connectors.kafka.kafka_python import settings as kafka_python_settings
+from connectors.kafka import settings as kafka_settings
+from connectors.kafka.kafka_python import consumer as kafka_python_consumer
 from connectors.snapshots.names import Name
 from connectors.topics import processor, startup
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
@@ -103,7 +102,7 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
     found, late = hearing(monkeypatch)
-    monkeypatch.setattr(kafka_python, "GONE", 1.0)
+    monkeypatch.setattr(kafka_python_consumer, "TOPIC_MISSING_TIMEOUT", 1.0)
     with running(stream.config()) as process:
         produce(stream, phishing(30))
         stream.read(stream.output, 30)
@@ -155,8 +154,7 @@ def test_records_are_deleted_before_a_processor_reads_them(kafka, tmp_path):
 @BOTH_CLIENTS
 def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch):
     """Past `max_poll_interval_ms` another one has the partition, and what the slow one has done is dropped."""
-    for settings in (kafka_python_settings, confluent_settings):
-        monkeypatch.setattr(settings, "COMMITTED_MARGIN_MS", 500)  # which allows the times below
+    monkeypatch.setattr(kafka_settings, "MAX_POLL_MARGIN_MS", 500)  # which allows the times below
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.settings["kafka"] |= {
         "consumer": {"session_timeout_ms": 1500, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 2000},

@@ -47,7 +47,7 @@ def named_snapshot(stream):
 @BOTH_CLIENTS
 def test_no_broker(stream):
     file = stream.file(kafka={"bootstrap_servers": "localhost:1"})
-    process = start(file, "from connectors import startup; startup.PATIENCE = 1.0")
+    process = start(file, "from connectors.topics import startup; startup.PATIENCE = 1.0")
     _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == StartError.exit_code
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
@@ -56,7 +56,7 @@ def test_no_broker(stream):
 def test_a_broker_that_answers_late(stream, monkeypatch):
     """One of several is away or has only just begun: whatever is asked before the start is asked again."""
     consumer, failed = client(streams.CLIENT).Consumer, []
-    answers = {name: getattr(consumer, name) for name in ("committed", "edges", "join")}
+    answers = {name: getattr(consumer, name) for name in ("committed", "offset_range", "join")}
     for name in answers:
 
         def ask(self, *arguments, name=name):
@@ -69,7 +69,7 @@ def test_a_broker_that_answers_late(stream, monkeypatch):
     stream.produce(orjson.dumps(record) for record in phishing(30))
     with running(stream.config()):
         stream.read(stream.output, 30)
-    assert failed == ["committed", "join", "edges"]
+    assert failed == ["committed", "join", "offset_range"]
     failed.clear()
     with running(stream.config()) as process:
         wait_for(lambda: len(failed) == 3, "the same for a group that has committed")

@@ -1,6 +1,8 @@
+import inspect
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +16,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaTimeoutError
 
 from connectors.errors import StartError
-from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars
+from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars, serve
+from connectors.kafka.local.broker import NEXT, _free_ports
 
 
 @pytest.fixture
@@ -31,12 +34,12 @@ def produce(kafka: LocalKafka, topic: str, values: list[bytes], partition: int =
         producer.close()
 
 
-def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> list[bytes]:
+def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0, seconds: float = 60) -> list[bytes]:
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
     try:
         consumer.assign([TopicPartition(topic, partition)])
         values: list[bytes] = []
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + seconds
         while len(values) < count and time.monotonic() < deadline:
             for records in consumer.poll(timeout_ms=1000).values():
                 values += [record.value for record in records]
@@ -181,7 +184,7 @@ def test_a_killed_python_takes_its_broker_and_its_files_with_it(
 def test_serve_prints_the_address_and_ends_cleanly(
     tmp_path: Path, script: Callable[[str], subprocess.Popen[str]], topic: str, how: signal.Signals
 ) -> None:
-    process = script("from connectors.kafka.local import serve; serve(brokers=1)")
+    process = script("from connectors.kafka.local import serve; serve(brokers=1, port=0)")
     address = line_of(process)
     producer = KafkaProducer(bootstrap_servers=address)
     producer.send(topic, b"x").get(timeout=60)
@@ -189,6 +192,54 @@ def test_serve_prints_the_address_and_ends_cleanly(
     process.send_signal(how)
     assert process.wait(timeout=60) == 0
     assert not list(tmp_path.glob("local-kafka-*"))
+
+
+@pytest.mark.kafka
+def test_the_first_broker_listens_on_the_port_that_was_given() -> None:
+    (port,) = _free_ports(1)
+    with LocalKafka(brokers=2, port=port) as kafka:
+        first, second = kafka.bootstrap_servers.split(",")
+        assert first == f"127.0.0.1:{port}" != second
+        kafka.kill(1)
+        kafka.start(1)
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+
+
+def test_a_port_that_is_in_use_is_named_at_once() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with (
+            pytest.raises(StartError, match=f"port {port} is in use: give another with `--port`"),
+            LocalKafka(port=port),
+        ):
+            pytest.fail("Kafka started on a port that is in use")
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_that_cannot_be_is_refused(port: int) -> None:
+    with pytest.raises(ValueError, match=f"`port` must be from 1 to 65535, or 0 for any free one, not `{port}`"):
+        LocalKafka(port=port)
+
+
+def test_serve_takes_the_port_of_the_examples_unless_told_otherwise() -> None:
+    """Whether port 9092 is free here does not matter: nothing is started."""
+    assert inspect.signature(serve).parameters["port"].default == 9092
+    assert inspect.signature(LocalKafka).parameters["port"].default == 0
+
+
+def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str) -> None:
+    said = NEXT.format(servers=kafka.bootstrap_servers).replace("TOPIC", topic)
+    create, produce_records = [line.strip() for line in said.splitlines() if line.strip().startswith("python -m")]
+    command, source = produce_records.split(" < ")
+    assert source == "records.jsonl"
+    for line, records in ((create, b""), (command, b'{"a": 1}\n{"a": 2}\n')):
+        words = [sys.executable, *line.split()[1:]]
+        done = subprocess.run(words, input=records, capture_output=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+    found = [value for partition in range(4) for value in consume(kafka, topic, 2, partition, seconds=5)]
+    assert sorted(found) == [b'{"a": 1}', b'{"a": 2}']
 
 
 @pytest.mark.kafka

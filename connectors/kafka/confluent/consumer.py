@@ -1,0 +1,180 @@
+"""A consumer on confluent-kafka (librdkafka).
+
+- Commits carry the bytes of `consumer_group_metadata()` of the moment of the assignment: after an expulsion the library
+  itself reports generation -1, which the broker takes unfenced.
+- The position is counted here: only the event at the end of a partition tells that markers were passed.
+- What the library does not document is in `connectors.kafka.confluent.internals`.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record
+from connectors.kafka.confluent import internals
+from connectors.kafka.confluent.errors import ErrorTranslator
+from connectors.kafka.confluent.settings import CONSUMER, merged
+from connectors.kafka.errors import consumer_permissions, generation_ended, not_assigned
+
+MAX_RECORDS_PER_POLL = 2_000
+LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
+REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
+COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before the group is joined
+
+
+class Consumer:
+    """A member of the group `group`, reading `topic`; `settings` are those of librdkafka."""
+
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
+        self.ownership: Ownership | None = None
+        self._topic = topic
+        self._has_joined = self._is_assigned = self._has_new_positions = False
+        self._positions: dict[int, int] = {}  # of the partitions that are read
+        self._errors = ErrorTranslator(consumer_permissions(topic, group))
+        with self._errors.translated():
+            self._consumer = confluent_kafka.Consumer(
+                merged(CONSUMER, dict(settings))
+                | {
+                    "group.id": group,
+                    "isolation.level": "read_committed",
+                    "enable.auto.commit": False,
+                    "auto.offset.reset": "error",
+                    "allow.auto.create.topics": False,
+                    "partition.assignment.strategy": "range",
+                    "enable.partition.eof": True,
+                }
+                | self._errors.callbacks
+            )
+
+    def join(self) -> None:
+        with self._errors.translated():
+            self._consumer.subscribe(
+                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            )
+        self._has_joined = True
+
+    def _on_assign(self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]) -> None:
+        """Capture an assignment. Called within `poll`: the library joins no other generation before this returns."""
+        token = consumer.consumer_group_metadata()
+        generation, member = internals.parse_group_metadata(token)
+        partitions = frozenset(place.partition for place in assigned)
+        self.ownership, self._is_assigned, self._positions = None, True, {}
+        self._has_new_positions = False
+        if generation >= 0 and member:
+            self.ownership = Ownership(generation, member, partitions, token)
+        consumer.assign([])  # read nothing before `seek`
+
+    def _on_revoke(self, consumer: confluent_kafka.Consumer, _: list[TopicPartition]) -> None:
+        self._is_assigned = self._has_new_positions = False
+        self._positions = {}
+        consumer.unassign()
+
+    def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
+        self.ownership = None
+        self._on_revoke(consumer, lost)
+
+    def _topic_partitions(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
+        return [TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
+
+    def poll(self, seconds: float) -> list[Record]:
+        before, end = self.ownership, time.monotonic() + seconds
+        with self._errors.translated():
+            if self._has_new_positions:
+                # a response to an earlier offset request can undo the library's own `seek`
+                self._consumer.assign(self._topic_partitions(self._positions))
+                self._has_new_positions = False
+            while True:
+                messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
+                if messages or self.ownership is not before or time.monotonic() >= end:
+                    break
+                self._errors.check_authentication()
+            messages += self._consumer.consume(MAX_RECORDS_PER_POLL - 1, 0)
+        records = self._take(messages)
+        return records if self.ownership is before else []
+
+    def _take(self, messages: Sequence[Any]) -> list[Record]:
+        """Return records, and move the positions past them and past the markers that end a partition."""
+        reached, records = self._positions, []
+        for message in messages:
+            if (error := message.error()) is not None:
+                self._take_event(message, error)
+                continue
+            partition, offset = message.partition(), message.offset()
+            if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
+                reached[partition] = offset + 1
+                records.append((partition, offset, message.key(), message.value()))
+        return records
+
+    def _take_event(self, message: Any, error: KafkaError) -> None:
+        partition, offset = message.partition(), message.offset()
+        if error.code() == KafkaError._PARTITION_EOF:
+            if partition in self._positions:
+                self._positions[partition] = max(self._positions[partition], offset)
+            return
+        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION):
+            raise OutOfRange(partition, self._positions.get(partition, offset))
+        raise self._errors.translate(error, f"partition {partition} of `{message.topic()}`" if message.topic() else "")
+
+    def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
+        places = self._topic_partitions(dict.fromkeys(sorted(partitions), 0))
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            try:
+                with self._errors.translated():
+                    found = self._consumer.committed(places, left if self._has_joined else min(left, COMMITTED_ATTEMPT))
+                break
+            except ClientError:
+                if self._has_joined or time.monotonic() >= end:
+                    raise
+                self.poll(0)  # raises NotPermitted if the broker refuses the user
+        self._check_errors(found)
+        return {
+            place.partition: Committed(place.offset, internals.offset_metadata(place)) if place.offset >= 0 else None
+            for place in found
+        }
+
+    def _check_errors(self, places: Sequence[TopicPartition]) -> None:
+        for place in places:
+            if place.error:
+                raise self._errors.translate(place.error, f"partition {place.partition} of `{place.topic}`")
+
+    def offset_range(self, partition: int) -> tuple[int, int]:
+        with self._errors.translated():
+            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), REQUEST_TIMEOUT)
+
+    def seek(self, partition: int, offset: int) -> None:
+        if not (self._is_assigned and self.ownership and partition in self.ownership.partitions):
+            raise not_assigned(partition)
+        self._positions[partition], self._has_new_positions = offset, True
+
+    def position(self, partition: int) -> int:
+        return self._positions.get(partition, 0)
+
+    def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
+        # The library sends its present generation. A newer one begins only after a revocation, within `poll`.
+        with self._errors.translated():
+            if not self._is_assigned or self._consumer.consumer_group_metadata() != ownership.token:
+                raise generation_ended()
+            self._check_errors(
+                self._consumer.commit(offsets=offsets_and_metadata(self._topic, offsets), asynchronous=False)
+            )
+
+    def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
+        with self._errors.translated():
+            self._check_errors(
+                self._consumer.commit(offsets=offsets_and_metadata(self._topic, offsets), asynchronous=False)
+            )
+
+    def close(self, seconds: float) -> None:
+        # waits at most 5 s for the response of the coordinator
+        with contextlib.suppress(KafkaException, RuntimeError):
+            self._consumer.close()
+
+
+def offsets_and_metadata(topic: str, offsets: Mapping[int, Committed]) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, to.offset, to.metadata) for partition, to in offsets.items()]

@@ -1,0 +1,120 @@
+"""Every use of what confluent-kafka and librdkafka do not document: byte layouts, positions of arguments, texts.
+
+Each function says why it is needed. `tests/connectors/kafka/confluent/test_internals.py` fails by the name of the
+function when a release of confluent-kafka no longer does what it relies on. Tried with confluent-kafka 2.12 to 2.16.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+
+from connectors.kafka.errors import NotAccepted
+
+GROUP_METADATA_MAGIC = b"CGMDv2:"
+NO_PARTITION = -1
+
+
+def parse_group_metadata(metadata: bytes) -> tuple[int, str]:
+    """Return generation and member id from `consumer_group_metadata()`; NotAccepted for bytes of another layout.
+
+    The library shows neither by itself, and a commit needs both, captured at the moment of an assignment. The layout:
+    `CGMDv2:`, the generation (int32, little-endian), then group and member id, each ended by a null character.
+
+    >>> parse_group_metadata(b"CGMDv2:" + (7).to_bytes(4, "little") + b"group" + bytes(1) + b"member-1" + bytes(2))
+    (7, 'member-1')
+    """
+    size = len(GROUP_METADATA_MAGIC)
+    magic, rest = metadata[:size], metadata[size:]
+    if magic != GROUP_METADATA_MAGIC:
+        raise NotAccepted(
+            f"this librdkafka writes group metadata as {magic!r}, which is not known: update this package"
+        )
+    _, member, *_ = rest[4:].split(b"\0")
+    return int.from_bytes(rest[:4], "little", signed=True), member.decode()
+
+
+def offset_metadata(place: TopicPartition) -> str:
+    """Return the text committed with an offset.
+
+    The library reads beyond the end of a text that no null character ends, such as another client may commit. What a
+    processor commits ends with a brace.
+    """
+    try:
+        text = place.metadata or ""
+    except UnicodeDecodeError:
+        return "not readable"
+    end = text.find("}") + 1
+    return text[:end] if end else text
+
+
+def produce(
+    producer: Producer,
+    topic: str,
+    partition: int | None,
+    key: bytes | None,
+    value: bytes | None,
+    headers: list[tuple[str, bytes]],
+    on_delivery: Callable[..., None] | None,
+) -> None:
+    """Call `producer.produce` with arguments by position, as names would take a quarter of its time.
+
+    The positions are topic, value, key, partition, callback, another name of the callback, timestamp, headers; the
+    documentation promises the names only.
+    """
+    to = NO_PARTITION if partition is None else partition
+    producer.produce(topic, value, key, to, on_delivery, None, 0, headers)  # type: ignore[call-arg, arg-type]
+
+
+def cause_of(error: KafkaException | SystemError) -> KafkaError | None:
+    """Return the error of librdkafka within an exception; None if it has none.
+
+    A fatal error that is raised while a callback of ours returns arrives as the cause of a SystemError.
+    """
+    found = error if isinstance(error, KafkaException) else error.__cause__
+    return found.args[0] if isinstance(found, KafkaException) else None
+
+
+def is_unknown_setting(refusal: str) -> bool:
+    """Tell whether librdkafka refused a setting because it knows none of this name; only the text says so."""
+    return "No such configuration property" in refusal
+
+
+def is_contradiction(refusal: str) -> bool:
+    """Tell whether librdkafka refused the settings as a whole, and not the value of one; only the text says so."""
+    return refusal.startswith("Failed to create")
+
+
+def drop_messages_and_close(producer: Producer) -> None:
+    """Drop the messages of a producer, so that its end does not wait for the brokers.
+
+    A producer closes when its last reference goes. The public `close` and `flush` wait for messages; an end without
+    any message waits for nothing.
+    """
+    try:
+        producer.purge()
+    except (KafkaException, SystemError):
+        return
+
+
+def returns_in_time(call: Callable[..., Any], *arguments: Any, seconds: float) -> bool:
+    """Return whether a call returns within some seconds; raise what it raises by then.
+
+    `send_offsets_to_transaction` keeps to no time-out: with a coordinator that is lost for good it waits until any
+    broker comes or goes, and nothing can interrupt it. It runs in a thread, which is left alone when it takes too long.
+    """
+    returned, errors = threading.Event(), []
+
+    def run() -> None:
+        try:
+            call(*arguments)
+        except BaseException as error:
+            errors.append(error.with_traceback(None))  # which would keep the call, and so its producer, alive
+        returned.set()
+
+    threading.Thread(target=run, name="offsets", daemon=True).start()
+    has_returned = returned.wait(seconds)
+    if has_returned and errors:
+        raise errors.pop()
+    return has_returned

@@ -1,0 +1,98 @@
+"""The errors of every Kafka client, whatever its library, and the sentences that both clients use.
+
+ClientError            something failed that may succeed at the next attempt
+├── Fenced             another producer holds this transactional id now
+├── LostOwnership      the broker no longer takes commits of this generation
+├── NotPermitted       the broker refuses for lack of a permission
+├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
+├── OutOfRange         the next record to read is no longer in the topic
+└── TooLarge           one message is too large for the broker
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Permissions = Mapping[str, str]  # what to grant, by kind of resource: `topic`, `group`, `transactional_id`
+
+INCONSISTENT_PROTOCOL_ADVICE = (
+    "a member of this group that is no such processor assigns partitions otherwise: give either another name"
+)
+METADATA_TOO_LARGE_ADVICE = "raise `offset.metadata.max.bytes` of the brokers: its default of 4096 is more than enough"
+
+
+class ClientError(Exception):
+    """Something failed that may succeed at the next attempt."""
+
+
+class Fenced(ClientError):
+    """Another producer holds this transactional id now, or the broker timed the transaction out."""
+
+
+class LostOwnership(ClientError):
+    """The broker no longer takes commits of this generation."""
+
+
+class NotPermitted(ClientError):
+    """The broker refuses for lack of a permission."""
+
+
+class NotAccepted(ClientError):
+    """The broker refuses a setting or a member: no attempt will succeed."""
+
+
+class OutOfRange(ClientError):
+    """The next record to read is no longer in the topic."""
+
+    def __init__(self, partition: int, offset: int) -> None:
+        super().__init__(f"offset {offset} of partition {partition} is out of range")
+        self.partition, self.offset = partition, offset
+
+
+class TooLarge(ClientError):
+    """One message is too large for the broker.
+
+    `opaque` is the value that the message was sent with. None: a batch was too large, and which of its messages is at
+    fault shows only when each is sent alone.
+    """
+
+    def __init__(self, opaque: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.opaque = opaque
+
+
+def with_advice(kind: type[ClientError], text: str, advice: str | None, permission: str | None) -> ClientError:
+    """Return an error whose text ends with what to do: the advice, else the permission to grant, else nothing.
+
+    >>> with_advice(NotPermitted, "refused", None, "`Read` on topic `a`")
+    NotPermitted('refused; grant `Read` on topic `a`')
+    """
+    todo = advice or (permission and f"grant {permission}")
+    return kind(f"{text}; {todo}" if todo else text)
+
+
+def consumer_permissions(topic: str, group: str) -> Permissions:
+    return {"topic": f"`Read` on topic `{topic}`", "group": f"`Read` on group `{group}`"}
+
+
+def producer_permissions(transactional_id: str | None) -> Permissions:
+    return {
+        "topic": "`Write` on this topic",
+        "group": "`Read` on the group",
+        "transactional_id": f"`Write` on transactional id `{transactional_id}`",
+    }
+
+
+def not_assigned(partition: int) -> LostOwnership:
+    return LostOwnership(f"partition {partition} is not assigned any more")
+
+
+def generation_ended() -> LostOwnership:
+    return LostOwnership("the generation of the assignment has ended")
+
+
+def no_generation() -> LostOwnership:
+    return LostOwnership("no generation to commit under")
+
+
+def no_outcome() -> ClientError:
+    return ClientError("a message has no outcome")

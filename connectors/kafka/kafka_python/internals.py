@@ -1,0 +1,220 @@
+"""Every use of what kafka-python does not document: private attributes, replaced methods, and texts of its log.
+
+Each function says why it is needed. `tests/connectors/kafka/kafka_python/test_internals.py` fails by the name of the
+function when a release of kafka-python no longer has what it uses. Tried with kafka-python 3.0.12.
+"""
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.structs import OffsetAndMetadata
+
+CONNECTION_LOGGER = "kafka.net.manager"
+GROUP_OPERATIONS_VERSION = 5
+
+
+# Metadata of topics
+
+
+def never_create_consumed_topic(consumer: KafkaConsumer) -> None:
+    """Let the broker not create a deleted topic again.
+
+    KafkaConsumer takes `allow_auto_create_topics` and does not pass it on to its metadata requests.
+    """
+    consumer._cluster.config["allow_auto_create_topics"] = False
+
+
+def never_create_produced_topic(producer: KafkaProducer) -> None:
+    """Let the broker not create a topic that a message is sent to.
+
+    KafkaProducer takes `allow_auto_create_topics` and does not pass it on to its metadata requests.
+    """
+    producer._metadata.config["allow_auto_create_topics"] = False
+
+
+def knows_topic(consumer: KafkaConsumer, topic: str) -> bool:
+    """Tell whether the latest metadata have partitions of the topic.
+
+    The public `partitions_for_topic` asks the broker when they have none.
+    """
+    return bool(consumer._cluster.partitions_for_topic(topic))
+
+
+def keep_refreshing_metadata(consumer: KafkaConsumer) -> None:
+    """Start the library's loop that refreshes metadata again when it has ended.
+
+    The loop ends when a refresh that another caller began fails. New partitions would then never be seen.
+    """
+    cluster = consumer._cluster
+    loop = cluster._refresh_loop_future
+    if loop is not None and loop.is_done:
+        cluster._refresh_loop_future = None
+        cluster.start_refresh_loop()
+
+
+# Membership of a group
+
+
+def must_join(consumer: KafkaConsumer) -> bool:
+    """Tell whether the consumer has to join the group, for the first time or again."""
+    return bool(consumer._coordinator.need_rejoin())
+
+
+def resume_join(consumer: KafkaConsumer) -> None:
+    """Let the consumer go on with a join that it has forgotten.
+
+    A leader joins again because partitions were added or deleted, and takes note of them before it has a response. When
+    a poll ends then, the library forgets that it is joining, and never reads on.
+    """
+    coordinator = consumer._coordinator
+    if coordinator.rejoining and not coordinator.need_rejoin():
+        coordinator.request_rejoin()
+
+
+def wait_for_assignment(consumer: KafkaConsumer, seconds: float) -> None:
+    """Poll the coordinator until the consumer has an assignment, for so many seconds at most.
+
+    The public `poll` gives up a join when its time is over. The library then throws away an assignment that arrives
+    before the next poll, and makes the whole group join again.
+    """
+    consumer._coordinator.poll(timeout_ms=int(seconds * 1000))
+
+
+def fetch_committed(
+    consumer: KafkaConsumer, places: Sequence[TopicPartition], seconds: float
+) -> Mapping[TopicPartition, OffsetAndMetadata]:
+    """Return the committed offsets of all these partitions, with one request.
+
+    The public `committed` sends one request for each partition.
+    """
+    found: Mapping[TopicPartition, OffsetAndMetadata] = consumer._coordinator.fetch_committed_offsets(
+        list(places), timeout_ms=int(seconds * 1000)
+    )
+    return found
+
+
+# Producers and transactions
+
+
+def survive_refused_coordinator(producer: KafkaProducer) -> None:
+    """Let a refused connection to a coordinator count as `not ready`.
+
+    The thread that sends takes the exception instead as the end of the request, which is forgotten: whoever waits for
+    it waits for ever.
+    """
+    client = producer._sender._client
+    client.await_ready = _false_on_error(client.await_ready)
+
+
+def _false_on_error(await_ready: Callable[..., bool]) -> Callable[..., bool]:
+    def checked(*arguments: Any, **options: Any) -> bool:
+        try:
+            return await_ready(*arguments, **options)
+        except kafka_errors.KafkaError:
+            return False
+
+    return checked
+
+
+def transaction_error(producer: KafkaProducer) -> Exception | None:
+    """Return why the transaction failed; later calls often say no more than `an error state`."""
+    transactions = producer._transaction_manager
+    error: Exception | None = transactions.last_error if transactions else None
+    return error
+
+
+def close_at_once(producer: KafkaProducer) -> None:
+    """Close a producer without waiting for its messages.
+
+    The public `close` waits for them, and leaves the producer open when they do not end.
+    """
+    producer._sender.force_close()
+    producer._sender.join(timeout=5)
+    with contextlib.suppress(kafka_errors.KafkaError):
+        producer.close(timeout=0)
+    producer._closed = True
+
+
+# Administration
+
+
+def describe_groups_with_operations(admin: KafkaAdminClient) -> None:
+    """Let `describe_groups` of this client also say what the user may do, for a group that does not exist yet.
+
+    From version 6 of the request on, the broker says nothing of such a group. The library has no setting for versions.
+    """
+    admin._describe_groups_request = lambda groups: DescribeGroupsRequest(
+        groups=list(groups), include_authorized_operations=True, max_version=GROUP_OPERATIONS_VERSION
+    )
+
+
+# Connections
+
+
+@contextlib.contextmanager
+def connection_failures() -> Iterator[list[str]]:
+    """Collect why connections failed within the block, which the library only logs."""
+    reasons: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: "connection" in record.getMessage().lower())
+    handler.emit = lambda record: reasons.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger(CONNECTION_LOGGER)
+    logger.addHandler(handler)
+    try:
+        yield reasons
+    finally:
+        logger.removeHandler(handler)
+
+
+def authentication_failures(reasons: Sequence[str]) -> list[str]:
+    """Return those of `connection_failures` that say that the broker refuses the user."""
+    return [reason for reason in reasons if "AuthenticationFailed" in reason]
+
+
+def _return_data_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:
+    def received(transport: Any) -> tuple[bytes, Any]:
+        data, error = receive(transport)
+        return data, None if data else error
+
+    return received
+
+
+def return_data_before_disconnect() -> None:
+    """Let transports return buffered bytes first, and report the disconnect on the next call.
+
+    The library drops the bytes when both arrive together, as they do where a broker refuses a password and closes the
+    connection: the refusal would be lost. It takes no transport class of ours, so its own are changed, once.
+    """
+    for transport in (KafkaTCPTransport, KafkaSSLTransport):
+        transport._sock_recv = _return_data_first(transport._sock_recv)
+
+
+# Errors
+
+
+def first_out_of_range(error: Exception) -> tuple[int, int]:
+    """Return partition and offset of an OffsetOutOfRangeError or a LogTruncationError; neither is documented."""
+    if isinstance(error, kafka_errors.LogTruncationError):
+        places = {place: getattr(found, "offset", -1) for place, found in error.divergent_offsets.items()}
+    else:
+        places = error.args[0]
+    place, offset = next(iter(places.items()))
+    return place.partition, offset
+
+
+def errors_named_in(text: str) -> Iterator[type]:
+    """Yield the library's error classes that a text names: some errors arrive only as the text of a general one."""
+    for name in re.findall(r"\w+Error", text):
+        named = getattr(kafka_errors, name, None)
+        if isinstance(named, type):
+            yield named
+
+
+return_data_before_disconnect()

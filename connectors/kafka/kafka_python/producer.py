@@ -1,0 +1,124 @@
+"""A producer on kafka-python, with the defects of that library fenced in.
+
+- Each send is checked before a commit: the library commits a transaction in which a record has expired.
+- A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
+- What the library has no public way for is in `connectors.kafka.kafka_python.internals`.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kafka import KafkaProducer
+from kafka import errors as kafka_errors
+
+from connectors.kafka import ClientError, Committed, Headers, Ownership, TooLarge
+from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
+from connectors.kafka.kafka_python import internals
+from connectors.kafka.kafka_python.consumer import offsets_and_metadata
+from connectors.kafka.kafka_python.errors import translate, translated
+from connectors.kafka.kafka_python.settings import PRODUCER
+
+MESSAGES_BETWEEN_CLEANUPS = 1_000  # after as many, the futures of acknowledged messages are dropped
+_TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
+
+
+class Producer:
+    """An idempotent producer, transactional with a `transactional_id`; `settings` are those of KafkaProducer."""
+
+    def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
+        self._sent: list[Any] = []
+        self._failed: list[tuple[Any, Exception]] = []
+        self._permissions = producer_permissions(transactional_id)
+        with translated(self._permissions):
+            self._producer = KafkaProducer(
+                **PRODUCER | dict(settings),
+                transactional_id=transactional_id,
+                enable_idempotence=True,
+                acks="all",
+                allow_auto_create_topics=False,
+            )
+        internals.never_create_produced_topic(self._producer)
+        if transactional_id is not None:
+            internals.survive_refused_coordinator(self._producer)
+            try:
+                with self._checked():
+                    self._producer.init_transactions()
+            except ClientError:
+                self.close()
+                raise
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except (kafka_errors.KafkaError, OSError, ValueError) as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: Exception) -> ClientError:
+        return translate(error, internals.transaction_error(self._producer), self._permissions)
+
+    def begin(self) -> None:
+        with self._checked():
+            self._producer.begin_transaction()
+
+    def send(
+        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
+    ) -> None:
+        try:
+            future = self._producer.send(topic, value, key, headers, partition)
+            future.add_errback(self._note, opaque)
+            self._sent.append(future)
+            if len(self._sent) % MESSAGES_BETWEEN_CLEANUPS == 0:
+                # only what was acknowledged has a value; `check` needs the others
+                self._sent = [future for future in self._sent if future.value is None]
+        except kafka_errors.MessageSizeTooLargeError as error:
+            raise TooLarge(opaque, str(error)) from error
+        except (kafka_errors.KafkaError, ValueError) as error:
+            self._raise_too_large()  # possibly why this one was refused
+            raise self._explain(error) from error
+
+    def _note(self, opaque: Any, error: Exception) -> None:
+        self._failed.append((opaque, error))
+
+    def _raise_too_large(self) -> None:
+        # One failure ends the transaction, and the library then fails all that were not sent yet with the same error.
+        for opaque, error in self._failed[:1]:
+            if isinstance(error, _TOO_LARGE):
+                raise TooLarge(opaque, str(error)) from error
+
+    def flush(self, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        with self._checked():
+            while True:
+                try:
+                    return self._producer.flush(timeout=0.5)
+                except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
+                    # the library splits a batch that the broker found too large, and its own future never ends
+                    if all(future.is_done for future in self._sent):
+                        return None
+                    if time.monotonic() > deadline:
+                        raise
+
+    def check(self) -> None:
+        self._raise_too_large()
+        for future in self._sent:
+            if not future.is_done:
+                raise no_outcome()
+            if future.exception is not None:
+                raise self._explain(future.exception) from future.exception
+        self._sent = []
+
+    def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+        if ownership.token.generation_id < 0 or not ownership.token.member_id:
+            raise no_generation()
+        with self._checked():
+            self._producer.send_offsets_to_transaction(offsets_and_metadata(topic, offsets), ownership.token)
+
+    def commit(self) -> None:
+        with self._checked():
+            self._producer.commit_transaction()
+
+    def close(self) -> None:
+        internals.close_at_once(self._producer)

@@ -1,0 +1,127 @@
+"""What is asked of the cluster before a start, also while its broker does not take part yet."""
+
+import contextlib
+import socket
+import socketserver
+import struct
+import threading
+import time
+import uuid
+
+import pytest
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+from connectors.kafka import CLIENTS, ClientError, client
+
+TIMEOUT = 15.0
+
+
+def read_exactly(connection, size):
+    data = b""
+    while len(data) < size:
+        received = connection.recv(size - len(data))
+        if not received:
+            raise EOFError
+        data += received
+    return data
+
+
+def read_frame(connection):
+    (size,) = struct.unpack(">i", read_exactly(connection, 4))
+    return read_exactly(connection, size)
+
+
+def send_frame(connection, frame):
+    connection.sendall(struct.pack(">i", len(frame)) + frame)
+
+
+def without_brokers(frame, version):
+    """A metadata response as a broker sends it that its controller has fenced: it does not list itself."""
+    header, body = frame[:4], frame[4:]
+    if MetadataResponse.flexible_version_q(version):
+        header, body = frame[:5], frame[5:]  # without tagged fields
+    known = MetadataResponse.decode(body, version=version)
+    fenced = MetadataResponse(brokers=[], controller_id=-1, cluster_id=known.cluster_id, topics=known.topics)
+    return header + bytes(fenced.encode(version=version))
+
+
+class _Relay(socketserver.BaseRequestHandler):
+    """Passes requests on, one at a time; the server says which metadata responses lose their brokers."""
+
+    def handle(self):
+        host, port = self.server.broker.split(":")
+        with contextlib.suppress(EOFError, OSError), socket.create_connection((host, int(port))) as broker:
+            while True:
+                request = read_frame(self.request)
+                key, version = struct.unpack(">hh", request[:4])
+                send_frame(broker, request)
+                answer = read_frame(broker)
+                if key == MetadataRequest.API_KEY:
+                    self.server.metadata_responses += 1
+                    if self.server.metadata_responses <= self.server.fenced_responses:
+                        answer = without_brokers(answer, version)
+                send_frame(self.request, answer)
+
+
+class FencedBroker(socketserver.ThreadingTCPServer):
+    """A relay to a real broker whose first metadata responses are those of a fenced broker.
+
+    A broker that was frozen for longer than its session (SIGSTOP, a long pause of its machine) gives such responses for
+    a tenth of a second after it goes on: seen with Kafka 4.3.0 in one of three trials.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, broker, fenced_responses):
+        super().__init__(("127.0.0.1", 0), _Relay)
+        self.broker, self.fenced_responses, self.metadata_responses = broker, fenced_responses, 0
+
+    @property
+    def settings(self):
+        return {"bootstrap_servers": f"127.0.0.1:{self.server_address[1]}"}
+
+
+@contextlib.contextmanager
+def fenced(kafka, fenced_responses):
+    with FencedBroker(kafka.bootstrap_servers, fenced_responses) as server:
+        thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"c{uuid.uuid4().hex[:12]}"
+    kafka.create_topics({name: 2})
+    return name
+
+
+@pytest.mark.parametrize("library", CLIENTS)
+@pytest.mark.parametrize("question", ["describe", "is_compacted", "read_facts"])
+def test_a_broker_that_is_fenced_at_first_is_asked_again(kafka, topic, library, question):
+    """librdkafka itself asks for metadata again after 30 s only, which is longer than a start waits."""
+    module = client(library)
+    arguments = {"describe": [[topic]], "is_compacted": [topic], "read_facts": [[topic], topic]}[question]
+    with fenced(kafka, 2) as broker:
+        began = time.monotonic()
+        found = getattr(module, question)(*arguments, broker.settings, TIMEOUT)
+        assert time.monotonic() - began < TIMEOUT
+        assert broker.metadata_responses > broker.fenced_responses, "no fenced response was given"
+    if question == "is_compacted":
+        assert found is False
+    else:
+        assert found.topics[topic].partitions == 2
+
+
+@pytest.mark.parametrize("library", CLIENTS)
+def test_a_broker_that_stays_fenced_is_given_up(kafka, topic, library):
+    with fenced(kafka, 10**9) as broker:
+        began = time.monotonic()
+        with pytest.raises(ClientError):
+            client(library).describe([topic], broker.settings, 4.0)
+        assert 3.0 < time.monotonic() - began < 3 * TIMEOUT

@@ -18,20 +18,10 @@ from river import compose
 from connectors.config import Config
 from connectors.config.schema import AnyConfig
 from connectors.errors import ConnectorError
+from connectors.tools.client_settings import for_kafka_python
 
 MOST_EXAMPLES = 5
 LONGEST_READ = 120.0  # seconds
-OTHER_NAMES = {
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.mechanisms": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-    "ssl.ca.location": "ssl_cafile",
-    "ssl.certificate.location": "ssl_certfile",
-    "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
-}
 
 
 @dataclass
@@ -114,8 +104,7 @@ def source(record: Any) -> str:
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
     """Return all records of a topic, ordered by partition and offset; wait for open transactions to end."""
     settings = {
-        **_by_our_names(config.kafka.common | config.kafka.consumer),
-        "bootstrap_servers": config.kafka.bootstrap_servers,
+        **for_kafka_python(config.kafka, config.kafka.common | config.kafka.consumer, KafkaConsumer.DEFAULT_CONFIG),
         "allow_auto_create_topics": False,
         "enable_auto_commit": False,
     }
@@ -138,12 +127,6 @@ def read_topic(config: Config, topic: str, isolation_level: str = "read_committe
         return [record for partition in partitions for record in records[partition]]
     finally:
         consumer.close()
-
-
-def _by_our_names(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings of another client that matter to whoever reads: who we are, and whom we trust."""
-    known = {OTHER_NAMES.get(name, name): value for name, value in settings.items()}
-    return {name: value for name, value in known.items() if name in KafkaConsumer.DEFAULT_CONFIG}
 
 
 def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: list[Any]) -> None:

@@ -38,7 +38,7 @@ lint: .venv/dev  ## ruff and mypy
 	$(BIN)/mypy
 
 docs: .venv/docs  ## the documentation as a site in site/; a broken link fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py

@@ -12,7 +12,7 @@ QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_marg
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check repeat lint bench figures torture sanitize clean
+.PHONY: help demo test check repeat lint docs bench figures torture sanitize clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,9 @@ lint: .venv/dev  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/docs  ## the documentation as a site in site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py
@@ -61,7 +64,7 @@ sanitize: .venv/dev  ## the core's tests under the address and undefined-behavio
 		$(BIN)/python -P -m pytest $(CORE_TESTS) -p no:cacheprovider --timeout 1800
 
 clean:  ## remove what the recipes made here
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find river_margins -name '*.so' -delete -o -name '*.c' -delete
 
 .venv/bin/python:
@@ -85,3 +88,7 @@ clean:  ## remove what the recipes made here
 .venv/dev: pyproject.toml | .venv/compiled
 	$(PIP_INSTALL) -e '.[dev]'
 	touch $@ .venv/demo
+
+.venv/docs: pyproject.toml | .venv/compiled
+	$(PIP_INSTALL) -e '.[docs]'
+	touch $@

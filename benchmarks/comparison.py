@@ -1,18 +1,16 @@
-"""How well do the learners do, each as it comes, on data that River brings along?
+"""How often are the classifiers wrong on data sets that come with River?
 
-    python benchmarks/comparison.py          # the figure, benchmarks/results/comparison.md, and the table of the README
-    python benchmarks/comparison.py table    # only the table, which is made of the docstrings
+    python benchmarks/comparison.py          # writes the figure and benchmarks/results/comparison.md
 
-Every classifier of the library is in it, whatever there is: behind the scaler, with an intercept where it has one,
-predicting each example before it is learned. Only the first parameter is tried at other values than its default.
+Compares every classifier of the library, behind the scaler and with an intercept where it has one. Each example is
+predicted before it is learned. The first parameter is tried at several values; the others keep their defaults.
 """
 
 import contextlib
 import inspect
 import itertools
 import math
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,6 @@ from river.datasets import synth
 
 import river_margins as rm
 from connectors.config import catalogue
-from river_margins.families.structured import Structured
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -32,7 +29,6 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).parent.parent
 FIGURE = ROOT / "docs" / "figures" / "comparison.svg"
 RESULTS = ROOT / "benchmarks" / "results" / "comparison.md"
-BEGIN, END = "<!-- learners: made by benchmarks/comparison.py -->", "<!-- end of learners -->"
 ROWS = 3000
 MULTIPLES = 0.01, 0.1, 1, 10
 DOUBLE = math.log(2)  # an error twice that of the best is as light as any
@@ -42,7 +38,7 @@ Stream = list[tuple[dict[Any, float], Any]]
 
 
 def streams() -> dict[str, Stream]:
-    """Data sets of two classes first, then those of many; what is longer is cut."""
+    """Return the data sets, those of two classes first, cut to ROWS examples."""
     found: dict[str, Any] = {
         "Phishing": datasets.Phishing(),
         "Bananas": datasets.Bananas(),
@@ -55,7 +51,7 @@ def streams() -> dict[str, Stream]:
 
 
 def made(kind: type, **more: Any) -> Any:
-    """The estimator with its defaults; where it cannot do without a parameter, with the first it is tested with."""
+    """Return the estimator with its defaults, or with the first parameters it is tested with if it requires some."""
     accepted = inspect.signature(kind).parameters
     given = {name: value for name, value in GIVEN.items() if name in accepted} | more
     try:
@@ -65,14 +61,14 @@ def made(kind: type, **more: Any) -> Any:
 
 
 def named() -> list[type]:
-    """The classifiers that are complete in themselves."""
+    """Return the classifiers that require no parameter."""
     kinds = [entry.kind for entry in catalogue.entries() if issubclass(entry.kind, base.Classifier)]
     required = lambda kind: [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty]  # noqa: E731
     return [kind for kind in kinds if not required(kind)]
 
 
 def settings(kind: type) -> Iterator[Any]:
-    """The estimator with its first parameter at several multiples of its default, as far as it takes them."""
+    """Yield the estimator with its first parameter at several multiples of the default, as far as they are valid."""
     first = next(iter(inspect.signature(kind).parameters.values()))
     for multiple in MULTIPLES if isinstance(first.default, float) else ():
         with contextlib.suppress(ValueError):
@@ -82,7 +78,7 @@ def settings(kind: type) -> Iterator[Any]:
 
 
 def error(model: Any, stream: Stream) -> float:
-    """The share of wrong predictions, or infinity where the learner does not suit the labels or gives up."""
+    """Return the share of wrong predictions, or infinity if the learner refuses the labels or a step overflows."""
     if not (model._multiclass or isinstance(stream[0][1], bool)):
         return math.inf
     pipeline, wrong = rm.StandardScaler() | model, 0
@@ -96,7 +92,7 @@ def error(model: Any, stream: Stream) -> float:
 
 
 def compare() -> tuple[list[str], list[str], np.ndarray]:
-    """Learners from best to worst by their mean place, data sets, and the errors."""
+    """Return the learners from best to worst by mean rank, the data sets, and the errors."""
     data, kinds = streams(), named()
     errors = np.array([[min(error(model, s) for model in settings(kind)) for s in data.values()] for kind in kinds])
     ranks = np.array([[(column < value).sum() for value in column] for column in errors.T])
@@ -139,57 +135,7 @@ def report(names: list[str], columns: list[str], errors: np.ndarray) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table() -> str:
-    """The rows of the README, in the words of the docstrings."""
-    lines = ["| | for | space | cost of a round | guarantee | take it |", "|---|---|---|---|---|---|"]
-    for entry in catalogue.entries():
-        cells = (f"`{entry.name}`", task(entry.kind), space(entry.kind), entry.cost, entry.guarantee, entry.advice)
-        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-TASKS: dict[Callable[[Any], bool], str] = {
-    lambda model: isinstance(model, base.Transformer): "features",
-    lambda model: isinstance(model, base.Regressor): "numbers",
-    lambda model: isinstance(model, base.Classifier) and model._multiclass: "classes",
-    lambda model: isinstance(model, base.Classifier): "two classes",
-    lambda model: isinstance(model, base.MultiLabelClassifier): "sets of labels",
-    lambda model: isinstance(model, base.AnomalyDetector): "points",
-    lambda model: isinstance(model, Structured): "structures",
-}
-
-
-def task(kind: type) -> str:
-    model = made(kind)
-    return next((words for suits, words in TASKS.items() if suits(model)), "other")
-
-
-def space(kind: type) -> str:
-    """The space, or of one that its learner keeps to itself the one it is made from."""
-    accepted = inspect.signature(kind).parameters
-    if "space" in accepted:
-        return "any"
-    if "covariance" in accepted:
-        return "`Diagonal` or `Full`"
-    model = made(kind)
-    if not hasattr(model, "rule"):
-        return "its own"
-    if getattr(model, "space", None) is None:
-        return "`Linear`"
-    return next(f"`{base.__name__}`" for base in type(model.space).__mro__ if base.__name__ in rm.__all__)
-
-
-def with_table(readme: str) -> str:
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}{END}{after}"
-
-
-def main(only_table: bool) -> None:
-    readme = ROOT / "README.md"
-    readme.write_text(with_table(readme.read_text()))
-    if only_table:
-        return
+def main() -> None:
     names, columns, errors = compare()
     with plt.rc_context({"svg.hashsalt": "river_margins", "figure.facecolor": "white"}):
         draw(names, columns, errors, FIGURE)
@@ -198,4 +144,4 @@ def main(only_table: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] == ["table"])
+    main()

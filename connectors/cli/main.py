@@ -9,7 +9,7 @@ import sys
 import typer
 
 from connectors import logs
-from connectors.cli import learners, processors, snapshots, trials
+from connectors.cli import learners, processors, records, snapshots, topics, trials
 from connectors.errors import ConnectorError, exit_codes
 
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
@@ -19,6 +19,8 @@ COMMANDS = (
     processors.explain,
     learners.evaluate,
     learners.learners,
+    records.produce,
+    records.tail,
     trials.kafka,
     trials.demo,
 )
@@ -33,6 +35,7 @@ app = typer.Typer(
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(snapshots.app, name="snapshots")
+app.add_typer(topics.app, name="topics")
 
 
 def main() -> None:

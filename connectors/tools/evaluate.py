@@ -170,16 +170,25 @@ class FileSource:
 
     def examples(self, result: Result) -> Iterator[Example]:
         """Yield the examples, and reject records that are not examples."""
+        for place, value in self.lines():
+            try:
+                example = self._decoder.decode(value, place)
+            except Reject as reject:
+                result.reject(place, reject)
+            else:
+                yield example
+
+    @property
+    def columns(self) -> list[str] | None:
+        """The header of a CSV file, else None."""
+        return self._reader.columns
+
+    def lines(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the place and the bytes of each record."""
         with self._named():
             for line in self._reader:
                 if line is not None:
-                    place = f"{pathlib.Path(self._path).name}:{line.offset}"
-                    try:
-                        example = self._decoder.decode(line.value, place)
-                    except Reject as reject:
-                        result.reject(place, reject)
-                    else:
-                        yield example
+                    yield f"{pathlib.Path(self._path).name}:{line.offset}", line.value
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
@@ -201,7 +210,7 @@ class DataSet:
 
     def examples(self, result: Result) -> Iterator[Example]:
         """Yield the examples, and reject those that hold none of the listed features."""
-        for features, label in self._pairs():
+        for features, label in self.pairs():
             self.done += 1
             if self._features is not None:
                 features = {name: features[name] for name in self._features if name in features}
@@ -210,7 +219,8 @@ class DataSet:
             else:
                 result.reject(f"{self.name}:{self.done}", Reject("no features"))
 
-    def _pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
+    def pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
+        """Yield features and label of each example."""
         try:
             yield from self._data
         except OSError as error:

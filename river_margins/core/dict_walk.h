@@ -1,8 +1,8 @@
 /* PyDict_Next, inlined.
 
    Calling it is the larger part of reading a small dict: five to eight times the read itself. Here a step is a few
-   instructions over the entries as the interpreter's own header declares them. Versions this has not been tried on and
-   free-threaded builds take the function.
+   instructions over the entries as the interpreter's own header declares them. Versions this has not been tried on,
+   free-threaded builds and RIVER_MARGINS_PORTABLE_DICT_WALK (for benchmarks) take the function.
 
    A dict that changes on the way is as safe as with PyDict_Next: the walk ends when the table was replaced, and entries
    removed from it are passed over. */
@@ -50,7 +50,8 @@ static inline int plain_number(PyObject *item, double *value)
     return 0;
 }
 
-#if !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION) && PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
+#if !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION) && PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 \
+    && !defined(RIVER_MARGINS_PORTABLE_DICT_WALK)
 
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1

@@ -1,4 +1,4 @@
-"""The comparison of the learners counts right, and the table of the README is the one that it makes."""
+"""The comparison of the learners counts right."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import river_margins as rm
-from tests.helpers.paths import ROOT
 from tests.helpers.scripts import script
 
 
@@ -14,11 +13,6 @@ from tests.helpers.scripts import script
 def comparison():
     with script("benchmarks/comparison.py") as module:
         yield module
-
-
-def test_the_table_of_the_readme_is_up_to_date(comparison):
-    readme = (ROOT / "README.md").read_text()
-    assert comparison.with_table(readme) == readme, "run `python benchmarks/comparison.py table`"
 
 
 class TwoClasses(rm.Perceptron):

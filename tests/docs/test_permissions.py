@@ -12,9 +12,10 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePattern
 from connectors import config
 from connectors.errors import AccessError
 from connectors.kafka.local import LocalKafka
+from connectors.tools import create_topics
 from connectors.topics import processor
 from tests.helpers import streams
-from tests.helpers.streams import BOTH_CLIENTS
+from tests.helpers.streams import BOTH_CLIENTS, Stream
 
 GUARDED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -127,3 +128,15 @@ def test_none_can_be_left_out(start, lacking):
     with pytest.raises(AccessError, match="refuses") as refused:
         start(lacking, "exactly_once")
     assert re.search(GRANT[lacking], str(refused.value))
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_topics_are_not_created_without_permission(guarded, tmp_path, client):
+    stream = Stream(guarded, tmp_path)
+    topic = f"{stream.name}-new"
+    pattern = ResourcePattern(ResourceType.TOPIC, topic)
+    with stream.admin() as admin:
+        admin.create_acls([ACL("User:somebody", "*", ACLOperation.CREATE, ACLPermissionType.ALLOW, pattern)])
+    with pytest.raises(AccessError, match=r"grant `(Create|Describe)` on"):
+        create_topics.create(stream.config(output={"topic": topic}))

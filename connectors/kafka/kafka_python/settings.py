@@ -5,6 +5,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
+from connectors.errors import ConfigError
 from connectors.kafka.settings import (
     CODE,
     OWNED,
@@ -90,14 +91,33 @@ _LIBRDKAFKA_NAMES = {
 }
 
 
-def from_any_client(settings: Mapping[str, Any]) -> Settings:
-    """Return those settings of any client that a consumer of kafka-python has as well, under its names.
+_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl.")
+
+
+def from_any_client(settings: Settings, known: Settings = KafkaConsumer.DEFAULT_CONFIG) -> Settings:
+    """Return settings that were given for either client under kafka-python's names, for tools that always use it.
+
+    Parameters
+    ----------
+    settings
+        Settings by the names of their client.
+    known
+        The settings that a class of kafka-python accepts, with their defaults. Others are left out.
+
+    Raises
+    ------
+    ConfigError
+        A security setting of librdkafka has no counterpart in kafka-python.
 
     >>> from_any_client({"sasl.username": "me", "fetch.error.backoff.ms": 5, "client_id": "a"})
     {'sasl_plain_username': 'me', 'client_id': 'a'}
     """
-    named = {_LIBRDKAFKA_NAMES.get(key, key): value for key, value in settings.items()}
-    return {key: value for key, value in named.items() if key in KafkaConsumer.DEFAULT_CONFIG}
+    named = {_LIBRDKAFKA_NAMES.get(name, name): value for name, value in settings.items()}
+    if lost := [name for name in named if name not in known and name.startswith(_SECURITY)]:
+        raise ConfigError(
+            f"this command uses kafka-python, which has no setting for `{lost[0]}`; use Kafka's own command-line tools"
+        )
+    return {name: value for name, value in named.items() if name in known}
 
 
 def admin_settings(settings: Mapping[str, Any]) -> Settings:

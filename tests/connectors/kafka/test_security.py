@@ -2,6 +2,7 @@
 
 import base64
 import gc
+import itertools
 import json
 import logging
 import pathlib
@@ -16,6 +17,7 @@ from kafka.admin import KafkaAdminClient, ScramMechanism, UserScramCredentialUps
 from connectors import config
 from connectors.errors import AccessError, ConfigError, StartError
 from connectors.kafka.local.broker import LocalKafka, _free_ports
+from connectors.tools import create_topics, produce, tail
 from connectors.topics import processor
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
@@ -162,6 +164,18 @@ def test_a_clients_certificate(stream, secure, caplog):
     with caplog.at_level(logging.DEBUG):
         assert_works(stream, file)
     assert_silent(caplog.text, file)
+
+
+def test_topics_records_and_output_by_command(stream, secure):
+    """The tools that always use kafka-python take the settings of either client."""
+    stream.settings["kafka"] = by_password(secure, SECRET)
+    file = stream.config(input={"topic": f"{stream.name}-new"}, rejects=None)
+    created, existing = create_topics.create(file, partitions=2)
+    assert (created.name, created.partitions, existing.replicas) == (f"{stream.name}-new", 2, 0)
+    assert produce.produce(file, "phishing", limit=3).sent == 3
+    with running(file):
+        lines = [json.loads(line) for line in itertools.islice(tail.tail(file, from_beginning=True), 3)]
+    assert {line["key"] for line in lines} == {f"phishing-{number}" for number in (1, 2, 3)}
 
 
 def test_a_wrong_password(stream, secure, monkeypatch, caplog, capfd):

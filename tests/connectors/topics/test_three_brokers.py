@@ -6,9 +6,11 @@ import json
 import orjson
 import pytest
 from kafka import TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
+from connectors.tools import create_topics
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
 
 pytestmark = pytest.mark.kafka
@@ -40,6 +42,18 @@ def leaders(admin):
         for topic in admin.describe_topics(COORDINATORS)
         for part in topic["partitions"]
     }
+
+
+def test_topics_are_created_with_three_replicas(three, tmp_path):
+    stream = Stream(three, tmp_path)
+    file = stream.config(output={"topic": f"{stream.name}-new"}, rejects=None)
+    assert create_topics.create(file)[1].replicas == 3
+    with stream.admin() as admin:
+        (topic,) = admin.describe_topics([f"{stream.name}-new"])
+        asked = ConfigResource(ConfigResourceType.TOPIC, topic["name"])
+        configs = admin.describe_configs([asked], config_filter="all")["topic"][topic["name"]]
+    assert [len(partition["replica_nodes"]) for partition in topic["partitions"]] == [3, 3]
+    assert configs["min.insync.replicas"]["value"] == "2"
 
 
 def move_coordinators(stream):

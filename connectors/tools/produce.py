@@ -1,0 +1,166 @@
+"""Sends records of a file or of a River data set to the input topic of a processor: `river-margins produce`."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from connectors.config import Config
+from connectors.config.schema import Record
+from connectors.errors import AccessError, StartError
+from connectors.files import csv_rows
+from connectors.kafka import ClientError, NotPermitted, TooLarge, client
+from connectors.model.records import Reject
+from connectors.tools import evaluate
+from connectors.tools.create_topics import look
+
+SELDOM = 500  # records between two looks at outcomes and at the progress bar
+LONGEST_FLUSH = 60.0  # seconds
+JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+class Message(NamedTuple):
+    """A record to send; `place` names it in an error."""
+
+    place: str
+    key: bytes | None
+    value: bytes
+
+
+class Counts:
+    """Records that were sent, rows of a CSV file that are no records, and the first of those in words."""
+
+    def __init__(self) -> None:
+        self.sent = self.skipped = 0
+        self.reason = ""
+
+
+def produce(config: Config, data: str, rate: float | None = None, limit: int | None = None) -> Counts:
+    """Send records to the input topic, until the brokers have acknowledged all of them; Ctrl-C ends it early.
+
+    Parameters
+    ----------
+    config
+        The processor's file. `record.id` is the field with the key of a record; `record.id` and `record.label` are
+        also the fields into which id and label of a River data set go.
+    data
+        A `.jsonl` or `.csv` file, perhaps `.gz` or `.zst`, `-` for JSON lines from standard input, or a River data set
+        by name. A line of JSON is sent as it is, also a damaged one.
+    rate
+        Records per second; default: as fast as possible.
+    limit
+        How many records to send; default: all.
+
+    Raises
+    ------
+    ConfigError
+        There is no such data set, or the file's name does not say what it holds.
+    StartError
+        The data cannot be read, no broker answers, the topic does not exist, or a record is too large.
+    AccessError
+        A permission is missing.
+    """
+    topic, kafka = config.input.topic, config.kafka
+    source = evaluate.source_of(config, data)
+    if topic not in look(config, [topic]).topics:
+        raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
+    counts = Counts()
+    with (
+        _plainly(topic),
+        contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer,
+    ):
+        with _progress(source, limit) as update, contextlib.suppress(KeyboardInterrupt):
+            began = time.monotonic()
+            for message in _messages(config.record, source, counts):
+                if counts.sent == limit:
+                    break
+                if rate is not None:
+                    time.sleep(max(0.0, began + counts.sent / rate - time.monotonic()))
+                producer.send(topic, None, message.key, message.value, [], message.place)
+                counts.sent += 1
+                if rate is not None or counts.sent % SELDOM == 0:
+                    update(counts.sent)
+        producer.flush(LONGEST_FLUSH)
+        producer.check()
+    return counts
+
+
+@contextlib.contextmanager
+def _plainly(topic: str) -> Iterator[None]:
+    try:
+        yield
+    except TooLarge as error:
+        which = f" ({error.opaque})" if error.opaque else ""
+        raise StartError(
+            f"a record{which} is too large for topic `{topic}`: raise `max.message.bytes` of the topic, and the "
+            f"largest request in `kafka.producer` ({error})"
+        ) from error
+    except NotPermitted as error:
+        raise AccessError(f"the broker refuses: {error}; grant `Write` on topic `{topic}` to this user") from error
+    except ClientError as error:
+        raise StartError(f"the records were not all written to `{topic}`: {error}") from error
+
+
+def _messages(record: Record, source: evaluate.FileSource | evaluate.DataSet, counts: Counts) -> Iterator[Message]:
+    return _of_data_set(record, source) if isinstance(source, evaluate.DataSet) else _of_file(record, source, counts)
+
+
+def _of_data_set(record: Record, source: evaluate.DataSet) -> Iterator[Message]:
+    name = source.name.partition("(")[0].lower()
+    for number, (features, label) in enumerate(source.pairs(), 1):
+        fields = dict(features)
+        if record.id is not None:
+            fields = {record.id: f"{name}-{number}"} | fields
+        if record.label is not None:
+            fields[record.label] = label
+        try:
+            value = orjson.dumps(fields, option=JSON)
+        except TypeError as error:
+            raise StartError(f"River's data set `{source.name}` cannot be written as JSON: {error}") from error
+        yield Message(f"{source.name}:{number}", _key(fields, record.id), value)
+
+
+def _of_file(record: Record, source: evaluate.FileSource, counts: Counts) -> Iterator[Message]:
+    parse = csv_rows.parser(source.columns, record.id) if source.columns else None
+    for place, value in source.lines():
+        try:
+            if parse is not None:
+                fields = parse(value)
+                yield Message(place, _key(fields, record.id), orjson.dumps(fields))
+            else:
+                yield Message(place, _key(_fields(value), record.id), value)
+        except Reject as reject:
+            counts.skipped += 1
+            counts.reason = counts.reason or f"{place}: {reject}"
+
+
+def _fields(line: bytes) -> dict[str, Any]:
+    with contextlib.suppress(orjson.JSONDecodeError):
+        fields = orjson.loads(line)
+        if isinstance(fields, dict):
+            return fields
+    return {}
+
+
+def _key(fields: dict[str, Any], id: str | None) -> bytes | None:
+    """Return the id of a record as text, its key; None if it has none."""
+    found = fields.get(id) if id is not None else None
+    if found is None:
+        return None
+    return found.encode() if isinstance(found, str) else orjson.dumps(found)
+
+
+@contextlib.contextmanager
+def _progress(source: evaluate.FileSource | evaluate.DataSet, limit: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error if that is a terminal; yield what updates it."""
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    records = source.total if isinstance(source, evaluate.DataSet) else None
+    total = min(filter(None, (records, limit)), default=None)
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(source.name, total=total)
+        yield lambda sent: progress.update(task, completed=sent)

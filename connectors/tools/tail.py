@@ -1,0 +1,78 @@
+"""Reads the committed output or rejects of a processor: `river-margins tail`."""
+
+import contextlib
+from collections.abc import Generator
+from typing import Any
+
+import orjson
+from kafka import KafkaConsumer, TopicPartition
+
+from connectors.config import Config
+from connectors.errors import AccessError, ConfigError, StartError
+from connectors.kafka import ClientError, NotPermitted
+from connectors.kafka.kafka_python.errors import translated
+from connectors.kafka.kafka_python.settings import from_any_client
+from connectors.tools.create_topics import look
+
+WAIT_MS = 200
+SHOWN_HEADERS = ("source", "reason")
+
+
+def tail(config: Config, rejects: bool = False, from_beginning: bool = False) -> Generator[bytes, None, None]:
+    """Yield committed records as JSON, without end.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    rejects
+        Read the topic of the rejects instead of the output.
+    from_beginning
+        Start with the oldest record of each partition; default: with the next one that is written.
+
+    Raises
+    ------
+    ConfigError
+        Rejects were asked for, and the file has none.
+    StartError
+        No broker answers, or the topic does not exist.
+    AccessError
+        A permission is missing.
+    """
+    if rejects and config.rejects is None:
+        raise ConfigError("the file has no `rejects`: the processor logs and counts records it cannot process")
+    topic = config.rejects.topic if rejects and config.rejects else config.output.topic
+    found = look(config, [topic]).topics.get(topic)
+    if found is None:
+        raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
+    places = [TopicPartition(topic, number) for number in range(found.partitions)]
+    settings = from_any_client(config.kafka.consumer_settings)
+    settings |= {"isolation_level": "read_committed", "enable_auto_commit": False, "allow_auto_create_topics": False}
+    try:
+        with translated(), contextlib.closing(KafkaConsumer(**settings)) as consumer:
+            consumer.assign(places)
+            consumer.seek_to_beginning() if from_beginning else consumer.seek_to_end()
+            while True:
+                for records in consumer.poll(timeout_ms=WAIT_MS).values():
+                    yield from map(_shown, records)
+    except NotPermitted as error:
+        raise AccessError(f"grant `Read` on topic `{topic}` to this user ({error})") from error
+    except ClientError as error:
+        raise StartError(f"the topic `{topic}` cannot be read: {error}") from error
+
+
+def _shown(record: Any) -> bytes:
+    """Return a line of JSON: key, source and reason of a record, and its value, as text if that is not JSON."""
+    headers = {name: content.decode("utf-8", "replace") for name, content in record.headers if name in SHOWN_HEADERS}
+    return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value)})
+
+
+def _value(value: bytes | None) -> Any:
+    if value is not None:
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return orjson.Fragment(orjson.dumps(orjson.loads(value)))
+    return _text(value)
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else content.decode("utf-8", "replace")

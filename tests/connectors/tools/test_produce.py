@@ -1,0 +1,85 @@
+"""`river-margins produce` on a real Kafka: each record once, under its key, in order."""
+
+import gzip
+import json
+import time
+
+import pytest
+from river import datasets
+
+from connectors.errors import ConfigError, StartError
+from connectors.tools import produce
+from tests.helpers.streams import BOTH_CLIENTS, Stream
+
+
+@pytest.fixture
+def stream(kafka, tmp_path, client):
+    return Stream(kafka, tmp_path, partitions=1)
+
+
+@BOTH_CLIENTS
+def test_lines_of_json_as_they_are(stream, tmp_path):
+    lines = [b'{"id": "a", "x": 1}', b'{"x": 2.50, "id": 7}', b'{"x": 3}', b"no JSON", b"[1]"]
+    (tmp_path / "records.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+    counts = produce.produce(stream.config(), str(tmp_path / "records.jsonl"))
+    assert (counts.sent, counts.skipped) == (5, 0)
+    found = stream.read(stream.input, 5)
+    assert [message.value for message in found] == lines
+    assert [message.key for message in found] == [b"a", b"7", None, None, None]
+
+
+@BOTH_CLIENTS
+def test_rows_of_csv_become_objects(stream, tmp_path):
+    rows = 'id,x,site,y\n07,1.5,"a, b",true\n08,,c,false\n09,1\n'
+    (tmp_path / "records.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    counts = produce.produce(stream.config(), str(tmp_path / "records.csv.gz"))
+    assert (counts.sent, counts.skipped) == (2, 1)
+    assert counts.reason == "records.csv.gz:4: the row has 2 cells, and the header 4"
+    found = stream.read(stream.input, 2)
+    assert [json.loads(message.value) for message in found] == [
+        {"id": "07", "x": 1.5, "site": "a, b", "y": True},
+        {"id": "08", "site": "c", "y": False},
+    ]
+    assert [message.key for message in found] == [b"07", b"08"]
+
+
+@BOTH_CLIENTS
+def test_a_data_set(stream):
+    counts = produce.produce(stream.config(), "Phishing", limit=20)
+    assert counts.sent == 20
+    found = stream.read(stream.input, 20)
+    expected = [
+        {"id": f"phishing-{number}", **x, "y": y} for number, (x, y) in enumerate(datasets.Phishing().take(20), 1)
+    ]
+    assert [json.loads(message.value) for message in found] == expected
+    assert [message.key.decode() for message in found] == [each["id"] for each in expected]
+
+
+def test_without_id_and_label(stream):
+    produce.produce(stream.config(record={}), "phishing", limit=1)
+    (message,) = stream.read(stream.input, 1)
+    assert message.key is None and json.loads(message.value) == next(iter(datasets.Phishing()))[0]
+
+
+def test_the_rate_is_kept(stream):
+    began = time.monotonic()
+    produce.produce(stream.config(), "phishing", rate=20, limit=11)
+    assert time.monotonic() - began >= 0.5  # the eleventh record is due after ten twentieths of a second
+    stream.read(stream.input, 11)
+
+
+def test_what_is_wrong_is_said(stream, tmp_path):
+    with pytest.raises(ConfigError, match="River has no data set `Fishing`, did you mean `Phishing`"):
+        produce.produce(stream.config(), "Fishing")
+    with pytest.raises(StartError, match=r"none\.jsonl`: it does not exist"):
+        produce.produce(stream.config(), str(tmp_path / "none.jsonl"))
+    with pytest.raises(StartError, match=r"`absent` does not exist; `river-margins topics create FILE` creates it"):
+        produce.produce(stream.config(input={"topic": "absent"}), "phishing")
+
+
+@BOTH_CLIENTS
+def test_a_record_that_is_too_large(stream, tmp_path):
+    stream.configure(stream.input, max_message_bytes=1000)
+    (tmp_path / "large.jsonl").write_text(json.dumps({"text": "x" * 5000}))
+    with pytest.raises(StartError, match=f"too large for topic `{stream.input}`: raise `max.message.bytes`"):
+        produce.produce(stream.config(), str(tmp_path / "large.jsonl"))

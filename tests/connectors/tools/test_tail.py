@@ -1,0 +1,101 @@
+"""`river-margins tail` on a real Kafka: committed records as JSON lines, and nothing else."""
+
+import itertools
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+from kafka import KafkaProducer
+
+from connectors.errors import ConfigError, StartError
+from connectors.tools import tail
+from tests.helpers.streams import BOTH_CLIENTS, Stream, running
+
+
+def lines(count, *arguments, **options):
+    return [json.loads(line) for line in itertools.islice(tail.tail(*arguments, **options), count)]
+
+
+@BOTH_CLIENTS
+def test_output_and_rejects_of_a_processor(kafka, tmp_path, client):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce([b'{"id": "a", "x": 1, "y": true}', b"no JSON", b'{"id": "b", "x": 1}'], key=b"k")
+    with running(stream.config()):
+        first, second = lines(2, stream.config(), from_beginning=True)
+        (reject,) = lines(1, stream.config(), rejects=True, from_beginning=True)
+    assert first == {
+        "key": "k",
+        "source": f"{stream.input}-0-0",
+        "value": {"id": "a", "prediction": None, "score": {}, "label": True},
+    }
+    assert (second["source"], second["value"]["id"]) == (f"{stream.input}-0-2", "b")
+    assert (reject["key"], reject["source"], reject["value"]) == ("k", f"{stream.input}-0-1", "no JSON")
+    assert "not JSON" in reject["reason"]
+
+
+def test_an_open_transaction_is_not_shown(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=f"{stream.name}-x")
+    producer.init_transactions()
+    try:
+        producer.begin_transaction()
+        producer.send(stream.output, b'"given up"').get(timeout=30)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send(stream.output, b'"committed"').get(timeout=30)
+        producer.commit_transaction()
+    finally:
+        producer.close()
+    assert lines(1, stream.config(), from_beginning=True)[0]["value"] == "committed"
+
+
+def test_from_the_next_record_on(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send(stream.output, b'"old"').get(timeout=30)
+    ended = threading.Event()
+
+    def go_on():  # the reader looks for the end of the topic at some moment that only it knows
+        number = 0
+        while not ended.wait(0.1):
+            number += 1
+            producer.send(stream.output, str(number).encode())
+
+    writer = threading.Thread(target=go_on)
+    writer.start()
+    try:
+        first, second = lines(2, stream.config())
+    finally:
+        ended.set()
+        writer.join()
+        producer.close()
+    assert first["value"] >= 1 and second["value"] == first["value"] + 1
+
+
+def test_the_command_ends_at_its_limit_and_with_its_reader(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    for number in range(5):
+        producer.send(stream.output, str(number).encode())
+    producer.close()
+    command = [sys.executable, "-m", "connectors.cli", "tail", str(stream.file()), "--from-beginning"]
+    limited = subprocess.run([*command, "--limit", "2"], capture_output=True, text=True, timeout=60)
+    assert limited.returncode == 0 and [json.loads(line)["value"] for line in limited.stdout.splitlines()] == [0, 1]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert json.loads(process.stdout.readline())["value"] == 0
+        process.send_signal(2)
+        assert process.wait(30) == 0 and process.stderr.read() == ""
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_is_wrong_is_said(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    with pytest.raises(ConfigError, match="the file has no `rejects`"):
+        lines(1, stream.config(rejects=None), rejects=True)
+    with pytest.raises(StartError, match=r"`absent` does not exist; `river-margins topics create FILE` creates it"):
+        lines(1, stream.config(output={"topic": "absent"}))

@@ -1,0 +1,30 @@
+"""The page of the learners is the one that its generator writes, and has every learner once."""
+
+import re
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from connectors.config import catalogue
+from tests.helpers.paths import ROOT
+from tests.helpers.scripts import script
+
+PAGE = ROOT / "docs" / "learners.md"
+
+
+@pytest.fixture(scope="module")
+def generator() -> Iterator[ModuleType]:
+    with script("docs/generators/learners.py") as module:
+        yield module
+
+
+def test_the_page_is_up_to_date(generator):
+    assert PAGE.read_text() == generator.page(), "write it again: python docs/generators/learners.py > docs/learners.md"
+
+
+def test_every_learner_has_one_complete_row():
+    rows = [re.split(r"(?<!\\)\|", line.strip("|")) for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    tables = [[cell.strip() for cell in row] for row in rows if len(row) == 5]
+    assert sorted(row[0].strip("`") for row in tables) == sorted(entry.name for entry in catalogue.entries())
+    assert all(all(row) for row in tables)

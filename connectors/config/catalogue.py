@@ -45,9 +45,7 @@ def steps() -> list[Entry]:
 
 def _entry(name: str, kind: type) -> Entry:
     text = inspect.getdoc(kind) or ""
-    signature = inspect.signature(kind)
-    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    parameters = str(signature.replace(parameters=bare)).strip("()").replace("*, ", "")
+    parameters = _parameters(kind).strip("()").replace("*, ", "")
     summary = " ".join(text.partition("\n\n")[0].split())
     return Entry(name, kind, summary, parameters, *(said(text, word) for word in ("Cost:", "Guarantee:", "Take it")))
 
@@ -86,6 +84,13 @@ def show(name: str) -> None:
 
 def _heading(kind: Any, name: str) -> str:
     try:
-        return f"{name}{inspect.signature(kind)}"
+        return f"{name}{_parameters(kind)}"
     except ValueError:  # compiled rules and spaces have no signature, but know the names
         return f"{name}({', '.join(kind._parameter_names)})"
+
+
+def _parameters(kind: Any) -> str:
+    """Return the parameters with their defaults; a file has no types, and the docstring says what each may be."""
+    signature = inspect.signature(kind)
+    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=signature.empty))

@@ -5,6 +5,8 @@ Beside the three parts, because what they decide is not how to move but whether 
 
 import math
 import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from river import base
 from river.active import base as river_active
@@ -15,32 +17,49 @@ from river_margins.core.estimator import Estimator
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
 
 
+class ScoringClassifier(Protocol):
+    """A classifier with scores, such as those of this library."""
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
+    def score_one(self, x: Any) -> Any: ...
+    def predict_proba_one(self, x: Any) -> Any: ...
+
+
 class _Sampler(Estimator, base.Classifier):
     """What both share: a learner of its own, and the counts of rounds and queries."""
 
-    def _wrap(self, classifier, **parameters):
+    classifier: Any
+    learner: Any
+    n_rounds: int
+    n_queries: int
+
+    def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
         learner = classifier.clone(include_attributes=True)  # what was given is a recipe, and stays as it is
-        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, **parameters)
+        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
+        """Return whether to ask for the label of x in round t, where the score leads by `confidence`."""
+        raise NotImplementedError
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return self.classifier._multiclass
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         from river_margins.families.passive_aggressive import PAClassifier
         from river_margins.families.perceptrons import Perceptron
 
         yield {"classifier": Perceptron(intercept=True)}
         yield {"classifier": PAClassifier(C=0.1)}
 
-    def query_one(self, x):
+    def query_one(self, x: Mapping[Any, Any]) -> bool:
         """Say whether to ask for the label of x, and count the round; nothing else counts it or draws."""
         scores = self.learner.score_one(x)
         if isinstance(scores, dict):
@@ -50,37 +69,37 @@ class _Sampler(Estimator, base.Classifier):
         vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked)
         return asked
 
-    def learn_one(self, x, y, w=1.0):
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a label that was asked for, or came of itself."""
         self.learner.learn_one(x, y, w=w)
 
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label of x."""
         return self.learner.predict_one(x)
 
-    def predict_proba_one(self, x):
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Sigmoid or softmax of the scores, as of the learner."""
         return self.learner.predict_proba_one(x)
 
-    def score_one(self, x):
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
         """The signed score, or a dict of scores by class."""
         return self.learner.score_one(x)
 
-    def check_label(self, y):
+    def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.learner.check_label(y)
 
-    def as_river(self):
+    def as_river(self) -> river_active.ActiveLearningClassifier:
         """River's kind of active learner, around this one: its predictions come with whether to ask.
 
         `evaluate.progressive_val_score` then lets it learn only what it asked for, and reports the samples used.
         """
         return _Asking(self)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "learner": self.learner.__getstate__()}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(n_rounds=state["n_rounds"], n_queries=state["n_queries"])
         self.learner.__setstate__(state["learner"])
 
@@ -129,10 +148,13 @@ class SelectiveSampler(_Sampler):
     sampling. Machine Learning 83.
     """
 
-    def __init__(self, classifier, *, c=1.0):
-        self._wrap(classifier, c=positive("c", c))
+    c: float
 
-    def _asks(self, x, confidence, t):
+    def __init__(self, classifier: ScoringClassifier, *, c: float = 1.0) -> None:
+        vars(self).update(c=positive("c", c))
+        self._wrap(classifier)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         length = math.hypot(*x.values(), float(getattr(self.learner, "intercept", False)))
         if length == 0.0 or self.n_queries == 0:
             return length > 0.0
@@ -183,21 +205,26 @@ class RandomizedSelectiveSampler(_Sampler):
     classification, theorem 1. JMLR 7.
     """
 
-    def __init__(self, classifier, *, b=1.0, seed=None):
-        self._wrap(classifier, b=positive("b", b), seed=seed, _generator=random.Random(seed))
+    b: float
+    seed: int | None
+    _generator: random.Random
+
+    def __init__(self, classifier: ScoringClassifier, *, b: float = 1.0, seed: int | None = None) -> None:
+        vars(self).update(b=positive("b", b), seed=seed, _generator=random.Random(seed))
+        self._wrap(classifier)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
 
-    def _asks(self, x, confidence, t):
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         return self._generator.random() < self.b / (self.b + confidence)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         version, words, gauss = self._generator.getstate()
         return super().__getstate__() | {"generator": [version, list(words), gauss]}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         version, words, gauss = state["generator"]
         self._generator.setstate((version, tuple(words), gauss))
         super().__setstate__(state)
@@ -206,7 +233,7 @@ class RandomizedSelectiveSampler(_Sampler):
 class _Asking(river_active.ActiveLearningClassifier):
     """A sampler as River's evaluation takes it."""
 
-    def __init__(self, sampler):
+    def __init__(self, sampler: _Sampler) -> None:
         super().__init__(sampler)
         self.sampler = sampler
 
@@ -217,5 +244,5 @@ class _Asking(river_active.ActiveLearningClassifier):
         return self.sampler.predict_one(x), self.sampler.query_one(x)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from ({"sampler": kind(**next(kind._unit_test_params()))} for kind in _Sampler.__subclasses__())

@@ -1,6 +1,10 @@
 """Perceptrons and passive-aggressive learners with a kernel that keep few supports, each by a way of its own."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes, KernelChoice
 from river_margins.rules import PA1
 from river_margins.rules.perceptron import UnitRule
 from river_margins.spaces import Kernel
@@ -58,7 +62,20 @@ class RandomizedBudgetPerceptron(MarginClassifier):
     perceptron. Machine Learning 69.
     """
 
-    def __init__(self, kernel=None, *, budget=100, seed=0, classes=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    budget: int
+    seed: int
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        budget: int = 100,
+        seed: int = 0,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, budget=budget, seed=seed)
         super().__init__(
             UnitRule(),
@@ -69,11 +86,11 @@ class RandomizedBudgetPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": Polynomial(2), "budget": 20, "seed": 7}
 
 
@@ -121,7 +138,18 @@ class Forgetron(MarginClassifier):
     Journal on Computing 37 (the self-tuned one).
     """
 
-    def __init__(self, kernel=None, *, budget=100, classes=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    budget: int
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        budget: int = 100,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, budget=budget)
         super().__init__(
             UnitRule(),
@@ -132,11 +160,11 @@ class Forgetron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "budget": 20}
 
 
@@ -191,7 +219,20 @@ class Projectron(MarginClassifier):
     Research 10.
     """
 
-    def __init__(self, kernel=None, *, eta=0.1, plus_plus=False, classes=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    eta: float
+    plus_plus: bool
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        eta: float = 0.1,
+        plus_plus: bool = False,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, eta=eta, plus_plus=plus_plus)
         super().__init__(
             UnitRule(plus_plus),
@@ -202,11 +243,11 @@ class Projectron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"kernel": RBF(0.1), "eta": 0.3, "plus_plus": True}
 
@@ -257,7 +298,20 @@ class BPAClassifier(MarginClassifier):
     Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. AISTATS.
     """
 
-    def __init__(self, kernel=None, *, C=1.0, budget=100, classes=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    C: float
+    budget: int
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        C: float = 1.0,
+        budget: int = 100,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, C=C, budget=budget)
         super().__init__(
             PA1(C),
@@ -268,9 +322,9 @@ class BPAClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "C": 0.1, "budget": 20}

@@ -1,9 +1,13 @@
 """The learners that ask to be right with a probability: confidence-weighted, and its soft forms."""
 
+from collections.abc import Iterator
+from typing import Any, Literal
+
 from river_margins.core.checks import one_of
 from river_margins.families.gaussian import space_of
 from river_margins.families.margin import MarginClassifier
-from river_margins.rules import CWRule, CWVarianceRule, SCW1Rule, SCW2Rule
+from river_margins.families.parameter_types import Classes, Covariance
+from river_margins.rules import CWRule, CWVarianceRule, Rule, SCW1Rule, SCW2Rule
 
 __all__ = ["CWClassifier", "SCWClassifier"]
 
@@ -62,19 +66,26 @@ class CWClassifier(MarginClassifier):
     Confidence-weighted linear classification. ICML.
     """
 
+    eta: float
+    phi: float | None
+    form: Literal["deviation", "variance"]
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        eta=0.7,
+        eta: float = 0.7,
         *,
-        phi=None,
-        form="deviation",
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        phi: float | None = None,
+        form: Literal["deviation", "variance"] = "deviation",
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(eta=eta, phi=phi, form=form, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(
@@ -82,12 +93,12 @@ class CWClassifier(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "form": "variance"}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"eta", "phi", "form"}
 
 
@@ -145,20 +156,28 @@ class SCWClassifier(MarginClassifier):
     Wang, J., Zhao, P. and Hoi, S., 2012. Exact soft confidence-weighted learning. ICML.
     """
 
+    C: float
+    mode: Literal[1, 2]
+    eta: float | None
+    phi: float | None
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        mode=1,
-        eta=None,
-        phi=None,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        mode: Literal[1, 2] = 1,
+        eta: float | None = None,
+        phi: float | None = None,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode, eta=eta, phi=phi, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(
@@ -166,21 +185,21 @@ class SCWClassifier(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "mode": 2}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "eta", "phi"}
 
 
-def _confident(eta, phi, form):
+def _confident(eta: float, phi: float | None, form: Literal["deviation", "variance"]) -> Rule:
     one_of("form", form, ("deviation", "variance"))
     return (CWRule if form == "deviation" else CWVarianceRule)(eta, phi=phi)
 
 
-def _soft(C, mode, eta, phi):
+def _soft(C: float, mode: Literal[1, 2], eta: float | None, phi: float | None) -> Rule:
     if mode not in (1, 2):
         raise ValueError(f"`mode` must be 1 (SCW-I) or 2 (SCW-II), not {mode!r}")
     rule = SCW1Rule if mode == 1 else SCW2Rule

@@ -1,14 +1,19 @@
 """The learners that keep a Gaussian over weights: the mean predicts, and the covariance says how far it may move."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.core.checks import one_of
 from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, Covariance
 from river_margins.rules import AROWRule, NAROWRule, NHERDRule
 from river_margins.spaces import Diagonal, Full
+from river_margins.spaces.base import Space
 
 __all__ = ["AROWClassifier", "AROWRegressor", "NAROWClassifier", "NHERDClassifier"]
 
 
-def space_of(covariance, a, max_dimension):
+def space_of(covariance: Covariance, a: float, max_dimension: int) -> Space:
     """The space that the word for a covariance stands for."""
     full = Full(a, max_dimension=max_dimension)
     return full if one_of("covariance", covariance, ("diagonal", "full")) == "full" else Diagonal(a)
@@ -61,28 +66,33 @@ class AROWClassifier(MarginClassifier):
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
 
+    r: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        r=1.0,
+        r: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(AROWRule(r), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"r"}
 
 
@@ -132,28 +142,33 @@ class AROWRegressor(MarginRegressor):
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
 
+    r: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        r=1.0,
+        r: float = 1.0,
         *,
-        eps=0.1,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        intercept=False,
-        max_features=None,
-    ):
+        eps: float = 0.1,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(AROWRule(r), space, eps=eps, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"r", "eps"}
 
 
@@ -206,28 +221,33 @@ class NAROWClassifier(MarginClassifier):
     Orabona, F. and Crammer, K., 2010. New adaptive algorithms for online classification. NeurIPS 23.
     """
 
+    b: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        b=1.0,
+        b: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(NAROWRule(b), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 10.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"b"}
 
 
@@ -276,26 +296,31 @@ class NHERDClassifier(MarginClassifier):
     Crammer, K. and Lee, D., 2010. Learning via Gaussian herding. NeurIPS 23.
     """
 
+    C: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(NHERDRule(C), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "C": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C"}

@@ -1,7 +1,11 @@
 """The learners that follow a gradient."""
 
+from collections.abc import Iterator
+from typing import Any, Literal
+
 from river_margins.core.checks import one_of
 from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, Loss, Schedule
 from river_margins.rules import GradientDescent, LeastMeanSquares, PegasosRule
 
 __all__ = ["AdalineClassifier", "AdalineRegressor", "OGDClassifier", "OGDRegressor", "PegasosClassifier"]
@@ -48,18 +52,29 @@ class AdalineClassifier(MarginClassifier):
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
 
-    def __init__(self, lr=0.5, *, normalised=True, classes=None, intercept=False, max_features=None):
+    lr: float
+    normalised: bool
+
+    def __init__(
+        self,
+        lr: float = 0.5,
+        *,
+        normalised: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, normalised=normalised)
         rule = LeastMeanSquares(lr, normalised=normalised)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 1.0, "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "normalised"}
 
 
@@ -102,18 +117,23 @@ class AdalineRegressor(MarginRegressor):
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
 
-    def __init__(self, lr=0.5, *, normalised=True, intercept=False, max_features=None):
+    lr: float
+    normalised: bool
+
+    def __init__(
+        self, lr: float = 0.5, *, normalised: bool = True, intercept: bool = False, max_features: int | None = None
+    ) -> None:
         vars(self).update(lr=lr, normalised=normalised)
         rule = LeastMeanSquares(lr, normalised=normalised)
         super().__init__(rule, eps=0.0, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 1.0, "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "normalised"}
 
 
@@ -162,28 +182,33 @@ class OGDClassifier(MarginClassifier):
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
 
+    lr: float
+    loss: Loss
+    schedule: Schedule
+    radius: float | None
+
     def __init__(
         self,
-        lr=1.0,
+        lr: float = 1.0,
         *,
-        loss="hinge",
-        schedule="1/sqrt(t)",
-        radius=None,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        loss: Loss = "hinge",
+        schedule: Schedule = "1/sqrt(t)",
+        radius: float | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
         rule = GradientDescent(lr, loss=loss, schedule=schedule, radius=radius)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"loss": "logistic", "schedule": "1/t", "radius": 2.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss", "schedule", "radius"}
 
 
@@ -233,29 +258,34 @@ class OGDRegressor(MarginRegressor):
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
 
+    lr: float
+    loss: Literal["absolute", "squared"]
+    schedule: Schedule
+    radius: float | None
+
     def __init__(
         self,
-        lr=0.1,
+        lr: float = 0.1,
         *,
-        loss="absolute",
-        eps=0.0,
-        schedule="1/sqrt(t)",
-        radius=None,
-        intercept=False,
-        max_features=None,
-    ):
+        loss: Literal["absolute", "squared"] = "absolute",
+        eps: float = 0.0,
+        schedule: Schedule = "1/sqrt(t)",
+        radius: float | None = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         one_of("loss", loss, tuple(LOSSES))
         vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
         rule = GradientDescent(lr, loss=LOSSES[loss], schedule=schedule, radius=radius)
         super().__init__(rule, eps=eps, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.01, "loss": "squared", "schedule": "1/t", "radius": 10.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss", "eps", "schedule", "radius"}
 
 
@@ -300,16 +330,27 @@ class PegasosClassifier(MarginClassifier):
     SVM, section 2. Mathematical Programming 127.
     """
 
-    def __init__(self, lam=1e-4, *, project=True, classes=None, intercept=False, max_features=None):
+    lam: float
+    project: bool
+
+    def __init__(
+        self,
+        lam: float = 1e-4,
+        *,
+        project: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lam=lam, project=project)
         rule = PegasosRule(lam, project=project)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.1, "project": False}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "project"}

@@ -1,6 +1,10 @@
 """Gradient descent with a kernel, and with random features in its place."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes, KernelChoice, Loss
 from river_margins.rules import GradientDescent, NORMARule
 from river_margins.spaces import Kernel, RandomFourier
 from river_margins.spaces.budgets import OldestRemoval
@@ -60,17 +64,22 @@ class BOGDClassifier(MarginClassifier):
     kernel-based online learning. ICML (which removes at random, and makes up for it).
     """
 
+    kernel: KernelChoice
+    lr: float
+    lam: float
+    budget: int
+
     def __init__(
         self,
-        kernel=None,
+        kernel: KernelChoice = None,
         *,
-        lr=0.5,
-        lam=0.001,
-        budget=100,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        lr: float = 0.5,
+        lam: float = 0.001,
+        budget: int = 100,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, lr=lr, lam=lam, budget=budget)
         super().__init__(
             NORMARule(lr, lam=lam),
@@ -81,11 +90,11 @@ class BOGDClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "lam"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": LinearKernel(), "budget": 20, "lam": 0.1}
 
 
@@ -138,18 +147,24 @@ class FOGDClassifier(MarginClassifier):
     Learning Research 17.
     """
 
+    gamma: float
+    components: int
+    lr: float
+    loss: Loss
+    seed: int
+
     def __init__(
         self,
-        gamma=1.0,
+        gamma: float = 1.0,
         *,
-        components=100,
-        lr=0.01,
-        loss="hinge",
-        seed=0,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        components: int = 100,
+        lr: float = 0.01,
+        loss: Loss = "hinge",
+        seed: int = 0,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(gamma=gamma, components=components, lr=lr, loss=loss, seed=seed)
         super().__init__(
             GradientDescent(lr, loss=loss, schedule="constant"),
@@ -160,9 +175,9 @@ class FOGDClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"gamma": 0.1, "components": 10, "lr": 0.5, "seed": 3}

@@ -1,10 +1,14 @@
 """Learners that meet examples only through a kernel."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, KernelChoice, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Kernel
-from river_margins.spaces.budgets import RandomRemoval
+from river_margins.spaces.budgets import Budget, RandomRemoval
 from river_margins.spaces.kernel_functions import RBF, Polynomial
 
 __all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
@@ -62,17 +66,22 @@ class KernelPerceptron(MarginClassifier):
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
     """
 
+    kernel: KernelChoice
+    budget: Budget | None
+    lr: float
+    tie_update: bool
+
     def __init__(
         self,
-        kernel=None,
+        kernel: KernelChoice = None,
         *,
-        budget=None,
-        lr=1.0,
-        tie_update=True,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        budget: Budget | None = None,
+        lr: float = 1.0,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, budget=budget, lr=lr, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -83,11 +92,11 @@ class KernelPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"kernel": Polynomial(2), "budget": RandomRemoval(20), "tie_update": False}
 
@@ -141,7 +150,22 @@ class KernelPAClassifier(MarginClassifier):
     Journal of Machine Learning Research 7, section 3.
     """
 
-    def __init__(self, kernel=None, *, C=1.0, mode=1, budget=None, classes=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    C: float
+    mode: Mode
+    budget: Budget | None
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        C: float = 1.0,
+        mode: Mode = 1,
+        budget: Budget | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, C=C, mode=mode, budget=budget)
         super().__init__(
             passive_aggressive_rule(C, mode),
@@ -152,11 +176,11 @@ class KernelPAClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}
         yield {"mode": 2, "C": 0.1}
 
@@ -209,7 +233,22 @@ class KernelPARegressor(MarginRegressor):
     Journal of Machine Learning Research 7, section 5.
     """
 
-    def __init__(self, kernel=None, *, C=1.0, mode=1, eps=0.1, budget=None, intercept=False, max_features=None):
+    kernel: KernelChoice
+    C: float
+    mode: Mode
+    budget: Budget | None
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        C: float = 1.0,
+        mode: Mode = 1,
+        eps: float = 0.1,
+        budget: Budget | None = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, C=C, mode=mode, budget=budget)
         super().__init__(
             passive_aggressive_rule(C, mode),
@@ -220,9 +259,9 @@ class KernelPARegressor(MarginRegressor):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "eps"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}

@@ -1,12 +1,17 @@
 """Learners made of parts: River's two kinds, for any rule in any space."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from river import base
 from river.utils import dataframe
 
 from river_margins.core.batch import frame_batch
 from river_margins.core.checks import not_negative, one_of
 from river_margins.core.learner import Learner
-from river_margins.rules import PA1, PA2, PerceptronRule
+from river_margins.families.parameter_types import Classes, Rivals
+from river_margins.rules import PA1, PA2, PerceptronRule, Rule
+from river_margins.spaces.base import Space
 from river_margins.tasks.classes import RIVALS, task_of
 from river_margins.tasks.regression import Regression
 
@@ -54,7 +59,23 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
     Accuracy: 79.02%
     """
 
-    def __init__(self, rule, space=None, *, classes=None, rivals="max", intercept=False, max_features=None):
+    rule: Rule
+    space: Space | None
+    classes: Classes
+    rivals: Rivals
+    intercept: bool
+    max_features: int | None
+
+    def __init__(
+        self,
+        rule: Rule,
+        space: Space | None = None,
+        *,
+        classes: Classes = None,
+        rivals: Rivals = "max",
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
@@ -62,23 +83,23 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
         self._open(rule, space, task_of(classes, rivals), intercept, max_features, rivals)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"rule"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"rule": PA1(0.1)}
         yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return True
 
-    def predict_proba_one(self, x):
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
         return self._probabilities(x)
 
-    def predict_proba_many(self, X):
+    def predict_proba_many(self, X: Any) -> Any:
         """`predict_proba_one` for the rows of a data frame: a frame of the same library, with a column a class."""
         frame = dataframe.into_frame(X)
         rows = self._predict_batch(frame_batch(frame), probabilities=True)
@@ -116,15 +137,29 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
     4.0
     """
 
-    def __init__(self, rule, space=None, *, eps=0.1, intercept=False, max_features=None):
+    rule: Rule
+    space: Space | None
+    eps: float
+    intercept: bool
+    max_features: int | None
+
+    def __init__(
+        self,
+        rule: Rule,
+        space: Space | None = None,
+        *,
+        eps: float = 0.1,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
         self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"rule", "eps"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"rule": PA1(0.1)}
         yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}

@@ -1,6 +1,10 @@
 """The learners that approach the separator with the largest margin."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes
 from river_margins.rules import ALMARule, ROMMARule
 from river_margins.spaces import Linear, PNorm
 
@@ -48,18 +52,29 @@ class ROMMAClassifier(MarginClassifier):
     Li, Y. and Long, P., 2002. The relaxed online maximum margin algorithm. Machine Learning 46.
     """
 
-    def __init__(self, *, aggressive=False, tie_update=True, classes=None, intercept=False, max_features=None):
+    aggressive: bool
+    tie_update: bool
+
+    def __init__(
+        self,
+        *,
+        aggressive: bool = False,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(aggressive=aggressive, tie_update=tie_update)
         rule = ROMMARule(aggressive=aggressive, tie_update=tie_update)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"aggressive": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"aggressive", "tie_update"}
 
 
@@ -112,7 +127,22 @@ class ALMAClassifier(MarginClassifier):
     Research 2.
     """
 
-    def __init__(self, alpha=0.9, *, p=2, B=None, C=2**0.5, classes=None, intercept=False, max_features=None):
+    alpha: float
+    p: float
+    B: float | None
+    C: float
+
+    def __init__(
+        self,
+        alpha: float = 0.9,
+        *,
+        p: float = 2,
+        B: float | None = None,
+        C: float = 2**0.5,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(alpha=alpha, p=p, B=B, C=C)
         super().__init__(
             ALMARule(alpha, B=B, C=C),
@@ -123,11 +153,11 @@ class ALMAClassifier(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"alpha": 0.5, "B": 2.0}
         yield {"p": 3}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"alpha", "B", "C"}

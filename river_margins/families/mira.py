@@ -1,6 +1,10 @@
 """The margin infused relaxed algorithm, in the two forms that go by its name."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes
 from river_margins.rules import MIRARule, OriginalMIRARule
 
 __all__ = ["MIRAClassifier"]
@@ -54,7 +58,20 @@ class MIRAClassifier(MarginClassifier):
     problems. Journal of Machine Learning Research 3, for the original.
     """
 
-    def __init__(self, C=1.0, *, best=1, original=False, classes=None, intercept=False, max_features=None):
+    C: float
+    best: int | None
+    original: bool
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        best: int | None = 1,
+        original: bool = False,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, best=best, original=original)
         rule = MIRARule(C, best)
         if original and best != 1:
@@ -64,11 +81,11 @@ class MIRAClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "best", "original"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"C": 0.1}
         yield {"best": None}
         yield {"original": True}

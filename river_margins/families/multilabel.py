@@ -1,9 +1,14 @@
 """Learners of sets of labels."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from river import base
 
 from river_margins.core.learner import Learner
+from river_margins.families.parameter_types import Classes, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.rules import Rule
 from river_margins.tasks.multilabel import Multilabel
 
 __all__ = ["PAMultiLabelClassifier"]
@@ -59,20 +64,37 @@ class PAMultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignor
     Journal of Machine Learning Research 7, section 7.
     """
 
-    def __init__(self, C=1.0, *, mode=1, classes=None, intercept=False, max_features=None):
+    C: float
+    mode: Mode
+    classes: Classes
+    intercept: bool
+    max_features: int | None
+    rule: Rule
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         rule = passive_aggressive_rule(C, mode)
         vars(self).update(C=C, mode=mode, classes=classes, intercept=intercept, max_features=max_features, rule=rule)
         self._open(rule, None, Multilabel(classes or ()), intercept, max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
 
-    def predict_proba_one(self, x):
+    def predict_proba_one(  # type: ignore[override]  # takes no keywords
+        self, x: Mapping[Any, Any]
+    ) -> dict[Any, dict[bool, float]]:
         """Sigmoid of each label's score, {label: {False: ..., True: ...}}: a ranking, not calibrated probabilities."""
         return self._probabilities(x)

@@ -1,9 +1,13 @@
 """The learners that multiply weights: for targets in which few of many features matter."""
 
+from collections.abc import Iterator
+from typing import Any, Literal
+
 from river.base import tags
 
 from river_margins.core.checks import one_of
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Multiplicative
 
@@ -64,7 +68,20 @@ class Winnow(MarginClassifier):
     Learning 2.
     """
 
-    def __init__(self, theta, *, beta=2.0, demotion="divide", classes=None, intercept=False, max_features=None):
+    theta: float
+    beta: float
+    demotion: Literal["divide", "erase"]
+
+    def __init__(
+        self,
+        theta: float,
+        *,
+        beta: float = 2.0,
+        demotion: Literal["divide", "erase"] = "divide",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(theta=theta, beta=beta, demotion=demotion)
         one_of("demotion", demotion, ("divide", "erase"))
         super().__init__(
@@ -76,18 +93,18 @@ class Winnow(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return False
 
-    def _more_tags(self):
+    def _more_tags(self) -> set[str]:
         return {tags.POSITIVE_INPUT}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"theta": 4.5}
         yield {"theta": 2, "beta": 1.5, "demotion": "erase"}
 
@@ -132,7 +149,18 @@ class BalancedWinnow(MarginClassifier):
     Littlestone, N., 1989. Mistake bounds and logarithmic linear-threshold learning algorithms. PhD thesis, Santa Cruz.
     """
 
-    def __init__(self, beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None):
+    beta: float
+    theta: float
+
+    def __init__(
+        self,
+        beta: float = 1.5,
+        *,
+        theta: float = 1.0,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(beta=beta, theta=theta)
         super().__init__(
             PerceptronRule(tie_update=False),
@@ -143,14 +171,14 @@ class BalancedWinnow(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return False
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"beta": 2, "theta": 0, "intercept": True}

@@ -1,13 +1,18 @@
 """Learners of points without labels."""
 
 import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from numpy.typing import ArrayLike
 from river import base
 
 from river_margins.core.checks import positive
 from river_margins.core.learner import Learner
 from river_margins.core.reader import INTERCEPT
+from river_margins.families.parameter_types import Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.rules import Rule
 from river_margins.tasks.one_class import OneClass
 
 __all__ = ["PAOneClass"]
@@ -60,31 +65,46 @@ class PAOneClass(Learner, base.AnomalyDetector):
     Journal of Machine Learning Research 7, section 6.
     """
 
-    def __init__(self, C=1.0, *, mode=1, eps=1.0, learn_radius=False, max_features=None):
+    C: float
+    mode: Mode
+    eps: float
+    learn_radius: bool
+    max_features: int | None
+    rule: Rule
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        eps: float = 1.0,
+        learn_radius: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         rule = passive_aggressive_rule(C, mode)
         vars(self).update(C=C, mode=mode, eps=eps, learn_radius=learn_radius, max_features=max_features, rule=rule)
         # Seen from (0, eps), the points (x, 0) have a constant feature of value eps, up to its sign.
         self._open(rule, None, OneClass(positive("eps", eps)), learn_radius, max_features, constant=eps)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
         yield {"learn_radius": True, "eps": 10.0}
 
     @property
-    def radius(self):
+    def radius(self) -> float:
         """The radius in force: `eps`, or what was learned of it."""
         if not self.learn_radius:
             return self.eps
         moved = self.weights.get(INTERCEPT, 0.0)
         return math.sqrt(max(moved * (2 * self.eps - moved), 0.0))
 
-    def learn_one(self, x, y=None, w=1.0):
+    def learn_one(self, x: Mapping[Any, Any], y: None = None, w: float = 1.0) -> None:
         """Learn from one point.
 
         Parameters
@@ -105,23 +125,23 @@ class PAOneClass(Learner, base.AnomalyDetector):
         """
         super().learn_one(x, y, w)
 
-    def predict_learn_one(self, x, y=None, w=1.0):
+    def predict_learn_one(self, x: Mapping[Any, Any], y: None = None, w: float = 1.0) -> bool:
         """Predict, then learn, reading x once."""
         return super().predict_learn_one(x, y, w)
 
-    def learn_many(self, X, y=None, w=1.0):
+    def learn_many(self, X: Any, y: Any = None, w: float | ArrayLike = 1.0) -> None:
         """Learn from the rows of a data frame, in order: the same state as `learn_one` row by row."""
         super().learn_many(X, [None] * len(X) if y is None else y, w)
 
-    def learn_csr(self, X, y=None, w=1.0):
+    def learn_csr(self, X: Any, y: Any = None, w: float | ArrayLike = 1.0) -> None:
         """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does."""
         super().learn_csr(X, [None] * X.shape[0] if y is None else y, w)
 
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[Any, Any]) -> bool:
         """Whether x lies outside, further from the centre than the radius."""
         return super().predict_one(x)
 
-    def score_one(self, x):
+    def score_one(self, x: Mapping[Any, Any]) -> float:
         """The distance of x from the centre: the larger, the more unusual."""
         distance = super().score_one(x)
         if not self.learn_radius:

@@ -1,7 +1,11 @@
 """The passive-aggressive learners."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier, MarginRegressor
-from river_margins.rules import PA, PA1, PA2, SupportClassPA
+from river_margins.families.parameter_types import Classes, Mode
+from river_margins.rules import PA, PA1, PA2, Rule, SupportClassPA
 
 __all__ = ["PAClassifier", "PARegressor"]
 
@@ -56,17 +60,30 @@ class PAClassifier(MarginClassifier):
     class. SIAM International Conference on Data Mining.
     """
 
-    def __init__(self, C=1.0, *, mode=1, exact=False, classes=None, intercept=False, max_features=None):
+    C: float
+    mode: Mode
+    exact: bool
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        exact: bool = False,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode, exact=exact)
         rule = SupportClassPA(C, mode) if exact else passive_aggressive_rule(C, mode)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "exact"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
         yield {"exact": True}
@@ -114,21 +131,32 @@ class PARegressor(MarginRegressor):
     Journal of Machine Learning Research 7, section 5.
     """
 
-    def __init__(self, C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None):
+    C: float
+    mode: Mode
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        eps: float = 0.1,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode)
         super().__init__(passive_aggressive_rule(C, mode), eps=eps, intercept=intercept, max_features=max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "eps"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
 
 
-def passive_aggressive_rule(C, mode):
+def passive_aggressive_rule(C: float, mode: Mode) -> Rule:
     """The rule of a mode."""
     if mode not in (0, 1, 2):
         raise ValueError(f"`mode` must be 0 (PA), 1 (PA-I) or 2 (PA-II), not {mode!r}")

@@ -1,6 +1,10 @@
 """The perceptrons."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes, Rivals
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import AveragedLinear, PNorm, PocketLinear, VotedLinear
 
@@ -56,7 +60,19 @@ class Perceptron(MarginClassifier):
     Crammer, K. and Singer, Y., 2003. Ultraconservative online algorithms for multiclass problems (many classes).
     """
 
-    def __init__(self, lr=1.0, *, tie_update=True, classes=None, rivals="max", intercept=False, max_features=None):
+    lr: float
+    tie_update: bool
+
+    def __init__(
+        self,
+        lr: float = 1.0,
+        *,
+        tie_update: bool = True,
+        classes: Classes = None,
+        rivals: Rivals = "max",
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -67,11 +83,11 @@ class Perceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "tie_update": False, "intercept": True}
         yield {"rivals": "proportional"}
@@ -120,7 +136,20 @@ class AveragedPerceptron(MarginClassifier):
     Collins, M., 2002. Discriminative training methods for hidden Markov models (the mean in place of the vote).
     """
 
-    def __init__(self, lr=1.0, *, burn_in=0, tie_update=True, classes=None, intercept=False, max_features=None):
+    lr: float
+    burn_in: int
+    tie_update: bool
+
+    def __init__(
+        self,
+        lr: float = 1.0,
+        *,
+        burn_in: int = 0,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, burn_in=burn_in, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -131,11 +160,11 @@ class AveragedPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "burn_in": 20, "intercept": True}
 
@@ -183,7 +212,20 @@ class PNormPerceptron(MarginClassifier):
     Gentile, C., 2003. The robustness of the p-norm algorithms. Machine Learning 53.
     """
 
-    def __init__(self, p=4, *, lr=1.0, tie_update=True, classes=None, intercept=False, max_features=None):
+    p: float
+    lr: float
+    tie_update: bool
+
+    def __init__(
+        self,
+        p: float = 4,
+        *,
+        lr: float = 1.0,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(p=p, lr=lr, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -194,11 +236,11 @@ class PNormPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"p": 3, "tie_update": False, "intercept": True}
 
@@ -244,7 +286,18 @@ class VotedPerceptron(MarginClassifier):
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
     """
 
-    def __init__(self, lr=1.0, *, tie_update=True, classes=None, intercept=False, max_features=None):
+    lr: float
+    tie_update: bool
+
+    def __init__(
+        self,
+        lr: float = 1.0,
+        *,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -255,11 +308,11 @@ class VotedPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "tie_update": False, "intercept": True}
 
@@ -310,17 +363,22 @@ class PocketPerceptron(MarginClassifier):
     Gallant, S., 1990. Perceptron-based learning algorithms. IEEE Transactions on Neural Networks 1.
     """
 
+    ratchet: bool
+    window: int
+    lr: float
+    tie_update: bool
+
     def __init__(
         self,
-        ratchet=False,
+        ratchet: bool = False,
         *,
-        window=200,
-        lr=1.0,
-        tie_update=True,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        window: int = 200,
+        lr: float = 1.0,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(ratchet=ratchet, window=window, lr=lr, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
@@ -331,10 +389,10 @@ class PocketPerceptron(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "tie_update"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"ratchet": True, "window": 20, "intercept": True}

@@ -1,8 +1,12 @@
 """The learners that look at mistakes only, and at the shape of all mistaken examples together."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from river_margins.core.checks import positive
 from river_margins.families.gaussian import space_of
 from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes, Covariance, KernelChoice
 from river_margins.rules import IELLIPRule, SecondOrderPerceptronRule
 from river_margins.spaces import SecondOrderKernel
 from river_margins.spaces.kernel_functions import Laplace
@@ -62,20 +66,27 @@ class SecondOrderPerceptron(MarginClassifier):
     Computing 34.
     """
 
+    tie_update: bool
+    every_label: bool
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
         *,
-        tie_update=True,
-        every_label=False,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
-        vars(self).update(tie_update=tie_update, every_label=every_label)
-        vars(self).update(covariance=covariance, a=a, max_dimension=max_dimension)
+        tie_update: bool = True,
+        every_label: bool = False,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(
+            tie_update=tie_update, every_label=every_label, covariance=covariance, a=a, max_dimension=max_dimension
+        )
         space = space_of(covariance, 1.0 / positive("a", a), max_dimension)
         super().__init__(
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
@@ -86,12 +97,12 @@ class SecondOrderPerceptron(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "a": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"tie_update", "every_label"}
 
 
@@ -146,18 +157,24 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     Computing 34, section 4.
     """
 
+    kernel: KernelChoice
+    a: float
+    tie_update: bool
+    every_label: bool
+    max_supports: int
+
     def __init__(
         self,
-        kernel=None,
+        kernel: KernelChoice = None,
         *,
-        a=1.0,
-        tie_update=True,
-        every_label=False,
-        max_supports=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        a: float = 1.0,
+        tie_update: bool = True,
+        every_label: bool = False,
+        max_supports: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, a=a, tie_update=tie_update, every_label=every_label, max_supports=max_supports)
         super().__init__(
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
@@ -168,12 +185,12 @@ class KernelSecondOrderPerceptron(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"kernel": Laplace(0.1), "a": 0.1, "tie_update": False}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"tie_update", "every_label"}
 
 
@@ -228,19 +245,26 @@ class IELLIPClassifier(MarginClassifier):
     Yang, L., Jin, R. and Ye, J., 2009. Online learning by ellipsoid method. ICML.
     """
 
+    b: float
+    c: float
+    tie_update: bool
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        b=0.3,
+        b: float = 0.3,
         *,
-        c=0.1,
-        tie_update=True,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        c: float = 0.1,
+        tie_update: bool = True,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(b=b, c=c, tie_update=tie_update, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(
@@ -252,10 +276,10 @@ class IELLIPClassifier(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 0.9, "c": 0.5}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"b", "c", "tie_update"}

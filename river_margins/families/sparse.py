@@ -1,10 +1,15 @@
 """The learners whose weights are exactly 0 until there is a reason for another value."""
 
+from collections.abc import Iterator
+from typing import Any, Literal
+
 from river_margins.core.checks import one_of
 from river_margins.families.margin import MarginClassifier
-from river_margins.rules import FOBOSRule, Subgradient
+from river_margins.families.parameter_types import Classes, Loss
+from river_margins.rules import FOBOSRule, Rule, Subgradient
 from river_margins.rules.gradient import SCHEDULES
 from river_margins.spaces import AdaptiveThreshold, DualAveraging, ProximalLeader, SoftThreshold
+from river_margins.spaces.base import Space
 
 __all__ = ["AdaGradRDAClassifier", "FOBOSClassifier", "FTRLProximalClassifier"]
 
@@ -61,29 +66,35 @@ class FTRLProximalClassifier(MarginClassifier):
     H. B., 2017. A survey of algorithms and analysis for adaptive online learning, theorem 2. JMLR 18.
     """
 
+    alpha: float
+    beta: float
+    l1: float
+    l2: float
+    loss: Loss
+
     def __init__(
         self,
-        alpha=0.1,
+        alpha: float = 0.1,
         *,
-        beta=1.0,
-        l1=0.0,
-        l2=0.0,
-        loss="hinge",
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        beta: float = 1.0,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        loss: Loss = "hinge",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(alpha=alpha, beta=beta, l1=l1, l2=l2, loss=loss)
         rule, space = Subgradient(loss=loss), ProximalLeader(alpha, beta, l1, l2)
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"l1": 0.5, "l2": 0.1, "loss": "logistic", "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"loss"}
 
 
@@ -136,18 +147,33 @@ class AdaGradRDAClassifier(MarginClassifier):
     learning and online optimization. JMLR 11.
     """
 
-    def __init__(self, lr=0.1, *, delta=1.0, lam=0.0, loss="hinge", classes=None, intercept=False, max_features=None):
+    lr: float
+    delta: float
+    lam: float
+    loss: Loss
+
+    def __init__(
+        self,
+        lr: float = 0.1,
+        *,
+        delta: float = 1.0,
+        lam: float = 0.0,
+        loss: Loss = "hinge",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, delta=delta, lam=lam, loss=loss)
         rule, space = Subgradient(lam, loss=loss), DualAveraging(lr, delta)
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.01, "loss": "logistic", "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "loss"}
 
 
@@ -205,33 +231,43 @@ class FOBOSClassifier(MarginClassifier):
     stochastic optimization, section 5. JMLR 12.
     """
 
+    lr: float
+    lam: float
+    loss: Loss
+    schedule: Literal["constant", "1/sqrt(t)", "1/t", "adagrad"]
+    delta: float | None
+
     def __init__(
         self,
-        lr=1.0,
+        lr: float = 1.0,
         *,
-        lam=0.001,
-        loss="hinge",
-        schedule="1/sqrt(t)",
-        delta=None,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        lam: float = 0.001,
+        loss: Loss = "hinge",
+        schedule: Literal["constant", "1/sqrt(t)", "1/t", "adagrad"] = "1/sqrt(t)",
+        delta: float | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, lam=lam, loss=loss, schedule=schedule, delta=delta)
         one_of("schedule", schedule, (*SCHEDULES, "adagrad"))
+        rule: Rule
+        space: Space
         if schedule == "adagrad":
-            rule, space = Subgradient(lam, loss=loss), AdaptiveThreshold(lr, 1.0 if delta is None else delta)
+            rule = Subgradient(lam, loss=loss)
+            space = AdaptiveThreshold(lr, 1.0 if delta is None else delta)
         elif delta is not None:
             raise ValueError(f"`delta` belongs to the schedule 'adagrad', not to {schedule!r}: leave it out")
         else:
-            rule, space = FOBOSRule(lr, lam, loss=loss, schedule=schedule), SoftThreshold()
+            rule = FOBOSRule(lr, lam, loss=loss, schedule=schedule)
+            space = SoftThreshold()
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.01, "loss": "logistic", "schedule": "adagrad"}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "loss"} if self.schedule == "adagrad" else {"lr", "lam", "loss"}

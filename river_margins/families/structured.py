@@ -1,23 +1,32 @@
 """Passive-aggressive learning of outputs with structure, by joint features of an example and an output."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
 
 from river import base
 
 from river_margins.core.checks import one_of
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
+from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.rules import Rule
 from river_margins.tasks.half_space import HalfSpace
 
 __all__ = ["StructuredPA"]
+
+JointFeatures = Callable[[Any, Any], Mapping[Any, float]]
+Decoder = Callable[[Mapping[Any, float], Any], Any]
+CostDecoder = Callable[[Mapping[Any, float], Any, Any], Any]
 
 
 class _Differences(Learner, base.Estimator):  # type: ignore[misc]
     """Weights that learn from d = Φ(x, y) - Φ(x, ŷ) and the lead that y should have: ⟨w, d⟩ >= lead."""
 
-    def __init__(self, rule):
+    rule: Rule
+
+    def __init__(self, rule: Rule) -> None:
         vars(self).update(rule=rule)
         self._open(rule, None, HalfSpace(), False, None)
 
@@ -25,40 +34,60 @@ class _Differences(Learner, base.Estimator):  # type: ignore[misc]
 class Structured(Estimator, base.Estimator):
     """What learners of structured outputs share; a subclass has joint features, a cost, and the two decoders."""
 
-    def _open(self, C, mode, cost_scale):
+    cost_scale: CostScale
+    rule: Rule
+    _differences: _Differences
+
+    def _features(self, x: Any, y: Any) -> Mapping[Any, float]:
+        """Return Φ(x, y)."""
+        raise NotImplementedError
+
+    def _price(self, y: Any, other: Any) -> float:
+        """Return what it costs to predict `other` where y is right."""
+        raise NotImplementedError
+
+    def _decode(self, x: Any) -> Any:
+        """Return the output with the highest score."""
+        raise NotImplementedError
+
+    def _rival(self, x: Any, y: Any) -> Any:
+        """Return the output to learn from, given the right one."""
+        raise NotImplementedError
+
+    def _open(self, C: float, mode: Mode, cost_scale: CostScale) -> None:
         one_of("cost_scale", cost_scale, ("sqrt", "linear"))
         rule = passive_aggressive_rule(C, mode)
         vars(self).update(rule=rule, _differences=_Differences(rule))
 
     @property
-    def n_seen(self):
+    def n_seen(self) -> int:
         """Rounds."""
         return self._differences.n_seen
 
     @property
-    def n_mistakes(self):
+    def n_mistakes(self) -> int:
         """Rounds in which the output that y was compared with scored at least as high as y."""
         return self._differences.n_mistakes
 
     @property
-    def n_updates(self):
+    def n_updates(self) -> int:
         """Rounds in which the weights moved."""
         return self._differences.n_updates
 
     @property
-    def weights(self):
+    def weights(self) -> Mapping[Any, float]:
         """The weights, read live: {joint feature: weight}."""
         return self._differences.weights
 
-    def score_one(self, x, y):
+    def score_one(self, x: Any, y: Any) -> float:
         """⟨w, Φ(x, y)⟩."""
         return self._differences.score_one(self._features(x, y))
 
-    def predict_one(self, x):
+    def predict_one(self, x: Any) -> Any:
         """The output with the highest score."""
         return self._decode(x)
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Any, y: Any) -> None:
         """Learn that y is the output for x.
 
         Parameters
@@ -79,16 +108,16 @@ class Structured(Estimator, base.Estimator):
         lead = 0.0 if other == y else self._lead(self._price(y, other))
         self._differences.learn_one(_minus(self._features(x, y), self._features(x, other)), lead)
 
-    def _lead(self, cost):
+    def _lead(self, cost: float) -> float:
         """By how much y has to lead an output of this cost."""
         if not cost >= 0:
             raise ValueError(f"a cost must be a number of at least 0, not {cost!r}")
         return float(cost) if self.cost_scale == "linear" else math.sqrt(cost)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return self._differences.__getstate__()
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self._differences.__setstate__(state)
 
 
@@ -147,45 +176,65 @@ class StructuredPA(Structured):
     Journal of Machine Learning Research 7, sections 8 and 9.
     """
 
-    def __init__(self, phi, decode, cost=None, *, decode_cost=None, C=1.0, mode=1, cost_scale="sqrt"):
-        given = {"phi": phi, "decode": decode, "cost": cost, "decode_cost": decode_cost}
-        vars(self).update(given, C=C, mode=mode, cost_scale=cost_scale)
+    phi: JointFeatures
+    decode: Decoder | list[Any] | tuple[Any, ...]
+    cost: Callable[[Any, Any], float] | None
+    decode_cost: CostDecoder | Literal[True] | None
+    C: float
+    mode: Mode
+    cost_scale: CostScale
+
+    def __init__(
+        self,
+        phi: JointFeatures,
+        decode: Decoder | list[Any] | tuple[Any, ...],
+        cost: Callable[[Any, Any], float] | None = None,
+        *,
+        decode_cost: CostDecoder | Literal[True] | None = None,
+        C: float = 1.0,
+        mode: Mode = 1,
+        cost_scale: CostScale = "sqrt",
+    ) -> None:
+        vars(self).update(
+            phi=phi, decode=decode, cost=cost, decode_cost=decode_cost, C=C, mode=mode, cost_scale=cost_scale
+        )
         if decode_cost is True and not isinstance(decode, list | tuple):
             raise ValueError("`decode_cost=True` tries all outputs, so `decode` must be the list of them")
         self._open(C, mode, cost_scale)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"phi": _pairs, "decode": ("a", "b")}
 
-    def _features(self, x, y):
+    def _features(self, x: Any, y: Any) -> Mapping[Any, float]:
         return self.phi(x, y)
 
-    def _price(self, y, other):
+    def _price(self, y: Any, other: Any) -> float:
         return float(other != y) if self.cost is None else self.cost(y, other)
 
-    def _decode(self, x):
+    def _decode(self, x: Any) -> Any:
         if callable(self.decode):
             return self.decode(self.weights, x)
         return max(self.decode, key=lambda output: self.score_one(x, output))
 
-    def _rival(self, x, y):
+    def _rival(self, x: Any, y: Any) -> Any:
         if self.decode_cost is None:
             return self._decode(x)
         if callable(self.decode_cost):
             return self.decode_cost(self.weights, x, y)
+        assert isinstance(self.decode, list | tuple)  # checked when the learner was made
         return max(self.decode, key=lambda output: self.score_one(x, output) + self._lead(self._price(y, output)))
 
 
-def _pairs(x, y):
+def _pairs(x: dict[str, float], y: str) -> dict[tuple[str, str], float]:
     return {(name, y): value for name, value in x.items()}
 
 
-def _minus(one: dict[Any, float], other: dict[Any, float]) -> dict[Any, float]:
+def _minus(one: Mapping[Any, float], other: Mapping[Any, float]) -> dict[Any, float]:
     """The difference of two sparse vectors, without what cancels."""
     difference = {name: one.get(name, 0.0) - other.get(name, 0.0) for name in {**one, **other}}
     return {name: value for name, value in difference.items() if value}

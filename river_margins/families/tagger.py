@@ -1,8 +1,10 @@
 """A first-order sequence tagger: structured passive-aggressive learning with Viterbi's decoder."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
 
+from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.structured import Structured
 
 __all__ = ["SequenceTagger"]
@@ -57,21 +59,36 @@ class SequenceTagger(Structured):
     and an asymptotically optimum decoding algorithm. IEEE Transactions on Information Theory 13.
     """
 
-    def __init__(self, C=1.0, *, mode=1, max_loss=False, cost_scale="sqrt", tags=None):
+    C: float
+    mode: Mode
+    max_loss: bool
+    cost_scale: CostScale
+    tags: Sequence[Hashable] | None
+    _known: list[Any]
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        max_loss: bool = False,
+        cost_scale: CostScale = "sqrt",
+        tags: Sequence[Hashable] | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode, max_loss=max_loss, cost_scale=cost_scale, tags=tags)
         vars(self)["_known"] = _with_new([], tags or [])
         self._open(C, mode, cost_scale)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"C": 0.1}
         yield {"max_loss": True, "tags": ("a", "b")}
 
-    def learn_one(self, x, y):
+    def learn_one(self, x: Sequence[Any], y: Sequence[Hashable]) -> None:
         """Learn that these are the tags of a sequence.
 
         Parameters
@@ -98,12 +115,12 @@ class SequenceTagger(Structured):
             vars(self)["_known"] = before
             raise
 
-    def predict_one(self, x):
+    def predict_one(self, x: Sequence[Any]) -> list[Any] | None:
         """The best-scoring tags, a list; None before any tag is known."""
         return self._decode(x) if self._known else None
 
-    def _features(self, x, y):
-        counts = {}
+    def _features(self, x: Sequence[Any], y: Sequence[Hashable]) -> dict[Any, float]:
+        counts: dict[Any, float] = {}
         for position, tag in zip(x, y, strict=True):
             for name, value in _named(position).items():
                 counts[name, tag] = counts.get((name, tag), 0.0) + value
@@ -111,19 +128,19 @@ class SequenceTagger(Structured):
             counts[(*pair, "follows")] = counts.get((*pair, "follows"), 0.0) + 1.0
         return counts
 
-    def _price(self, y, other):
+    def _price(self, y: Sequence[Hashable], other: Sequence[Hashable]) -> float:
         return sum(tag != wrong for tag, wrong in zip(y, other, strict=True))
 
-    def _decode(self, x):
+    def _decode(self, x: Sequence[Any]) -> list[Any]:
         return [self._known[i] for i in viterbi(*self._potentials(x))]
 
-    def _rival(self, x, y):
+    def _rival(self, x: Sequence[Any], y: Sequence[Hashable]) -> list[Any]:
         if not self.max_loss:
             return self._decode(x)
         truth = [self._known.index(tag) for tag in y]
         return [self._known[i] for i in viterbi(*self._potentials(x), truth, self._lead)]
 
-    def _potentials(self, x):
+    def _potentials(self, x: Sequence[Any]) -> tuple[list[list[float]], list[list[float]]]:
         """How much each tag is worth at each position, and each tag after each other."""
         weights = self.weights
         emissions = [
@@ -136,10 +153,10 @@ class SequenceTagger(Structured):
         transitions = [[weights.get((tag, after, "follows"), 0.0) for after in self._known] for tag in self._known]
         return emissions, transitions
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"tags": list(self._known), "differences": super().__getstate__()}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self)["_known"] = _with_new([], state["tags"])
         super().__setstate__(state["differences"])
 
@@ -192,9 +209,9 @@ def viterbi(
     return path
 
 
-def _named(position):
+def _named(position: Any) -> dict[Any, float]:
     return position if isinstance(position, dict) else {position: 1.0}
 
 
-def _with_new(known, tags):
+def _with_new(known: Sequence[Hashable], tags: Sequence[Hashable]) -> list[Any]:
     return list(dict.fromkeys([*known, *tags]))

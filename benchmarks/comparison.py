@@ -1,7 +1,7 @@
 """How well do the learners do, each as it comes, on data that River brings along?
 
     python benchmarks/comparison.py          # the figure, benchmarks/results/comparison.md, and the table of the README
-    python benchmarks/comparison.py table    # only the table, which is made of the docstrings
+    python benchmarks/comparison.py table    # only the table, made of what the estimators say about themselves
 
 Every classifier of the library is in it, whatever there is: behind the scaler, with an intercept where it has one,
 predicting each example before it is learned. Only the first parameter is tried at other values than its default.
@@ -140,10 +140,17 @@ def report(names: list[str], columns: list[str], errors: np.ndarray) -> str:
 
 
 def table() -> str:
-    """The rows of the README, in the words of the docstrings."""
-    lines = ["| | for | space | cost of a round | guarantee | take it |", "|---|---|---|---|---|---|"]
+    """Return the rows of the README, in the words of the estimators."""
+    lines = ["| | for | space | cost of a round | guarantee | advice |", "|---|---|---|---|---|---|"]
     for entry in catalogue.entries():
-        cells = (f"`{entry.name}`", task(entry.kind), space(entry.kind), entry.cost, entry.guarantee, entry.advice)
+        cells = (
+            f"`{entry.name}`",
+            task(entry.kind),
+            space(entry.kind),
+            entry.round_cost,
+            entry.guarantee,
+            entry.advice,
+        )
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

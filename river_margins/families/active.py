@@ -12,6 +12,7 @@ from river import base
 from river.active import base as river_active
 
 from river_margins.core.checks import positive
+from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
@@ -25,7 +26,7 @@ class ScoringClassifier(Protocol):
     def predict_proba_one(self, x: Any) -> Any: ...
 
 
-class _Sampler(Estimator, base.Classifier):
+class _Sampler(Described, Estimator, base.Classifier):
     """What both share: a learner of its own, and the counts of rounds and queries."""
 
     classifier: Any
@@ -126,9 +127,6 @@ class SelectiveSampler(_Sampler):
 
     Notes
     -----
-    Cost: that of a score, and of learning where it asked. Guarantee: close to the best error at low noise, on
-    independent examples. Take it where labels are paid for and the stream does not drift.
-
     The rates are proved for regularised least squares, which learns every label asked for, on independent examples with
     little noise near the border; there is no bound for arbitrary streams. Learners whose scores grow beyond the
     threshold at once, as with a small c, stop asking too soon.
@@ -147,6 +145,10 @@ class SelectiveSampler(_Sampler):
     Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2011. Learning noisy linear classifiers via adaptive and selective
     sampling. Machine Learning 83.
     """
+
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "Error close to the best possible at low noise, on independent examples."
+    advice = "Use it if labels are expensive and the stream does not drift."
 
     c: float
 
@@ -184,9 +186,6 @@ class RandomizedSelectiveSampler(_Sampler):
 
     Notes
     -----
-    Cost: that of a score, and of learning where it asked. Guarantee: E[mistakes] <= |u|²(2b + R²)²/(8b) where u
-    separates with margin 1. Take it where labels are paid for and nothing is known of the stream.
-
     The guarantee is for the perceptron, and counts the mistakes of all rounds, asked or not; b = R²/2 makes it R²|u|²,
     that of a perceptron that hears every label.
 
@@ -204,6 +203,10 @@ class RandomizedSelectiveSampler(_Sampler):
     Cesa-Bianchi, N., Gentile, C. and Zaniboni, L., 2006. Worst-case analysis of selective sampling for linear
     classification, theorem 1. JMLR 7.
     """
+
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "E[mistakes] <= |u|²(2b + R²)²/(8b) if u separates with margin 1."
+    advice = "Use it if labels are expensive and nothing is known about the stream."
 
     b: float
     seed: int | None

@@ -40,9 +40,6 @@ class RandomizedBudgetPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each of at most B supports. Guarantee: expected mistakes bounded for every u
-    with |u|² < B, the budget. Take it for the simplest bounded memory.
-
     Where k(x, x) <= 1, in expectation over the draws and for every u with |u|² < B, the budget:
     E[n_mistakes] <= 2B/(B - |u|²)·(|u|² + Σ l(u)). With many classes that asks for k(x, x) <= 1/2. No learner with a
     budget has a bound for longer u: some stream that one of length sqrt(B + 1) fits without loss makes it err in every
@@ -61,6 +58,10 @@ class RandomizedBudgetPerceptron(MarginClassifier):
     Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2007. Tracking the best hyperplane with a simple budget
     perceptron. Machine Learning 69.
     """
+
+    round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
+    guarantee = "A bound on the expected mistakes for every u with |u|² below the budget."
+    advice = "Use it as the simplest kernel learner with bounded memory."
 
     kernel: KernelChoice
     budget: int
@@ -118,9 +119,6 @@ class Forgetron(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each of at most B supports. Guarantee: mistakes <= 2|u|² + 4·Σ l(u) for short
-    u, and without chance. Take it where the newest examples matter most.
-
     Where k(x, x) <= 1 and the budget B >= 83, for every u with |u| <= sqrt((B + 1)/ln(B + 1))/4:
     n_mistakes <= 2|u|² + 4·Σ l(u). With many classes that asks for k(x, x) <= 1/2.
 
@@ -137,6 +135,10 @@ class Forgetron(MarginClassifier):
     Dekel, O., Shalev-Shwartz, S. and Singer, Y., 2008. The Forgetron: a kernel-based perceptron on a budget. SIAM
     Journal on Computing 37 (the self-tuned one).
     """
+
+    round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
+    guarantee = "At most 2|u|² + 4·Σ l(u) mistakes for short u, without randomness."
+    advice = "Use it if the newest examples matter most."
 
     kernel: KernelChoice
     budget: int
@@ -196,9 +198,6 @@ class Projectron(MarginClassifier):
 
     Notes
     -----
-    Cost: the number of supports squared. Guarantee: mistakes bounded on any stream for |u| < 1/eta, with finitely many
-    supports. Take it where examples resemble each other.
-
     The number of supports stays finite where the examples are bounded, without a budget. A round takes their number
     squared. Where k(x, x) <= 1, u separates with margin 1 and eta·|u| < 1: n_mistakes <= |u|²/(1 - eta·|u|)²;
     Projectron++ with eta·|u| < 1/2, on any stream: n_mistakes <= (|u|² + 2·Σ l(u))/(1 - 2·eta·|u|). With many classes
@@ -218,6 +217,10 @@ class Projectron(MarginClassifier):
     Orabona, F., Keshet, J. and Caputo, B., 2009. Bounded kernel-based online learning. Journal of Machine Learning
     Research 10.
     """
+
+    round_cost = "The square of the number of supports."
+    guarantee = "A bound on the mistakes on any stream for |u| < 1/eta, with finitely many supports."
+    advice = "Use it if examples resemble each other."
 
     kernel: KernelChoice
     eta: float
@@ -279,10 +282,6 @@ class BPAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each of at most B supports. Guarantee: none on mistakes, but each update
-    solves its problem. Take it first for a bounded memory: with 50 supports
-    it errs less than the others on River's Phishing and Bananas.
-
     Each update solves the problem above. No bound on its mistakes is known.
 
     Examples
@@ -297,6 +296,12 @@ class BPAClassifier(MarginClassifier):
     ----------
     Wang, Z. and Vucetic, S., 2010. Online passive-aggressive algorithms on a budget. AISTATS.
     """
+
+    round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
+    guarantee = "No mistake bound; each update solves its optimisation problem."
+    advice = (
+        "Start here for bounded memory: with 50 supports it errs less than the others on River's Phishing and Bananas."
+    )
 
     kernel: KernelChoice
     C: float

@@ -44,10 +44,6 @@ class CWClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    after a step the example is right with probability eta. Take it where labels are right and features many and rare,
-    as words are.
-
     Nothing bounds its steps, and each wrong label squares the variance that is left: with noise, features soon count as
     certain and are learned no more (here after 160 updates). `SCWClassifier` is the form for noise.
 
@@ -65,6 +61,12 @@ class CWClassifier(MarginClassifier):
     Journal of Machine Learning Research 13. The variance form: Dredze, M., Crammer, K. and Pereira, F., 2008.
     Confidence-weighted linear classification. ICML.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "After a step the example is classified correctly with probability eta."
+    advice = "Use it for correct labels and many rare features, such as words."
 
     eta: float
     phi: float | None
@@ -137,10 +139,6 @@ class SCWClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: each
-    step solves its problem, and with mode 1 moves w by at most C·Σx. Take it where CW would do but for some wrong
-    labels.
-
     LIBOL's SCW-II has a misprint under the root; this one solves the problem of the paper.
 
     Examples
@@ -155,6 +153,12 @@ class SCWClassifier(MarginClassifier):
     ----------
     Wang, J., Zhao, P. and Hoi, S., 2012. Exact soft confidence-weighted learning. ICML.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "Each step solves its optimisation problem; with mode 1 it moves w by at most C·Σx."
+    advice = "Use it if CW would fit but some labels are wrong."
 
     C: float
     mode: Literal[1, 2]

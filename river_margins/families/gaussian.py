@@ -46,10 +46,6 @@ class AROWClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it where features differ much in how often they
-    occur: it stands noise, and r hardly needs tuning.
-
     Full, with S the rounds where m < 1, X their Σ xx' and E how many of them are no mistakes, for any u and a = 1:
     n_mistakes <= sqrt(r|u|² + u'Xu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. And Σ⁻¹w is the sum of y·x/r over S.
 
@@ -65,6 +61,12 @@ class AROWClassifier(MarginClassifier):
     ----------
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it if some features occur much more often than others; it tolerates noise and r needs little tuning."
 
     r: float
     covariance: Covariance
@@ -122,10 +124,6 @@ class AROWRegressor(MarginRegressor):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen. Guarantee: with a full matrix and
-    eps = 0 the least squares of all that was seen. Take it for numbers that features explain together, with a full
-    matrix if they are not many.
-
     Full and with eps = 0 it is recursive least squares: w minimises |w|²/a + Σ (y - ⟨w, x⟩)²/r over all that was
     seen. `n_mistakes` counts predictions outside the tube.
 
@@ -141,6 +139,10 @@ class AROWRegressor(MarginRegressor):
     ----------
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
+
+    round_cost = "The number of features in x; with a full matrix, the square of all features seen."
+    guarantee = "With a full matrix and eps = 0, the least-squares solution of all examples seen."
+    advice = "Use it if features explain the target together; use the full matrix if there are few of them."
 
     r: float
     covariance: Covariance
@@ -199,10 +201,6 @@ class NAROWClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it to compare with AROW, where examples differ
-    much in how sure they can make.
-
     Full, with two classes, S the rounds where m < 1, E how many of them are no mistakes, and a = 1, for any u:
     n_mistakes <= Σ_S l(u) - E + sqrt((|u|² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
 
@@ -220,6 +218,12 @@ class NAROWClassifier(MarginClassifier):
     ----------
     Orabona, F. and Crammer, K., 2010. New adaptive algorithms for online classification. NeurIPS 23.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it to compare with AROW if examples differ much in how much they reveal."
 
     b: float
     covariance: Covariance
@@ -278,9 +282,6 @@ class NHERDClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: each
-    step is the best linear map of the Gaussian. Take it where AROW learns too slowly: it gets sure sooner.
-
     Full, the map minimises E[(w' - w)'Σ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
 
     Examples
@@ -295,6 +296,12 @@ class NHERDClassifier(MarginClassifier):
     ----------
     Crammer, K. and Lee, D., 2010. Learning via Gaussian herding. NeurIPS 23.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "Each step is the best linear map of the Gaussian."
+    advice = "Use it if AROW learns too slowly; its variances shrink sooner."
 
     C: float
     covariance: Covariance

@@ -33,9 +33,6 @@ class AdalineClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: squared errors bounded by those of any u. Take it with a
-    normalised step where the scale of features varies, or to follow a drift.
-
     Not normalised, and if lr·R² < 1 with R the longest example, for any u:
     Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
 
@@ -51,6 +48,10 @@ class AdalineClassifier(MarginClassifier):
     ----------
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    advice = "Use the normalised step if features vary in scale or the stream drifts."
 
     lr: float
     normalised: bool
@@ -97,9 +98,6 @@ class AdalineRegressor(MarginRegressor):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared errors bounded by those of any u. Take it for numbers with Gaussian
-    noise, or to follow a drift.
-
     Not normalised, and if lr·R² < 1 with R the longest example, for any u:
     Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). Normalised with lr = 1, it is PA with a tube of width 0.
     `n_mistakes` counts predictions that are not exact.
@@ -116,6 +114,10 @@ class AdalineRegressor(MarginRegressor):
     ----------
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    advice = "Use it for numeric targets with Gaussian noise, or to follow a drift."
 
     lr: float
     normalised: bool
@@ -163,9 +165,6 @@ class OGDClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T) in a ball. Take it for a loss of your choice;
-    the logistic one gives scores closest to log-odds.
-
     With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
     Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
@@ -181,6 +180,10 @@ class OGDClassifier(MarginClassifier):
     ----------
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T) within a ball."
+    advice = "Use it to choose the loss; the logistic one gives scores closest to log-odds."
 
     lr: float
     loss: Loss
@@ -239,9 +242,6 @@ class OGDRegressor(MarginRegressor):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: regret O(√T) in a ball. Take it for numbers with outliers: with the absolute
-    loss no step depends on how large the error was.
-
     With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
     Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
@@ -257,6 +257,10 @@ class OGDRegressor(MarginRegressor):
     ----------
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "Regret O(√T) within a ball."
+    advice = "Use it for targets with outliers; with the absolute loss the size of an error does not change the step."
 
     lr: float
     loss: Literal["absolute", "squared"]
@@ -309,9 +313,6 @@ class PegasosClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(ln T/lam). Take it for the online form of the
-    linear support vector machine.
-
     With `project`, F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the longest example, for
     |u| <= 1/sqrt(lam) and after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is no update:
     `n_updates` counts rounds with a loss.
@@ -329,6 +330,10 @@ class PegasosClassifier(MarginClassifier):
     Shalev-Shwartz, S., Singer, Y., Srebro, N. and Cotter, A., 2011. Pegasos: primal estimated sub-gradient solver for
     SVM, section 2. Mathematical Programming 127.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(ln T/lam)."
+    advice = "Use it as an online linear support vector machine."
 
     lam: float
     project: bool

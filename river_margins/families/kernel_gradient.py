@@ -39,9 +39,6 @@ class BOGDClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each of at most B supports. Guarantee: regret, but for what is removed, which
-    has faded. Take it on streams that drift.
-
     With X² the largest k(x, x) (twice that with many classes): |w| <= X·(1 - (1 - lr·lam)^budget)/lam. With
     F(w) = lam·|w|²/2 + l(w), for any u and over T rounds:
     Σ F(w) - Σ F(u) <= |u|²/(2·lr) + lr/2·Σ |F'(w)|² + Σ_removed |c|X·(X/lam + |u|)/lr, where c is what was left of the
@@ -63,6 +60,10 @@ class BOGDClassifier(MarginClassifier):
     Zhao, P., Wang, J., Wu, P., Jin, R. and Hoi, S., 2012. Fast bounded online gradient descent algorithms for scalable
     kernel-based online learning. ICML (which removes at random, and makes up for it).
     """
+
+    round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
+    guarantee = "A regret bound, with a further term for each support that was removed."
+    advice = "Use it on streams that drift."
 
     kernel: KernelChoice
     lr: float
@@ -126,9 +127,6 @@ class FOGDClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: D times the features of x, D sines and cosines. Guarantee: regret in the space of the features. Take it where
-    a kernel is wanted at a cost that never grows.
-
     ⟨z(x), z(x')⟩ misses the kernel by a standard deviation of at most 1/√D. With the hinge loss and for any u, with U
     `n_updates`: Σ l(w) - Σ l(u) <= |u|²/(2·lr) + lr/2·U.
 
@@ -146,6 +144,10 @@ class FOGDClassifier(MarginClassifier):
     Lu, J., Hoi, S., Wang, J., Zhao, P. and Liu, Z., 2016. Large scale online kernel learning. Journal of Machine
     Learning Research 17.
     """
+
+    round_cost = "`components` times the number of features in x, and as many sines and cosines."
+    guarantee = "A regret bound in the space of the random features."
+    advice = "Use it for a kernel at a cost that never grows."
 
     gamma: float
     components: int

@@ -43,9 +43,6 @@ class KernelPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each support. Guarantee: that of `Perceptron` in the space of the kernel,
-    without a budget. Take it where no straight line separates the classes and mistakes are few.
-
     For every stream and every u in the space of the
     kernel, with R² the largest k(x, x) and L the sum of u's hinge losses over the mistakes, and without a budget:
     n_mistakes <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). With many classes R² becomes 2R². With the linear kernel it is
@@ -65,6 +62,10 @@ class KernelPerceptron(MarginClassifier):
     pattern recognition learning. Automation and Remote Control 25.
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
     """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `Perceptron` in the space of the kernel."
+    advice = "Use it if no hyperplane separates the classes and mistakes are few."
 
     kernel: KernelChoice
     budget: Budget | None
@@ -130,9 +131,6 @@ class KernelPAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each support. Guarantee: that of `PAClassifier` in the space of the kernel,
-    without a budget. Take it with a budget where the last few hundred examples say enough.
-
     The bounds of `PAClassifier` hold without a budget, for every u in the space of the kernel and with R² the largest
     k(x, x): with `mode=1` and on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)).
 
@@ -149,6 +147,10 @@ class KernelPAClassifier(MarginClassifier):
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, section 3.
     """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `PAClassifier` in the space of the kernel."
+    advice = "Use it with a budget if the last few hundred examples are enough."
 
     kernel: KernelChoice
     C: float
@@ -213,9 +215,6 @@ class KernelPARegressor(MarginRegressor):
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each support. Guarantee: that of `PARegressor` in the space of the kernel,
-    without a budget. Take it for numbers that bend with the features, with a budget.
-
     The bounds of `PARegressor` hold without a budget, for every u in the space of the kernel and with R² the largest
     k(x, x): with `mode=2` and on any stream, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
 
@@ -232,6 +231,10 @@ class KernelPARegressor(MarginRegressor):
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, section 5.
     """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `PARegressor` in the space of the kernel."
+    advice = "Use it with a budget for targets that are not linear in the features."
 
     kernel: KernelChoice
     C: float

@@ -8,6 +8,7 @@ from river.utils import dataframe
 
 from river_margins.core.batch import frame_batch
 from river_margins.core.checks import not_negative, one_of
+from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import Classes, Rivals
 from river_margins.rules import PA1, PA2, PerceptronRule, Rule
@@ -18,7 +19,7 @@ from river_margins.tasks.regression import Regression
 __all__ = ["MarginClassifier", "MarginRegressor"]
 
 
-class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
+class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
     """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
 
     The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
@@ -45,11 +46,6 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
     ValueError, TypeError
         If a parameter is outside its range; the message names it.
 
-    Notes
-    -----
-    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
-    of your own.
-
     Examples
     --------
     >>> import river_margins as rm
@@ -58,6 +54,10 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 79.02%
     """
+
+    round_cost = "The cost of the rule and the space."
+    guarantee = "The guarantee of the rule."
+    advice = "Use it for a rule and a space that have no named estimator, or for a rule of your own."
 
     rule: Rule
     space: Space | None
@@ -107,7 +107,7 @@ class MarginClassifier(Learner, base.MiniBatchClassifier):  # type: ignore[misc]
         return dataframe.to_native_frame(columns, like=frame)
 
 
-class MarginRegressor(Learner, base.MiniBatchRegressor):
+class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     """A regressor made of a rule and a space; being within `eps` of the target is good enough.
 
     Parameters
@@ -123,11 +123,6 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
     max_features
         Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
 
-    Notes
-    -----
-    Cost: that of the rule and the space. Guarantee: that of the rule. Take it for a pair that has no name, or a rule
-    of your own.
-
     Examples
     --------
     >>> import river_margins as rm
@@ -136,6 +131,10 @@ class MarginRegressor(Learner, base.MiniBatchRegressor):
     >>> model.predict_one({"a": 2.0})
     4.0
     """
+
+    round_cost = "The cost of the rule and the space."
+    guarantee = "The guarantee of the rule."
+    advice = "Use it for a rule and a space that have no named estimator, or for a rule of your own."
 
     rule: Rule
     space: Space | None

@@ -32,9 +32,6 @@ class ROMMAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes <= R²|u|² where u separates with margin 1. Take it
-    where the stream can be separated and a wide margin is wanted without a parameter.
-
     Where u separates with margin 1 and R is the longest example: Σ l² over the updates <= R²|u|², n_mistakes <= R²|u|²,
     and |w| never exceeds |u|. On noisy streams |w| can grow without end, until a step is refused by an OverflowError:
     there is no C.
@@ -51,6 +48,10 @@ class ROMMAClassifier(MarginClassifier):
     ----------
     Li, Y. and Long, P., 2002. The relaxed online maximum margin algorithm. Machine Learning 46.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "At most R²|u|² mistakes if u separates with margin 1."
+    advice = "Use it for a wide margin on a separable stream, without a parameter to tune."
 
     aggressive: bool
     tie_update: bool
@@ -106,9 +107,6 @@ class ALMAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: updates <= (2(p - 1)/g²)(2/alpha - 1)² + 8/alpha - 4 where
-    some u has margin g. Take it where the stream can be separated and the margin shall come near the best.
-
     If a u of length 1 in the dual norm (1/p + 1/q = 1) has y⟨u, x⟩/|x| >= g in all rounds: n_updates <=
     (2(p - 1)/g²)(2/alpha - 1)² + 8/alpha - 4, over any number of passes; and after a pass without one, w has at least
     the margin (1 - alpha)·g.
@@ -126,6 +124,10 @@ class ALMAClassifier(MarginClassifier):
     Gentile, C., 2001. A new approximate maximal margin classification algorithm. Journal of Machine Learning
     Research 2.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "At most (2(p - 1)/g²)(2/alpha - 1)² + 8/alpha - 4 updates if some u has margin g."
+    advice = "Use it on a separable stream if the margin should come close to the best one."
 
     alpha: float
     p: float

@@ -36,9 +36,6 @@ class MIRAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes bounded by the losses of any u; none for the
-    original. Take it with several candidates where classes are easily confused.
-
     With R the longest example and l_k(u) the losses of any u against the wrong classes k, on any stream n_mistakes <=
     max(2R², 1/C)·(|u|² + 2C·ΣΣ l_k(u)); with one vector R² for 2R². The original never makes |w| longer, but for its
     first step; it stops at a margin of 0, which counts as a mistake, so that nothing bounds its mistakes.
@@ -57,6 +54,10 @@ class MIRAClassifier(MarginClassifier):
     demands of the k best. Crammer, K. and Singer, Y., 2003. Ultraconservative online algorithms for multiclass
     problems. Journal of Machine Learning Research 3, for the original.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "A bound on the mistakes in terms of the losses of any fixed weights u; none for the original."
+    advice = "Use it with several candidates if classes are easily confused."
 
     C: float
     best: int | None

@@ -5,6 +5,7 @@ from typing import Any
 
 from river import base
 
+from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import Classes, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
@@ -14,7 +15,7 @@ from river_margins.tasks.multilabel import Multilabel
 __all__ = ["PAMultiLabelClassifier"]
 
 
-class PAMultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignore[misc]  # takes no further keywords
+class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # type: ignore[misc]  # takes no further keywords
     """Passive-aggressive label ranking: every label that holds leads every one that does not by a margin of 1.
 
     With r the lowest-scoring label that holds, s the highest-scoring one that does not, l = [1 - ⟨w_r, x⟩ + ⟨w_s, x⟩]+
@@ -43,9 +44,6 @@ class PAMultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignor
 
     Notes
     -----
-    Cost: the features of x, times the labels. Guarantee: mistakes of the ranking (mode 1) or squared losses (0 and 2)
-    bounded by the losses of any u. Take it where several labels may hold at once.
-
     With R the longest example, l(u) the loss of the ranking and u any weights: `mode=0` where u ranks with margin 1,
     Σ l² <= 2R²|u|². `mode=1` on any stream, n_mistakes <= max(2R², 1/C)·(|u|² + 2C·Σ l(u)), a mistake being a round in
     which r does not score above s. `mode=2` on any stream, Σ l² <= (2R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
@@ -63,6 +61,12 @@ class PAMultiLabelClassifier(Learner, base.MultiLabelClassifier):  # type: ignor
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, section 7.
     """
+
+    round_cost = "The number of features in x times the number of labels."
+    guarantee = (
+        "A bound on ranking mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any u."
+    )
+    advice = "Use it if several labels can hold at once."
 
     C: float
     mode: Mode

@@ -43,9 +43,6 @@ class Winnow(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: wrong predictions bounded by the size of a separating target and the number of
-    features. Take it where a few of many features in [0, 1] decide, all of them in favour.
-
     For features in [0, 1] and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all others:
     with any beta < 1/(1 - delta) the number of wrong predictions, `n_updates`, is bounded over any number of passes,
     and with beta = 1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d
@@ -67,6 +64,10 @@ class Winnow(MarginClassifier):
     Littlestone, N., 1988. Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm. Machine
     Learning 2.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "A bound on wrong predictions by the size of a separating target and the number of features."
+    advice = "Use it if a few of many features in [0, 1] decide, and all of them speak for True."
 
     theta: float
     beta: float
@@ -131,9 +132,6 @@ class BalancedWinnow(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: none for features of any sign. Take it where Winnow would suit, but features may
-    vote against.
-
     It is Winnow on the features x and -x, so that a feature may vote against. No bound is claimed: those of `Winnow`
     ask for features in [0, 1].
 
@@ -148,6 +146,10 @@ class BalancedWinnow(MarginClassifier):
     ----------
     Littlestone, N., 1989. Mistake bounds and logarithmic linear-threshold learning algorithms. PhD thesis, Santa Cruz.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "None for features of any sign."
+    advice = "Use it if Winnow would fit but features can also speak against True."
 
     beta: float
     theta: float

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from river import base
 
 from river_margins.core.checks import positive
+from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.parameter_types import Mode
@@ -18,7 +19,7 @@ from river_margins.tasks.one_class import OneClass
 __all__ = ["PAOneClass"]
 
 
-class PAOneClass(Learner, base.AnomalyDetector):
+class PAOneClass(Described, Learner, base.AnomalyDetector):
     """Passive-aggressive one-class learning: a centre that keeps the points of a stream within a radius.
 
     With the loss l = [|x - w| - eps]+ the centre moves straight towards a point outside: w' = w + tau·(x - w)/|x - w|,
@@ -41,9 +42,6 @@ class PAOneClass(Learner, base.AnomalyDetector):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared distances beyond the radius bounded by those from any centre. Take it
-    for points without labels, behind a scaler.
-
     If all points lie within eps of some u, `mode=0` keeps Σ l² <= |u|² (with `learn_radius` and all points within r of
     c, <= |c|² + (eps - sqrt(eps² - r²))²). `mode=2` on any stream and for any u, Σ l² <= (1 + 1/(2C))·(|u|² +
     2C·Σ l(u)²). `score_one` is the distance to the centre, `predict_one` says whether that is more than the radius, and
@@ -64,6 +62,10 @@ class PAOneClass(Learner, base.AnomalyDetector):
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, section 6.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared distances beyond the radius in terms of those from any fixed centre."
+    advice = "Use it for points without labels, behind a scaler."
 
     C: float
     mode: Mode

@@ -37,9 +37,6 @@ class PAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes (mode 1) or squared losses (0 and 2) bounded by
-    the losses of any u. Take it first: it has one parameter, and a small C stands much noise.
-
     With R the longest example and u any vector: `mode=0` on a stream that u separates with margin 1, Σ l² <= R²|u|².
     `mode=1` on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)). `mode=2` on any stream,
     Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes R² becomes 2R², whether `exact` or not.
@@ -59,6 +56,12 @@ class PAClassifier(MarginClassifier):
     Ninomiya, T. and Nakagawa, H., 2010. Exact passive-aggressive algorithm for multiclass classification using support
     class. SIAM International Conference on Data Mining.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = (
+        "A bound on mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
+    )
+    advice = "Start here; it has one parameter, and a small C tolerates noisy labels."
 
     C: float
     mode: Mode
@@ -110,9 +113,6 @@ class PARegressor(MarginRegressor):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared losses bounded by those of any u (modes 0 and 2). Take it first for
-    numbers: steps are bounded by C.
-
     With R the longest example: if some u is within eps of every target, `mode=0` keeps Σ l² <= R²|u|². `mode=2` on any
     stream and for any u, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). `n_mistakes` counts predictions outside the tube.
     River's learner of this name maps targets through 2y - 1 and so learns another function; this one follows the paper.
@@ -130,6 +130,10 @@ class PARegressor(MarginRegressor):
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, section 5.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
+    advice = "Start here for numeric targets; C limits each step."
 
     C: float
     mode: Mode

@@ -37,9 +37,6 @@ class Perceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes <= R²|u|² where u separates with margin 1, and a
-    bound on any stream. Take it as a baseline that has nothing to tune.
-
     For every stream and every u, with R the longest example, L the sum of u's hinge losses over the mistakes and
     M = `n_mistakes`: M <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). Where u separates with margin 1, M <= R²|u|². With
     many classes R² becomes 2R².
@@ -59,6 +56,10 @@ class Perceptron(MarginClassifier):
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm (its noisy form).
     Crammer, K. and Singer, Y., 2003. Ultraconservative online algorithms for multiclass problems (many classes).
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "At most R²|u|² mistakes if u separates with margin 1, and a bound on any stream."
+    advice = "Use it as a baseline; it has nothing to tune."
 
     lr: float
     tie_update: bool
@@ -117,9 +118,6 @@ class AveragedPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: its w makes no more mistakes than the perceptron's bound.
-    Take it in place of a perceptron, nearly always: the mean is steadier than the last weights.
-
     `n_mistakes` obeys the bounds of `Perceptron`. For losses that are convex in w, such as the hinge loss, the mean of
     the weights loses on any set of examples at most the mean of what the w_i lose there.
 
@@ -135,6 +133,10 @@ class AveragedPerceptron(MarginClassifier):
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm.
     Collins, M., 2002. Discriminative training methods for hidden Markov models (the mean in place of the vote).
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Its weights w keep the mistake bound of the perceptron."
+    advice = "Prefer it to the perceptron; the mean is steadier than the last weights."
 
     lr: float
     burn_in: int
@@ -193,9 +195,6 @@ class PNormPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes <= (p - 1)·|u|_q²·X² where u separates with margin
-    1. Take it where few of many features matter, and examples are dense.
-
     Where u separates with margin 1: n_mistakes <= (p - 1)·|u|_q²·X², with X the largest p-norm of an example and
     1/p + 1/q = 1. With p = 2·ln(d) for d features that is O(|u|_1²·max|x_i|²·ln d).
 
@@ -211,6 +210,10 @@ class PNormPerceptron(MarginClassifier):
     Grove, A., Littlestone, N. and Schuurmans, D., 2001. General convergence results for linear discriminant updates.
     Gentile, C., 2003. The robustness of the p-norm algorithms. Machine Learning 53.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "At most (p - 1)·|u|_q²·X² mistakes if u separates with margin 1."
+    advice = "Use it if few of many features matter and examples are dense."
 
     p: float
     lr: float
@@ -268,9 +271,6 @@ class VotedPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: a prediction that of the features of all mistaken examples, a round the features of x. Guarantee: that of the
-    perceptron. Take it to study the theorem: the mean of the weights predicts about as well at no cost.
-
     Freund and Schapire: after one pass over independent examples a further one is predicted wrong with a probability of
     at most 2/(T + 1) times the expected bound on the mistakes of T + 1 rounds.
 
@@ -285,6 +285,10 @@ class VotedPerceptron(MarginClassifier):
     ----------
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
     """
+
+    round_cost = "To predict: the features of all mistaken examples; to learn: the features of x."
+    guarantee = "The mistake bound of the perceptron."
+    advice = "Use it to study the theorem; `AveragedPerceptron` predicts about as well and costs far less."
 
     lr: float
     tie_update: bool
@@ -344,10 +348,6 @@ class PocketPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes; in runs that the ratchet holds back that of the window. Guarantee:
-    on examples drawn from a finite set the fewest errors, in the end. Take it on noisy data that no hyperplane
-    separates.
-
     Gallant: with examples drawn at random from a finite set, the probability that the pocket holds weights with the
     fewest possible errors on it tends to 1. There is no bound for any finite number of rounds.
 
@@ -362,6 +362,10 @@ class PocketPerceptron(MarginClassifier):
     ----------
     Gallant, S., 1990. Perceptron-based learning algorithms. IEEE Transactions on Neural Networks 1.
     """
+
+    round_cost = "The features of x times the classes; with the ratchet, sometimes the features of the whole window."
+    guarantee = "In the limit, the fewest possible errors on examples drawn from a finite set."
+    advice = "Use it for noisy data that no hyperplane separates."
 
     ratchet: bool
     window: int

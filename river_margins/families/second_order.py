@@ -45,10 +45,6 @@ class SecondOrderPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it where examples lie along few directions, and
-    learning on mistakes alone is wanted.
-
     Full, with S the mistakes and λ the eigenvalues of their Σ xx', for any u of length 1 and g > 0: n_mistakes <= Σ_S
     [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
 
@@ -65,6 +61,12 @@ class SecondOrderPerceptron(MarginClassifier):
     Cesa-Bianchi, N., Conconi, A. and Gentile, C., 2005. A second-order perceptron algorithm. SIAM Journal on
     Computing 34.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it if examples lie along few directions and only mistakes should change the weights."
 
     tie_update: bool
     every_label: bool
@@ -135,9 +137,6 @@ class KernelSecondOrderPerceptron(MarginClassifier):
 
     Notes
     -----
-    Cost: the number of supports squared, times the classes. Guarantee: mistakes bounded by the losses of any u in the
-    space of the kernel. Take it where no straight line separates the classes and mistakes are few.
-
     With S the mistakes and λ the eigenvalues of their K, for any u of length 1 and g > 0, with two classes: n_mistakes
     <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With the linear kernel it is
     `SecondOrderPerceptron(covariance="full")`. Of the digits of a score, about as many are lost as k(x, x)/a has: scale
@@ -156,6 +155,10 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     Cesa-Bianchi, N., Conconi, A. and Gentile, C., 2005. A second-order perceptron algorithm. SIAM Journal on
     Computing 34, section 4.
     """
+
+    round_cost = "The square of the number of supports, times the number of classes."
+    guarantee = "A bound on the mistakes in terms of the losses of any u in the space of the kernel."
+    advice = "Use it if no hyperplane separates the classes and mistakes are few."
 
     kernel: KernelChoice
     a: float
@@ -225,10 +228,6 @@ class IELLIPClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    after a mistake the margin is 1, and with a full matrix the variance what it was. Take it to compare: SCW and AROW
-    make fewer mistakes on most streams.
-
     After an update the margin is 1, and with a full Σ its variance is v again. With b = 0.3 Σ stays as it is after
     some ten rounds, as in LIBOL.
 
@@ -244,6 +243,12 @@ class IELLIPClassifier(MarginClassifier):
     ----------
     Yang, L., Jin, R. and Ye, J., 2009. Online learning by ellipsoid method. ICML.
     """
+
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "After a mistake the margin is 1, and with a full matrix the variance is unchanged."
+    advice = "Use it to compare; SCW and AROW make fewer mistakes on most streams."
 
     b: float
     c: float

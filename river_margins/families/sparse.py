@@ -43,9 +43,6 @@ class FTRLProximalClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T), weight by weight. Take it for very many rare
-    features, such as words or clicks, of which few shall keep a weight.
-
     For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 +
     Σ g²/(2·((beta + √n')/alpha + l2)). In a bounded domain that is of order √T, and smaller for rare features. An
     example without features is no update. It takes no sample weights, having neither C nor lr.
@@ -65,6 +62,10 @@ class FTRLProximalClassifier(MarginClassifier):
     McMahan, H. B. et al., 2013. Ad click prediction: a view from the trenches, section 3. KDD. For the bound: McMahan,
     H. B., 2017. A survey of algorithms and analysis for adaptive online learning, theorem 2. JMLR 18.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T), for each weight separately."
+    advice = "Use it for very many rare features, such as words or clicks, if only few should keep a weight."
 
     alpha: float
     beta: float
@@ -123,9 +124,6 @@ class AdaGradRDAClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T), weight by weight. Take it for the sparsest
-    weights on a stream that does not drift.
-
     With F(w) = l(w) + lam·|w|_1 in each round, the gradients g and any u, summed over the weights:
     Σ F - Σ F(u) <= H·u²/(2·lr) + (lr/2)·Σ g²/H_t, with H after the last round and H_t before round t. An example
     without features is no update. It takes no sample weights: its lr stands before the whole sum.
@@ -146,6 +144,10 @@ class AdaGradRDAClassifier(MarginClassifier):
     optimization, section 5 and theorem 5. JMLR 12. Xiao, L., 2010. Dual averaging methods for regularized stochastic
     learning and online optimization. JMLR 11.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T), for each weight separately."
+    advice = "Use it for the sparsest weights on a stream that does not drift."
 
     lr: float
     delta: float
@@ -206,9 +208,6 @@ class FOBOSClassifier(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T). Take it for sparse weights that forget what
-    is not seen any more.
-
     With F(w) = l(w) + lam·|w|_1 in each round and any u: Σ lr_t·(F - F(u)) <= |u|²/2 + Σ (lr_t·|g|)²/2, which makes the
     regret one of order √T in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <=
     (H_1·u² + Σ (H_t+1 - H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t. A sample weight multiplies lr; with "adagrad",
@@ -230,6 +229,10 @@ class FOBOSClassifier(MarginClassifier):
     and 3. JMLR 10. Duchi, J., Hazan, E. and Singer, Y., 2011. Adaptive subgradient methods for online learning and
     stochastic optimization, section 5. JMLR 12.
     """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T)."
+    advice = "Use it for sparse weights that forget features which no longer occur."
 
     lr: float
     lam: float

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from river import base
 
 from river_margins.core.checks import one_of
+from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import CostScale, Mode
@@ -31,7 +32,7 @@ class _Differences(Learner, base.Estimator):  # type: ignore[misc]
         self._open(rule, None, HalfSpace(), False, None)
 
 
-class Structured(Estimator, base.Estimator):
+class Structured(Described, Estimator, base.Estimator):
     """What learners of structured outputs share; a subclass has joint features, a cost, and the two decoders."""
 
     cost_scale: CostScale
@@ -149,9 +150,6 @@ class StructuredPA(Structured):
 
     Notes
     -----
-    Cost: that of the decoder. Guarantee: the costs of all predictions bounded by R²|u|² (mode 0). Take it for outputs
-    that are made of parts, or classes that share weights.
-
     Where some u has ⟨u, Φ(x, y) - Φ(x, k)⟩ >= sqrt(cost(y, k)) for all outputs k, and R is the longest d, `mode=0`
     keeps the costs of all predictions together within R²|u|², in both forms. Where the features cannot tell y from ŷ,
     d = 0 and nothing is learned. This is no River classifier, as its outputs are of none of River's kinds. Snapshots
@@ -175,6 +173,10 @@ class StructuredPA(Structured):
     Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
     Journal of Machine Learning Research 7, sections 8 and 9.
     """
+
+    round_cost = "The cost of the decoder."
+    guarantee = "The costs of all predictions sum to at most R²|u|² (mode 0, separable stream)."
+    advice = "Use it for outputs that consist of parts, or for classes that share weights."
 
     phi: JointFeatures
     decode: Decoder | list[Any] | tuple[Any, ...]

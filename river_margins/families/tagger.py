@@ -34,9 +34,6 @@ class SequenceTagger(Structured):
 
     Notes
     -----
-    Cost: positions times tags², with `max_loss` up to positions²·tags². Guarantee: wrong tags bounded by R²|u|² (mode
-    0). Take it for texts and other sequences with a tag at each position.
-
     x is a sequence whose positions are hashable names, or dicts from names to numbers; y has a tag for each. Decoding n
     positions with K tags takes n·K² steps, and with `max_loss` up to n times as many. Where some u leads every other
     sequence by sqrt(cost) and R is the longest d, `mode=0` makes at most R²|u|² wrong tags. `n_mistakes` counts
@@ -58,6 +55,10 @@ class SequenceTagger(Structured):
     Journal of Machine Learning Research 7, sections 8 and 9. Viterbi, A., 1967. Error bounds for convolutional codes
     and an asymptotically optimum decoding algorithm. IEEE Transactions on Information Theory 13.
     """
+
+    round_cost = "Positions times tags²; with `max_loss`, up to positions² times tags²."
+    guarantee = "At most R²|u|² wrong tags (mode 0, separable stream)."
+    advice = "Use it for texts and other sequences with one tag for each position."
 
     C: float
     mode: Mode

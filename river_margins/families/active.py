@@ -1,6 +1,6 @@
-"""Learners for labels that cost money: they say for which examples the label is worth asking for.
+"""Selective sampling: learners that decide for which examples to request the label.
 
-Beside the three parts, because what they decide is not how to move but whether to ask; any margin classifier learns.
+A sampler wraps any margin classifier, which learns the labels that were requested.
 """
 
 import math
@@ -27,7 +27,7 @@ class ScoringClassifier(Protocol):
 
 
 class _Sampler(Described, Estimator, base.Classifier):
-    """What both share: a learner of its own, and the counts of rounds and queries."""
+    """A copy of a classifier that learns, and the numbers of rounds and requested labels."""
 
     classifier: Any
     learner: Any
@@ -37,11 +37,11 @@ class _Sampler(Described, Estimator, base.Classifier):
     def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
-        learner = classifier.clone(include_attributes=True)  # what was given is a recipe, and stays as it is
+        learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
         vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
-        """Return whether to ask for the label of x in round t, where the score leads by `confidence`."""
+        """Return whether to request the label of x in round t, given |f|."""
         raise NotImplementedError
 
     @property
@@ -61,7 +61,7 @@ class _Sampler(Described, Estimator, base.Classifier):
         yield {"classifier": PAClassifier(C=0.1)}
 
     def query_one(self, x: Mapping[Any, Any]) -> bool:
-        """Say whether to ask for the label of x, and count the round; nothing else counts it or draws."""
+        """Return whether to request the label of x, and count the round. Only this method counts and draws."""
         scores = self.learner.score_one(x)
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
@@ -71,7 +71,7 @@ class _Sampler(Described, Estimator, base.Classifier):
         return asked
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn a label that was asked for, or came of itself."""
+        """Learn a label, requested or not."""
         self.learner.learn_one(x, y, w=w)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
@@ -79,11 +79,11 @@ class _Sampler(Described, Estimator, base.Classifier):
         return self.learner.predict_one(x)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Sigmoid or softmax of the scores, as of the learner."""
+        """Return the sigmoid or softmax of the scores, as the wrapped classifier does."""
         return self.learner.predict_proba_one(x)
 
     def score_one(self, x: Mapping[Any, Any]) -> Any:
-        """The signed score, or a dict of scores by class."""
+        """Return the signed score, or a dict of scores by class."""
         return self.learner.score_one(x)
 
     def check_label(self, y: Any) -> None:
@@ -91,9 +91,9 @@ class _Sampler(Described, Estimator, base.Classifier):
         self.learner.check_label(y)
 
     def as_river(self) -> river_active.ActiveLearningClassifier:
-        """River's kind of active learner, around this one: its predictions come with whether to ask.
+        """Return a River active learner around this sampler: each prediction comes with the decision to request.
 
-        `evaluate.progressive_val_score` then lets it learn only what it asked for, and reports the samples used.
+        `evaluate.progressive_val_score` then gives it only the requested labels and reports the samples used.
         """
         return _Asking(self)
 
@@ -106,30 +106,32 @@ class _Sampler(Described, Estimator, base.Classifier):
 
 
 class SelectiveSampler(_Sampler):
-    """Ask for the label where the score is nearer to 0 than what is still unknown could make it.
+    """Request the label if the score is closer to 0 than the remaining uncertainty.
 
-    In round t, with n labels asked for so far and the score f, ask where |f| <= |x|·√(c·ln(t)/n): always while n = 0,
-    and never for an example without features. With many classes f is how far the best score leads.
+    In round t, with n labels requested so far and the score f, the label is requested if |f| <= |x|·√(c·ln(t)/n):
+    always while n = 0, and never for an example without features. With many classes, f is the lead of the best score
+    over the second best.
 
     Parameters
     ----------
     classifier
-        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
     c
-        How much it asks, > 0; 1 by default. The larger, the more.
+        Rate of requests, > 0; 1 by default. The larger c, the more labels are requested.
 
     Attributes
     ----------
     n_rounds, n_queries
-        How many examples were looked at by `query_one`, and for how many of them it asked.
+        The number of examples passed to `query_one`, and the number of labels it requested.
     learner
         The classifier that learns.
 
     Notes
     -----
-    The rates are proved for regularised least squares, which learns every label asked for, on independent examples with
-    little noise near the border; there is no bound for arbitrary streams. Learners whose scores grow beyond the
-    threshold at once, as with a small c, stop asking too soon.
+    The rates are proved for regularised least squares, which learns every requested label, on independent examples with
+    little noise near the border. There is no bound for arbitrary streams. Learners whose scores soon exceed the
+    threshold, as they do with a small c, stop requesting labels too early.
 
     Examples
     --------
@@ -164,30 +166,31 @@ class SelectiveSampler(_Sampler):
 
 
 class RandomizedSelectiveSampler(_Sampler):
-    """Ask for the label with probability b/(b + |f|), f being the score.
+    """Request the label with probability b/(b + |f|), where f is the score.
 
-    With many classes f is how far the best score leads.
+    With many classes, f is the lead of the best score over the second best.
 
     Parameters
     ----------
     classifier
-        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
     b
-        How much it asks, > 0, in the unit of scores; 1 by default. The larger, the more.
+        Rate of requests, > 0, in the unit of scores; 1 by default. The larger b, the more labels are requested.
     seed
-        Of the generator, a whole number; None (default) draws one.
+        The seed of the generator, a whole number; None (default) draws one.
 
     Attributes
     ----------
     n_rounds, n_queries
-        How many examples were looked at by `query_one`, and for how many of them it asked.
+        The number of examples passed to `query_one`, and the number of labels it requested.
     learner
         The classifier that learns.
 
     Notes
     -----
-    The guarantee is for the perceptron, and counts the mistakes of all rounds, asked or not; b = R²/2 makes it R²|u|²,
-    that of a perceptron that hears every label.
+    The guarantee is for the perceptron and counts the mistakes of all rounds, with and without a request. b = R²/2
+    gives R²|u|², the bound of a perceptron that sees every label.
 
     Examples
     --------
@@ -234,7 +237,7 @@ class RandomizedSelectiveSampler(_Sampler):
 
 
 class _Asking(river_active.ActiveLearningClassifier):
-    """A sampler as River's evaluation takes it."""
+    """A sampler in the form that River's evaluation expects."""
 
     def __init__(self, sampler: _Sampler) -> None:
         super().__init__(sampler)

@@ -1,10 +1,10 @@
-"""The learners that follow a gradient."""
+"""Gradient descent: Adaline, online gradient descent, Pegasos."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.parameter_types import Classes, Loss, Schedule
 from river_margins.rules import GradientDescent, LeastMeanSquares, PegasosRule
 
@@ -12,29 +12,29 @@ __all__ = ["AdalineClassifier", "AdalineRegressor", "OGDClassifier", "OGDRegress
 
 
 class AdalineClassifier(MarginClassifier):
-    """Adaline, or least mean squares, on the labels -1 and +1: take a share of every error back.
+    """Adaline (least mean squares) on the labels -1 and +1: correct a fixed share of every error.
 
-    In each round w' = w + lr·(y - f)·x, with the score f; `normalised` divides the step by 1e-8 + |x|². With many
-    classes the score is that against the best-scoring wrong class.
+    In each round w' = w + lr·(y - f)·x, where f is the score; `normalised` divides the step by 1e-8 + |x|². With many
+    classes, f is the difference from the best-scoring wrong class.
 
     Parameters
     ----------
     lr
-        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
-        lr·|x|² < 2 if not normalised.
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. A round is stable if lr < 2, or if
+        lr·|x|² < 2 without normalisation.
     normalised
-        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+        Whether to divide the step by the squared length of the example (default), so that every step is bounded.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
-    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
+    Without normalisation, if lr·R² < 1 where R is the length of the longest example, for any u: Σ (y - f)² <= (Σ (y -
+    ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
 
     Examples
     --------
@@ -80,27 +80,27 @@ class AdalineClassifier(MarginClassifier):
 
 
 class AdalineRegressor(MarginRegressor):
-    """Adaline, or least mean squares: take a share of every error back.
+    """Adaline (least mean squares): correct a fixed share of every error.
 
-    In each round w' = w + lr·(y - f)·x, with the prediction f; `normalised` divides the step by 1e-8 + |x|².
+    In each round w' = w + lr·(y - f)·x, where f is the prediction; `normalised` divides the step by 1e-8 + |x|².
 
     Parameters
     ----------
     lr
-        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
-        lr·|x|² < 2 if not normalised.
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. A round is stable if lr < 2, or if
+        lr·|x|² < 2 without normalisation.
     normalised
-        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+        Whether to divide the step by the squared length of the example (default), so that every step is bounded.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
-    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). Normalised with lr = 1, it is PA with a tube of width 0.
-    `n_mistakes` counts predictions that are not exact.
+    Without normalisation, if lr·R² < 1 where R is the length of the longest example, for any u: Σ (y - f)² <= (Σ (y -
+    ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). The normalised form with lr = 1 is PA with eps = 0. `n_mistakes` counts
+    predictions that are not exact.
 
     Examples
     --------
@@ -140,10 +140,10 @@ class AdalineRegressor(MarginRegressor):
 
 
 class OGDClassifier(MarginClassifier):
-    """Online gradient descent on a loss of the margin, within a ball if that is wanted.
+    """Online gradient descent on a loss of the margin, optionally within a ball.
 
-    With the loss l of the margin m, w' = w - lr_t·l'(m)·y·x, and then w' is shortened to `radius` where it is longer.
-    With many classes m is the margin against the best-scoring wrong class.
+    With the loss l of the margin m, w' = w - lr_t·l'(m)·y·x; then w' is shortened to the length `radius` if it is
+    longer. With many classes, m is the margin against the best-scoring wrong class.
 
     Parameters
     ----------
@@ -153,20 +153,20 @@ class OGDClassifier(MarginClassifier):
         "hinge" (default), [1 - m]+; "squared hinge", half its square; "logistic", ln(1 + e^-m); or "squared",
         (1 - m)²/2.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t".
     radius
-        The largest |w|, > 0; None (default) does not limit it.
+        The largest length |w|, > 0; None (default) sets no limit.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
-    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+    With the schedule 1/sqrt(t) and radius D, for |u| <= D and the largest gradient G, after T rounds: Σ l - Σ l(u) <=
+    sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
     Examples
     --------
@@ -215,35 +215,35 @@ class OGDClassifier(MarginClassifier):
         return {"lr", "loss", "schedule", "radius"}
 
 
-LOSSES = {"absolute": "hinge", "squared": "squared hinge"}  # of the error: how much it falls short of the tube
+LOSSES = {"absolute": "hinge", "squared": "squared hinge"}  # the loss of an error, as a loss of a margin
 
 
 class OGDRegressor(MarginRegressor):
-    """Online gradient descent on a loss of the error, within a ball if that is wanted.
+    """Online gradient descent on a loss of the error, optionally within a ball.
 
-    With the prediction f, w' = w - lr_t·l'(f)·x, and then w' is shortened to `radius` where it is longer.
+    With the prediction f, w' = w - lr_t·l'(f)·x; then w' is shortened to the length `radius` if it is longer.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.1 by default.
     loss
-        "absolute" (default), [|y - f| - eps]+, whose steps are bounded; or "squared", half the square of that.
+        "absolute" (default) is [|y - f| - eps]+, whose steps are bounded; "squared" is half its square.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0 by default.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t".
     radius
-        The largest |w|, > 0; None (default) does not limit it.
+        The largest length |w|, > 0; None (default) sets no limit.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
-    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+    With the schedule 1/sqrt(t) and radius D, for |u| <= D and the largest gradient G, after T rounds: Σ l - Σ l(u) <=
+    sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
     Examples
     --------
@@ -294,28 +294,29 @@ class OGDRegressor(MarginRegressor):
 
 
 class PegasosClassifier(MarginClassifier):
-    """Pegasos: stochastic subgradient steps on the objective of the support vector machine, lam·|w|²/2 + hinge loss.
+    """Pegasos: stochastic subgradient descent on the linear support vector machine.
 
-    In round t, w' = (1 - 1/t)·w, plus y·x/(lam·t) where the margin is below 1, shortened to 1/sqrt(lam) if `project`.
+    The objective is lam·|w|²/2 plus the hinge loss. In round t, w' = (1 - 1/t)·w, plus y·x/(lam·t) if the margin is
+    below 1. With `project`, w' is then shortened to the length 1/sqrt(lam) if it is longer.
 
     Parameters
     ----------
     lam
-        Weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
+        The weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
     project
-        Whether to shorten w to 1/sqrt(lam) (default); the bound holds with it.
+        Whether to shorten w to at most 1/sqrt(lam) (default); the bound requires it.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    With `project`, F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the longest example, for
-    |u| <= 1/sqrt(lam) and after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is no update:
-    `n_updates` counts rounds with a loss.
+    With `project`, let F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the length of the longest
+    example. For |u| <= 1/sqrt(lam), after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is not
+    counted as an update: `n_updates` counts rounds with a loss.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""The learners whose weights are exactly 0 until there is a reason for another value."""
+"""Learners with an L1 penalty, which makes many weights exactly 0."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier
+from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, Loss
 from river_margins.rules import FOBOSRule, Rule, Subgradient
 from river_margins.rules.gradient import SCHEDULES
@@ -15,37 +15,38 @@ __all__ = ["AdaGradRDAClassifier", "FOBOSClassifier", "FTRLProximalClassifier"]
 
 
 class FTRLProximalClassifier(MarginClassifier):
-    """FTRL-proximal: follow the leader, held near its own past, with a rate and a threshold for each weight.
+    """FTRL-proximal: follow the regularised leader, with a learning rate and a threshold for each weight.
 
-    Before each round w minimises ⟨Σ g, w⟩ + Σ s·(w - w_t)²/2 + (beta/(2·alpha) + l2/2)·|w|² + l1·|w|_1 over the rounds
-    t so far, with their gradients g and, for each weight, s = (√n' - √n)/alpha, where n sums up the squares of its
-    gradients. In closed form, with z = Σ g - Σ s·w_t: w = 0 where |z| <= l1, else
-    w = -(z - sign(z)·l1)/((beta + √n)/alpha + l2).
+    Before each round, w minimises ⟨Σ g, w⟩ + Σ s·(w - w_t)²/2 + (beta/(2·alpha) + l2/2)·|w|² + l1·|w|_1 over the rounds
+    t so far. g are their gradients and, for each weight, s = (√n' - √n)/alpha, where n is the sum of its squared
+    gradients. In closed form, with z = Σ g - Σ s·w_t: w = 0 if |z| <= l1, otherwise w = -(z - sign(z)·l1)/((beta +
+    √n)/alpha + l2).
 
     Parameters
     ----------
     alpha
         The learning rate, > 0; 0.1 by default.
     beta
-        Damps the first steps of each weight, >= 0; 1 by default.
+        Damping of the first steps of each weight, >= 0; 1 by default.
     l1
-        Weight of |w|_1, >= 0, which makes weights exactly 0; 0 by default.
+        The weight of |w|_1, >= 0; 0 by default. It makes weights exactly 0.
     l2
-        Weight of |w|²/2, >= 0; 0 by default.
+        The weight of |w|²/2, >= 0; 0 by default.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 +
-    Σ g²/(2·((beta + √n')/alpha + l2)). In a bounded domain that is of order √T, and smaller for rare features. An
-    example without features is no update. It takes no sample weights, having neither C nor lr.
+    For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 + Σ
+    g²/(2·((beta + √n')/alpha + l2)). In a bounded domain this is O(√T), and smaller for rare features.
+
+    An example without features is no update. The learner refuses sample weights, because it has neither C nor lr.
 
     Examples
     --------
@@ -100,33 +101,35 @@ class FTRLProximalClassifier(MarginClassifier):
 
 
 class AdaGradRDAClassifier(MarginClassifier):
-    """Regularised dual averaging with AdaGrad: weights from the sum of all gradients, exactly 0 while that stays small.
+    """Regularised dual averaging with AdaGrad: a weight is 0 while the sum of its gradients is small.
 
-    After round t, with the sum s of a weight's gradients and H = delta + the root of the sum of their squares:
-    w = -sign(s)·(lr·t/H)·[|s|/t - lam]+.
+    After round t, with the sum s of a weight's gradients and H = delta + the root of the sum of their squares: w =
+    -sign(s)·(lr·t/H)·[|s|/t - lam]+.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.1 by default.
     delta
-        Damps the first steps of each weight, > 0; 1 by default.
+        Damping of the first steps of each weight, > 0; 1 by default.
     lam
-        Weight of |w|_1 in each round, >= 0, which makes weights exactly 0; 0 by default.
+        The weight of |w|_1 in each round, >= 0; 0 by default. It makes weights exactly 0.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    With F(w) = l(w) + lam·|w|_1 in each round, the gradients g and any u, summed over the weights:
-    Σ F - Σ F(u) <= H·u²/(2·lr) + (lr/2)·Σ g²/H_t, with H after the last round and H_t before round t. An example
-    without features is no update. It takes no sample weights: its lr stands before the whole sum.
+    Let F(w) = l(w) + lam·|w|_1 in each round, with the gradients g. For any u, summed over the weights: Σ F - Σ F(u) <=
+    H·u²/(2·lr) + (lr/2)·Σ g²/H_t, where H is taken after the last round and H_t before round t.
+
+    An example without features is no update. The learner refuses sample weights, because its lr multiplies the whole
+    sum.
 
     Examples
     --------
@@ -180,38 +183,39 @@ class AdaGradRDAClassifier(MarginClassifier):
 
 
 class FOBOSClassifier(MarginClassifier):
-    """FOBOS: a step along the gradient, and then every weight comes nearer to 0, down to exactly 0.
+    """FOBOS: a gradient step, after which every weight shrinks towards 0 and can become exactly 0.
 
-    In each round w' = soft(w - lr_t·g, lr_t·lam), where g is the gradient of the loss and soft(w, c) takes c away from
-    the size of each weight, but not more than there is. With the schedule "adagrad" lr_t is lr/H for each weight, H
-    being delta + the root of the sum of its squared gradients, this one included.
+    In each round w' = soft(w - lr_t·g, lr_t·lam), where g is the gradient of the loss and soft(w, c) shrinks the
+    absolute value of each weight by c, to 0 at the least. With the schedule "adagrad", lr_t is lr/H for each weight,
+    where H is delta + the root of the sum of its squared gradients, the current one included.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 1 by default.
     lam
-        Weight of |w|_1 in each round, >= 0, which makes weights exactly 0; 0.001 by default.
+        The weight of |w|_1 in each round, >= 0; 0.001 by default. It makes weights exactly 0.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr; or "adagrad".
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t"; or "adagrad".
     delta
-        Damps the first steps of each weight in the schedule "adagrad", > 0 and 1 there by default; None (default) in
-        the others, which have none.
+        Damping of the first steps of each weight with the schedule "adagrad", > 0; None (default) is 1 there. The other
+        schedules have no damping and refuse it.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    With F(w) = l(w) + lam·|w|_1 in each round and any u: Σ lr_t·(F - F(u)) <= |u|²/2 + Σ (lr_t·|g|)²/2, which makes the
-    regret one of order √T in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <=
-    (H_1·u² + Σ (H_t+1 - H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t. A sample weight multiplies lr; with "adagrad",
-    where the rates are those of the weights, there is none.
+    With F(w) = l(w) + lam·|w|_1 in each round and any u: Σ lr_t·(F - F(u)) <= |u|²/2 + Σ (lr_t·|g|)²/2, so that the
+    regret is O(√T) in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <= (H_1·u² + Σ (H_t+1 -
+    H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t.
+
+    A sample weight multiplies lr. With "adagrad", where each weight has its own rate, sample weights are refused.
 
     Examples
     --------

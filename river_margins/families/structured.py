@@ -1,4 +1,4 @@
-"""Passive-aggressive learning of outputs with structure, by joint features of an example and an output."""
+"""Passive-aggressive learning of structured outputs, by joint features of an example and an output."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ CostDecoder = Callable[[Mapping[Any, float], Any, Any], Any]
 
 
 class _Differences(Learner, base.Estimator):  # type: ignore[misc]
-    """Weights that learn from d = Φ(x, y) - Φ(x, ŷ) and the lead that y should have: ⟨w, d⟩ >= lead."""
+    """The weights, which learn from d = Φ(x, y) - Φ(x, ŷ) and the required lead of y: ⟨w, d⟩ >= lead."""
 
     rule: Rule
 
@@ -33,7 +33,7 @@ class _Differences(Learner, base.Estimator):  # type: ignore[misc]
 
 
 class Structured(Described, Estimator, base.Estimator):
-    """What learners of structured outputs share; a subclass has joint features, a cost, and the two decoders."""
+    """A learner of structured outputs; a subclass defines the joint features, the cost and the two decoders."""
 
     cost_scale: CostScale
     rule: Rule
@@ -62,17 +62,17 @@ class Structured(Described, Estimator, base.Estimator):
 
     @property
     def n_seen(self) -> int:
-        """Rounds."""
+        """The number of rounds."""
         return self._differences.n_seen
 
     @property
     def n_mistakes(self) -> int:
-        """Rounds in which the output that y was compared with scored at least as high as y."""
+        """The number of rounds in which the output that y was compared with scored at least as high as y."""
         return self._differences.n_mistakes
 
     @property
     def n_updates(self) -> int:
-        """Rounds in which the weights moved."""
+        """The number of rounds in which the weights changed."""
         return self._differences.n_updates
 
     @property
@@ -81,11 +81,11 @@ class Structured(Described, Estimator, base.Estimator):
         return self._differences.weights
 
     def score_one(self, x: Any, y: Any) -> float:
-        """⟨w, Φ(x, y)⟩."""
+        """Return ⟨w, Φ(x, y)⟩."""
         return self._differences.score_one(self._features(x, y))
 
     def predict_one(self, x: Any) -> Any:
-        """The output with the highest score."""
+        """Return the output with the highest score."""
         return self._decode(x)
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -94,23 +94,23 @@ class Structured(Described, Estimator, base.Estimator):
         Parameters
         ----------
         x
-            An example, of the kind that the joint features take.
+            An example, as the joint features take it.
         y
             Its output.
 
         Raises
         ------
         ValueError
-            If a joint feature is not a finite number or the cost cannot be one; the learner stays as it was.
+            If a joint feature is not finite, or the cost is not a number of at least 0; the learner is unchanged.
         OverflowError
-            If the move would take the weights beyond floating point; the learner stays as it was.
+            If the update would overflow; the learner is unchanged.
         """
         other = self._rival(x, y)
         lead = 0.0 if other == y else self._lead(self._price(y, other))
         self._differences.learn_one(_minus(self._features(x, y), self._features(x, other)), lead)
 
     def _lead(self, cost: float) -> float:
-        """By how much y has to lead an output of this cost."""
+        """Return by how much y must lead an output of this cost."""
         if not cost >= 0:
             raise ValueError(f"a cost must be a number of at least 0, not {cost!r}")
         return float(cost) if self.cost_scale == "linear" else math.sqrt(cost)
@@ -125,9 +125,9 @@ class Structured(Described, Estimator, base.Estimator):
 class StructuredPA(Structured):
     """Passive-aggressive structured prediction, for any outputs y with joint features Φ(x, y) and a decoder.
 
-    The decoder finds ŷ, the output with the largest ⟨w, Φ(x, ŷ)⟩. With d = Φ(x, y) - Φ(x, ŷ), the loss
-    l = [sqrt(cost(y, ŷ)) - ⟨w, d⟩]+ (0 where ŷ = y) and q = |d|²: w' = w + tau·d, where tau is l/q (`mode=0`),
-    min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). That is the prediction-based form. With `decode_cost` it is the
+    The decoder finds ŷ, the output with the largest ⟨w, Φ(x, ŷ)⟩. With d = Φ(x, y) - Φ(x, ŷ), the loss l =
+    [sqrt(cost(y, ŷ)) - ⟨w, d⟩]+ (0 if ŷ = y) and q = |d|², the update is w' = w + tau·d, where tau is l/q (`mode=0`),
+    min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). This is the prediction-based form. With `decode_cost` it is the
     max-loss form, which learns from the output with the largest ⟨w, Φ(x, ŷ)⟩ + sqrt(cost(y, ŷ)) instead.
 
     Parameters
@@ -135,29 +135,33 @@ class StructuredPA(Structured):
     phi
         phi(x, y), the joint features: a dict from hashable names to finite numbers.
     decode
-        decode(w, x), the output that scores best under the weights w, a mapping; `w.get(name, 0.0)` reads a weight. Or
-        a list or tuple of all outputs there are, of which the first of the best-scoring is taken.
+        decode(w, x) returns the output with the best score under the weights w, a mapping; `w.get(name, 0.0)` reads a
+        weight. A list or tuple of all possible outputs is also accepted; of equal scores, the first output is taken.
     cost
-        cost(y, other), >= 0, and 0 only where they are equal; None (default) costs 1 for each other output.
+        cost(y, other), >= 0, and 0 only if they are equal; None (default) costs 1 for each other output.
     decode_cost
-        decode_cost(w, x, y), for the max-loss form; True where `decode` is a list. None (default): prediction-based.
+        decode_cost(w, x, y), for the max-loss form; True if `decode` is a list. None (default) is the prediction-based
+        form.
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     cost_scale
-        By how much y has to lead an output: "sqrt" (default) of its cost, as the bound has it, or "linear", as in MIRA.
+        The margin by which y must lead an output: "sqrt" (default) of its cost, as in the bound, or "linear", as in
+        MIRA.
 
     Notes
     -----
-    Where some u has ⟨u, Φ(x, y) - Φ(x, k)⟩ >= sqrt(cost(y, k)) for all outputs k, and R is the longest d, `mode=0`
-    keeps the costs of all predictions together within R²|u|², in both forms. Where the features cannot tell y from ŷ,
-    d = 0 and nothing is learned. This is no River classifier, as its outputs are of none of River's kinds. Snapshots
-    hold no functions, so they refuse it; `SequenceTagger` has none.
+    If some u has ⟨u, Φ(x, y) - Φ(x, k)⟩ >= sqrt(cost(y, k)) for all outputs k, and R is the length of the longest d,
+    `mode=0` keeps the sum of the costs of all predictions within R²|u|², in both forms. If the features cannot
+    distinguish y from ŷ, d = 0 and the round changes nothing.
+
+    This is not a River classifier, because its outputs are of none of River's kinds. Snapshots cannot hold functions,
+    so they refuse this learner; `SequenceTagger` has no functions.
 
     Examples
     --------
-    Classes that share weights, by what they have in common:
+    Classes that share the weights of their common traits:
 
     >>> import river_margins as rm
     >>> def phi(x, animal):
@@ -237,6 +241,6 @@ def _pairs(x: dict[str, float], y: str) -> dict[tuple[str, str], float]:
 
 
 def _minus(one: Mapping[Any, float], other: Mapping[Any, float]) -> dict[Any, float]:
-    """The difference of two sparse vectors, without what cancels."""
+    """Return the difference of two sparse vectors, without zeros."""
     difference = {name: one.get(name, 0.0) - other.get(name, 0.0) for name in {**one, **other}}
     return {name: value for name, value in difference.items() if value}

@@ -1,9 +1,9 @@
-"""Perceptrons and passive-aggressive learners with a kernel that keep few supports, each by a way of its own."""
+"""Learners with a kernel whose update rule itself limits the number of supports."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from river_margins.families.margin import MarginClassifier
+from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, KernelChoice
 from river_margins.rules import PA1
 from river_margins.rules.perceptron import UnitRule
@@ -16,33 +16,33 @@ __all__ = ["BPAClassifier", "Forgetron", "Projectron", "RandomizedBudgetPerceptr
 
 
 class RandomizedBudgetPerceptron(MarginClassifier):
-    """A kernel perceptron that forgets a support at random for each one it takes beyond its budget.
+    """A kernel perceptron that removes a random support whenever it exceeds its budget.
 
-    Where the margin m = y·Σ c_i k(v_i, x) is 0 or less: if there are `budget` supports, one of them goes, each with the
-    same chance; then x comes in with the coefficient y. Many classes as in `KernelPerceptron`.
+    If the margin m = y·Σ c_i k(v_i, x) is 0 or less and there are already `budget` supports, one of them is removed,
+    each with the same probability; then x is added with the coefficient y. Many classes work as in `KernelPerceptron`.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     budget
-        How many supports are kept, >= 1; 100 by default.
+        The largest number of supports, >= 1; 100 by default.
     seed
-        A whole number; 0 by default. What has been drawn is part of what was learned: a learner that was saved goes on
-        with the next number.
+        The seed of the generator, a whole number; 0 by default. The state of the generator is saved with the learner,
+        so that a restored learner draws the next numbers.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Where k(x, x) <= 1, in expectation over the draws and for every u with |u|² < B, the budget:
-    E[n_mistakes] <= 2B/(B - |u|²)·(|u|² + Σ l(u)). With many classes that asks for k(x, x) <= 1/2. No learner with a
-    budget has a bound for longer u: some stream that one of length sqrt(B + 1) fits without loss makes it err in every
+    If k(x, x) <= 1, in expectation over the draws and for every u with |u|² < B, where B is the budget: E[n_mistakes]
+    <= 2B/(B - |u|²)·(|u|² + Σ l(u)). With many classes, this requires k(x, x) <= 1/2. No learner with a budget has a
+    bound for longer u: there is a stream on which a u of length sqrt(B + 1) has no loss and the learner errs in every
     round.
 
     Examples
@@ -96,31 +96,31 @@ class RandomizedBudgetPerceptron(MarginClassifier):
 
 
 class Forgetron(MarginClassifier):
-    """A kernel perceptron that lets all supports fade, just so far that the oldest can go.
+    """A kernel perceptron that shrinks all coefficients just enough to remove the oldest support safely.
 
-    Where the margin m = y·f(x) is 0 or less: x comes in with the coefficient y; if there are more than `budget`
-    supports, all coefficients are multiplied by phi and the oldest support r goes. phi is the largest number in (0, 1]
-    that keeps Q <= 15/32·n_mistakes, where Q grows by (s·phi)² + 2·s·phi - 2·s·phi²·mu, with s = |c_r| and mu =
-    sign(c_r)·f(v_r), x included. Many classes as in `KernelPerceptron`.
+    If the margin m = y·f(x) is 0 or less, x is added with the coefficient y. If there are now more than `budget`
+    supports, all coefficients are multiplied by phi and the oldest support r is removed. phi is the largest number in
+    (0, 1] that keeps Q <= 15/32·n_mistakes, where Q grows by (s·phi)² + 2·s·phi - 2·s·phi²·mu, with s = |c_r| and mu =
+    sign(c_r)·f(v_r), x included. Many classes work as in `KernelPerceptron`.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     budget
-        How many supports are kept, >= 1; 100 by default.
+        The largest number of supports, >= 1; 100 by default.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Where k(x, x) <= 1 and the budget B >= 83, for every u with |u| <= sqrt((B + 1)/ln(B + 1))/4:
-    n_mistakes <= 2|u|² + 4·Σ l(u). With many classes that asks for k(x, x) <= 1/2.
+    If k(x, x) <= 1 and the budget B >= 83, for every u with |u| <= sqrt((B + 1)/ln(B + 1))/4: n_mistakes <= 2|u|² + 4·Σ
+    l(u). With many classes, this requires k(x, x) <= 1/2.
 
     Examples
     --------
@@ -171,38 +171,39 @@ class Forgetron(MarginClassifier):
 
 
 class Projectron(MarginClassifier):
-    """A kernel perceptron that keeps an example only if the supports it has cannot say nearly the same.
+    """A kernel perceptron that adds a support only if the present supports cannot represent the example.
 
-    Where the margin m = y·f(x) is 0 or less: let P be the combination of supports nearest to x. If x is within eta of
-    it, y·P is added to w, which takes no new support; if not, x comes in with the coefficient y. `plus_plus` also
-    learns where 0 < m < 1, and never adds a support there: with l = 1 - m and rest the distance to P, where l >
-    rest/eta it adds tau·y·P with tau = min(l/|P|², 2(l - rest/eta)/|P|², 1). With many classes x stands for the
+    If the margin m = y·f(x) is 0 or less, let P be the combination of supports closest to x. If the distance from x to
+    P is at most eta, y·P is added to w, which needs no new support; otherwise x is added with the coefficient y.
+
+    `plus_plus` also learns if 0 < m < 1, and then never adds a support: with l = 1 - m and the distance rest to P, if l
+    > rest/eta it adds tau·y·P, where tau = min(l/|P|², 2(l - rest/eta)/|P|², 1). With many classes, x stands for the
     difference vector, whose distances are larger by the square root of 2.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     eta
-        How far an example may be from what the supports can say, >= 0; 0.1 by default. With 0 it is `KernelPerceptron`
-        with fewer supports.
+        The largest distance between an example and its representation by the supports, >= 0; 0.1 by default. With 0 it
+        is `KernelPerceptron` with fewer supports.
     plus_plus
-        Whether to be Projectron++; False by default.
+        Whether to use Projectron++; False by default.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    The number of supports stays finite where the examples are bounded, without a budget. A round takes their number
-    squared. Where k(x, x) <= 1, u separates with margin 1 and eta·|u| < 1: n_mistakes <= |u|²/(1 - eta·|u|)²;
-    Projectron++ with eta·|u| < 1/2, on any stream: n_mistakes <= (|u|² + 2·Σ l(u))/(1 - 2·eta·|u|). With many classes
-    that asks for k(x, x) <= 1/2. An example nearer than 1e-5 of its length counts as one that the supports can say,
-    whatever eta is.
+    The number of supports stays finite without a budget if the examples are bounded. If k(x, x) <= 1, u separates with
+    margin 1 and eta·|u| < 1: n_mistakes <= |u|²/(1 - eta·|u|)². Projectron++ with eta·|u| < 1/2, on any stream:
+    n_mistakes <= (|u|² + 2·Σ l(u))/(1 - 2·eta·|u|). With many classes, this requires k(x, x) <= 1/2.
+
+    An example whose distance is below 1e-5 of its length always counts as represented, whatever eta is.
 
     Examples
     --------
@@ -256,33 +257,32 @@ class Projectron(MarginClassifier):
 
 
 class BPAClassifier(MarginClassifier):
-    """Passive-aggressive on a budget: the support that goes leaves what it says of the new example to that one.
+    """Passive-aggressive on a budget: the new example takes over what the removed support contributes to it.
 
-    Where l = [1 - y·f(x)]+ > 0, tau = min(C, l/k(x, x)) as in PA-I. Below the budget x comes in with the coefficient
-    tau·y. At the budget a support r goes and x comes in with tau·y + c_r·k(v_r, x)/k(x, x): of all r and all
-    coefficients of x those that minimise |w' - w|²/2 + C·l(w'), which is the r with the least c_r²·(k(v_r, v_r) -
-    k(v_r, x)²/k(x, x)). This is the simple form, BPA-S. With many classes each weight vector passes on its own
-    coefficient of r.
+    If l = [1 - y·f(x)]+ > 0, tau = min(C, l/k(x, x)) as in PA-I. Below the budget, x is added with the coefficient
+    tau·y. At the budget, a support r is removed and x is added with tau·y + c_r·k(v_r, x)/k(x, x). The choice of r and
+    of the coefficient of x minimises |w' - w|²/2 + C·l(w'): r has the smallest c_r²·(k(v_r, v_r) - k(v_r, x)²/k(x, x)).
+    This is the simple form, BPA-S. With many classes, each weight vector passes on its own coefficient of r.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     C
         Aggressiveness, > 0; 1 by default.
     budget
-        How many supports are kept, >= 1; 100 by default.
+        The largest number of supports, >= 1; 100 by default.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Each update solves the problem above. No bound on its mistakes is known.
+    Each update solves the problem above. No bound on the mistakes is known.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Learners that meet examples only through a kernel."""
+"""The perceptron and passive-aggressive learning with a kernel; a budget is optional."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.parameter_types import Classes, KernelChoice, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import PerceptronRule
@@ -15,38 +15,35 @@ __all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
 
 
 class KernelPerceptron(MarginClassifier):
-    """The perceptron in the space of a kernel: every mistaken example becomes a support.
+    """The perceptron in the space of a kernel: every mistake becomes a support.
 
-    With the score f(x) = Σ c_i k(v_i, x) and the margin m = y·f(x): where m <= 0, the example x is kept with the
-    coefficient lr·y. With many classes, the margin is that against the best-scoring wrong class s, and x is kept with
-    lr for its class and -lr for s.
+    The score is f(x) = Σ c_i k(v_i, x) and the margin m = y·f(x). If m <= 0, the example x is kept with the coefficient
+    lr·y. With many classes, the margin is measured against the best-scoring wrong class s, and x is kept with lr for
+    its class and -lr for s.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     budget
-        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every mistake for
-        ever.
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every mistake.
     lr
-        The step, > 0; 1 by default. It only rescales the coefficients.
+        The step size, > 0; 1 by default. It only rescales the coefficients.
     tie_update
-        Whether a margin of exactly 0 counts as a reason to learn (default); with False only a wrong predicted label
-        does.
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    For every stream and every u in the space of the
-    kernel, with R² the largest k(x, x) and L the sum of u's hinge losses over the mistakes, and without a budget:
-    n_mistakes <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). With many classes R² becomes 2R². With the linear kernel it is
-    `Perceptron`.
+    Without a budget, for every stream and every u in the space of the kernel, let R² be the largest k(x, x) and L the
+    sum of the hinge losses of u over the mistakes. Then n_mistakes <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). With many
+    classes, R² becomes 2R². With the linear kernel, this is `Perceptron`.
 
     Examples
     --------
@@ -105,34 +102,34 @@ class KernelPerceptron(MarginClassifier):
 class KernelPAClassifier(MarginClassifier):
     """Passive-aggressive classification in the space of a kernel.
 
-    With the score f(x) = Σ c_i k(v_i, x), the loss l = [1 - y·f(x)]+ and q = k(x, x): where l > 0, the example x is
-    kept with the coefficient tau·y, where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
-    With many classes the margin is that against the best-scoring wrong class s, q = 2k(x, x), and x is kept with tau
+    The score is f(x) = Σ c_i k(v_i, x), the loss l = [1 - y·f(x)]+ and q = k(x, x). If l > 0, the example x is kept
+    with the coefficient tau·y, where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). With
+    many classes, the margin is measured against the best-scoring wrong class s, q = 2k(x, x), and x is kept with tau
     for its class and -tau for s.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     budget
-        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example with a
-        loss for ever, which may be nearly every one. `BPAClassifier` removes with more care.
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example that
+        had a loss, which can be nearly every example. `BPAClassifier` chooses more carefully what to remove.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    The bounds of `PAClassifier` hold without a budget, for every u in the space of the kernel and with R² the largest
-    k(x, x): with `mode=1` and on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)).
+    Without a budget, the bounds of `PAClassifier` hold for every u in the space of the kernel, where R² is the largest
+    k(x, x). For example, `mode=1`, on any stream: n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)).
 
     Examples
     --------
@@ -190,33 +187,33 @@ class KernelPAClassifier(MarginClassifier):
 class KernelPARegressor(MarginRegressor):
     """Passive-aggressive regression in the space of a kernel.
 
-    With the prediction f(x) = Σ c_i k(v_i, x), the loss l = [|y - f| - eps]+ and q = k(x, x): where l > 0, the example
-    x is kept with the coefficient tau·sign(y - f), where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q +
-    1/(2C)) (`mode=2`).
+    The prediction is f(x) = Σ c_i k(v_i, x), the loss l = [|y - f| - eps]+ and q = k(x, x). If l > 0, the example x is
+    kept with the coefficient tau·sign(y - f), where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C))
+    (`mode=2`).
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
     budget
-        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example with a
-        loss for ever, which may be nearly every one.
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example that
+        had a loss, which can be nearly every example.
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    The bounds of `PARegressor` hold without a budget, for every u in the space of the kernel and with R² the largest
-    k(x, x): with `mode=2` and on any stream, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
+    Without a budget, the bounds of `PARegressor` hold for every u in the space of the kernel, where R² is the largest
+    k(x, x). For example, `mode=2`, on any stream: Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
 
     Examples
     --------

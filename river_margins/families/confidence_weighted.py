@@ -1,11 +1,11 @@
-"""The learners that ask to be right with a probability: confidence-weighted, and its soft forms."""
+"""Confidence-weighted learning (CW) and its soft form (SCW)."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from river_margins.core.checks import one_of
+from river_margins.families.composed import MarginClassifier
 from river_margins.families.gaussian import space_of
-from river_margins.families.margin import MarginClassifier
 from river_margins.families.parameter_types import Classes, Covariance
 from river_margins.rules import CWRule, CWVarianceRule, Rule, SCW1Rule, SCW2Rule
 
@@ -13,39 +13,40 @@ __all__ = ["CWClassifier", "SCWClassifier"]
 
 
 class CWClassifier(MarginClassifier):
-    """Confidence-weighted: the nearest Gaussian under which the example is right with probability eta.
+    """Confidence-weighted: the closest Gaussian that classifies the example correctly with probability eta.
 
-    With margin m = y⟨w, x⟩, variance v = x'Σx and phi the normal quantile of eta, where m < phi·sqrt(v): the Gaussian
-    (w', Σ') nearest to (w, Σ) with m' = phi·sqrt(v'), or with `form="variance"` m' = phi·v'. Both are w' = w +
-    alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes m is the margin against the
-    best-scoring wrong class s, v = x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+    Let m = y⟨w, x⟩ be the margin, v = x'Σx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
+    update is the Gaussian (w', Σ') closest to (w, Σ) with m' = phi·sqrt(v'), or with m' = phi·v' for `form="variance"`.
+    In both forms, w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes, m is
+    the margin against the best-scoring wrong class s, each class has its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights
+    of both classes change.
 
     Parameters
     ----------
     eta
-        With which probability the example is to be right, above 0.5 and below 1; 0.7 by default.
+        The probability with which the example must be classified correctly, above 0.5 and below 1; 0.7 by default.
     phi
-        The same in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
     form
-        What the margin is measured in: "deviation" (default) or "variance".
+        The unit of the margin: "deviation" (default) or "variance".
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Nothing bounds its steps, and each wrong label squares the variance that is left: with noise, features soon count as
-    certain and are learned no more (here after 160 updates). `SCWClassifier` is the form for noise.
+    No bound limits the steps, and each wrong label squares the remaining variance. With noise, features soon count as
+    certain and stop changing (here after 160 updates). `SCWClassifier` is the form for noisy labels.
 
     Examples
     --------
@@ -105,41 +106,42 @@ class CWClassifier(MarginClassifier):
 
 
 class SCWClassifier(MarginClassifier):
-    """Soft confidence-weighted: CW with a price C for what stays short of the margin, so that noise does no harm.
+    """Soft confidence-weighted: CW in which a missed margin costs C, so that noise does little harm.
 
-    With margin m = y⟨w, x⟩, variance v = x'Σx and phi the normal quantile of eta, where m < phi·sqrt(v): the Gaussian
-    that minimises the divergence from the old one plus C·s (`mode=1`) or C·s² (`mode=2`), with s = [phi·sqrt(v') -
-    m']+. It is w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes m is
-    the margin against the best-scoring wrong class s, v = x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+    Let m = y⟨w, x⟩ be the margin, v = x'Σx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
+    update is the Gaussian that minimises the divergence from the current one plus C·s (`mode=1`) or C·s² (`mode=2`),
+    with s = [phi·sqrt(v') - m']+. It is w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal.
+    With many classes, m is the margin against the best-scoring wrong class s, each class has its own Σ, v = x'Σ_y·x +
+    x'Σ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
     C
         Aggressiveness, > 0; 1 by default.
     mode
-        Which price: 1 (default) for SCW-I, 2 for SCW-II.
+        The penalty: 1 (default) is SCW-I, 2 is SCW-II.
     eta
-        With which probability the example is to be right, above 0.5 and below 1; None (default) is 0.75 for SCW-I and
-        0.9 for SCW-II.
+        The probability with which the example should be classified correctly, above 0.5 and below 1; None (default) is
+        0.75 for SCW-I and 0.9 for SCW-II.
     phi
-        The same in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    LIBOL's SCW-II has a misprint under the root; this one solves the problem of the paper.
+    LIBOL's SCW-II has a misprint under the root. This one solves the problem of the paper.
 
     Examples
     --------

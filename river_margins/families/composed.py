@@ -1,4 +1,4 @@
-"""Learners made of parts: River's two kinds, for any rule in any space."""
+"""A classifier and a regressor for any rule in any space; the named estimators are built on them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,31 +20,33 @@ __all__ = ["MarginClassifier", "MarginRegressor"]
 
 
 class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
-    """A classifier made of a rule and a space: any of the rules with any of the spaces that suits it.
+    """A classifier made of a rule and a space: every rule works with every space that suits it.
 
-    The type of the first label decides: with bools there is one weight vector and a score of 0 predicts True; with
-    anything else one weight vector for each class, in the order in which they appear.
+    The type of the first label decides the form. Bools share one weight vector, and a score of 0 predicts True. Any
+    other labels have one weight vector for each class, in the order in which the classes appear.
 
     Parameters
     ----------
     rule
-        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+        The rule that decides how far to move, for instance `PA1(C=0.1)` or a `Rule` of your own.
     space
-        Where the weights live; `Linear()` by default.
+        The space in which the weights live; None (default) is `Linear()`.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     rivals
-        Of more than two classes, which wrong ones move, with shares that add up to 1: "max" (default), the best-scoring
-        one; "uniform", all that score at least as high as the true one, alike; "proportional", these by their lead.
+        With more than two classes, the wrong classes whose weights change: "max" (default) is the best-scoring one;
+        "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
+        classes, in proportion to their lead. The shares add up to 1.
     intercept
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
     max_features
-        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
+        keeps every feature.
 
     Raises
     ------
     ValueError, TypeError
-        If a parameter is outside its range; the message names it.
+        If a parameter is outside its range. The message names the parameter.
 
     Examples
     --------
@@ -96,11 +98,11 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         return True
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Sigmoid (two classes) or softmax of the scores: a ranking of the classes, not calibrated probabilities."""
+        """Return the sigmoid (two classes) or softmax of the scores: a ranking, not calibrated probabilities."""
         return self._probabilities(x)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """`predict_proba_one` for the rows of a data frame: a frame of the same library, with a column a class."""
+        """Return `predict_proba_one` for the rows of a data frame, as a frame with one column for each class."""
         frame = dataframe.into_frame(X)
         rows = self._predict_batch(frame_batch(frame), probabilities=True)
         columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
@@ -108,20 +110,21 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
 
 
 class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
-    """A regressor made of a rule and a space; being within `eps` of the target is good enough.
+    """A regressor made of a rule and a space; an error of at most `eps` causes no update.
 
     Parameters
     ----------
     rule
-        How far to move, for instance `PA1(C=0.1)`, or a `Rule` of your own.
+        The rule that decides how far to move, for instance `PA1(C=0.1)` or a `Rule` of your own.
     space
-        Where the weights live; `Linear()` by default.
+        The space in which the weights live; None (default) is `Linear()`.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
     intercept
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
     max_features
-        Hash the features into so many buckets, by a hash that is the same everywhere; None (default) keeps them all.
+        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
+        keeps every feature.
 
     Examples
     --------

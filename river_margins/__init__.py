@@ -1,10 +1,17 @@
-"""Online margin learners as River estimators: right to the paper, compiled, on dict features."""
+"""Online margin learners as River estimators: compiled, on dicts of features, and faithful to the papers.
+
+>>> import river_margins as rm
+>>> model = rm.StandardScaler() | rm.PAClassifier(C=0.1)
+>>> model.learn_one({"length": 3.0, "links": 7.0}, True)
+>>> model.predict_one({"length": 2.0, "links": 8.0})
+True
+"""
 
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
-from river_margins.families.budgeted import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
-from river_margins.families.confidence import CWClassifier, SCWClassifier
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.confidence_weighted import CWClassifier, SCWClassifier
 from river_margins.families.gaussian import (
     AROWClassifier,
     AROWRegressor,
@@ -18,15 +25,14 @@ from river_margins.families.gradient import (
     OGDRegressor,
     PegasosClassifier,
 )
+from river_margins.families.kernel import KernelPAClassifier, KernelPARegressor, KernelPerceptron
+from river_margins.families.kernel_budget import BPAClassifier, Forgetron, Projectron, RandomizedBudgetPerceptron
 from river_margins.families.kernel_gradient import BOGDClassifier, FOGDClassifier
-from river_margins.families.kernel_learners import KernelPAClassifier, KernelPARegressor, KernelPerceptron
-from river_margins.families.margin import MarginClassifier, MarginRegressor
 from river_margins.families.maximum_margin import ALMAClassifier, ROMMAClassifier
 from river_margins.families.mira import MIRAClassifier
-from river_margins.families.multilabel import PAMultiLabelClassifier
 from river_margins.families.multiplicative import BalancedWinnow, Winnow
 from river_margins.families.one_class import PAOneClass
-from river_margins.families.passive_aggressive import PAClassifier, PARegressor
+from river_margins.families.passive_aggressive import PAClassifier, PAMultiLabelClassifier, PARegressor
 from river_margins.families.perceptrons import (
     AveragedPerceptron,
     Perceptron,

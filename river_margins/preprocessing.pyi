@@ -1,9 +1,10 @@
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from river import base
 from typing_extensions import disjoint_base
 
+from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 
 @disjoint_base
@@ -21,7 +22,10 @@ class RunningMoments(Estimator):
     def __getstate__(self) -> dict[str, Any]: ...
     def __setstate__(self, state: dict[str, Any]) -> None: ...
 
-class StandardScaler(RunningMoments, base.MiniBatchTransformer):
+class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
+    round_cost: ClassVar[str]
+    guarantee: ClassVar[str]
+    advice: ClassVar[str]
     with_std: bool
     def __or__(self, other: Any) -> Any: ...
     def __init__(self, with_std: bool = True) -> None: ...

@@ -14,6 +14,7 @@ from river_margins.core.scaled_row cimport Passed
 from river_margins.core.reader cimport Reader, Row
 
 from river_margins.core.batch import frame_batch
+from river_margins.core.described import Described
 
 
 cdef class RunningMoments(Estimator):
@@ -224,7 +225,7 @@ cdef class RunningMoments(Estimator):
             self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2])
 
 
-class StandardScaler(RunningMoments, base.MiniBatchTransformer):
+class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
     """Scale features to zero mean and unit variance, as seen so far.
 
     River's scaler, compiled: the same results to rounding, several times faster, and with names of features that the
@@ -242,11 +243,6 @@ class StandardScaler(RunningMoments, base.MiniBatchTransformer):
     OverflowError
         If a mean or variance would leave floating point; nothing is learned.
 
-    Notes
-    -----
-    Cost: the features of x. Guarantee: the results of River's to 1e-9. Take it before any learner whose features
-    differ in scale.
-
     Examples
     --------
     >>> import river_margins as rm
@@ -260,6 +256,10 @@ class StandardScaler(RunningMoments, base.MiniBatchTransformer):
     ----------
     Welford, B. P., 1962. Note on a method for calculating corrected sums of squares and products. Technometrics 4.
     """
+
+    round_cost = "The number of features in x."
+    guarantee = "The results of River's scaler, to within 1e-9."
+    advice = "Put it before any learner whose features differ in scale."
 
     def __init__(self, with_std=True):
         vars(self).update(with_std=with_std)

@@ -1,7 +1,6 @@
-"""What can be a step of `learner:`, in the words of its docstring: there is no second list to keep up."""
+"""The classes that can be a step of `learner:`, described by their own attributes and docstrings."""
 
 import inspect
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,27 +11,25 @@ from rich.table import Table
 from connectors.config.learner import known_names
 from connectors.errors import ConfigError
 from connectors.suggest import did_you_mean
+from river_margins.core.described import Described, at_a_glance
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A class that a file can name; `cost`, `guarantee` and `advice` are sentences of the `Notes` in its docstring."""
+    """A class that a file can name, with the sentences in which it describes itself."""
 
     name: str
     kind: type
     summary: str
     parameters: str
-    cost: str
+    round_cost: str
     guarantee: str
     advice: str
 
 
 def entries() -> list[Entry]:
-    """Every estimator of ours; River's have pages of their own."""
-    from river import base
-
-    found = known_names().items()
-    return [_entry(name, kind) for name, kind in found if "." not in name and issubclass(kind, base.Estimator)]
+    """Return an entry for every estimator of the library; River documents its own."""
+    return [_entry(name, kind) for name, kind in known_names().items() if issubclass(kind, Described)]
 
 
 def steps() -> list[Entry]:
@@ -43,23 +40,11 @@ def steps() -> list[Entry]:
     return [entry for entry in entries() if issubclass(entry.kind, fed)]
 
 
-def _entry(name: str, kind: type) -> Entry:
-    text = inspect.getdoc(kind) or ""
-    signature = inspect.signature(kind)
-    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    parameters = str(signature.replace(parameters=bare)).strip("()").replace("*, ", "")
+def _entry(name: str, kind: type[Described]) -> Entry:
+    text = _docstring(kind)
+    parameters = _parameters(kind).strip("()").replace("*, ", "")
     summary = " ".join(text.partition("\n\n")[0].split())
-    return Entry(name, kind, summary, parameters, *(said(text, word) for word in ("Cost:", "Guarantee:", "Take it")))
-
-
-def said(text: str, beginning: str) -> str:
-    """Returns the rest of the sentence that begins so, or nothing.
-
-    >>> said("Cost: the features\\n  of x. Guarantee: none at 0.5.", "Cost:")
-    'the features of x'
-    """
-    sentence = re.search(rf"(?:^|[.-] ){beginning} (.+?)\.(?= |$)", " ".join(text.split()))
-    return sentence[1] if sentence else ""
+    return Entry(name, kind, summary, parameters, kind.round_cost, kind.guarantee, kind.advice)
 
 
 def show_all() -> None:
@@ -68,7 +53,7 @@ def show_all() -> None:
     for title in ("name", "what it does", "parameters", "cost of a round", "guarantee"):
         table.add_column(title, style="bold" if title == "name" else None, no_wrap=title == "name")
     for entry in steps():
-        table.add_row(entry.name, entry.summary, entry.parameters, entry.cost, entry.guarantee)
+        table.add_row(entry.name, entry.summary, entry.parameters, entry.round_cost, entry.guarantee)
     terminal = Console()
     console = terminal if terminal.is_terminal else Console(width=1000)
     console.print(table, markup=False, highlight=False)
@@ -77,15 +62,33 @@ def show_all() -> None:
 
 
 def show(name: str) -> None:
-    """Prints the signature and the docstring of a class that a file can name, rules and spaces included."""
+    """Print the signature and the docstring of a class that a file can name, rules and spaces included."""
     known = known_names()
     if name not in known:
         raise ConfigError(f"there is no class `{name}`{did_you_mean(name, known)}; `river-margins learners` lists them")
-    print(_heading(known[name], name) + "\n\n" + (inspect.getdoc(known[name]) or ""))
+    print(_heading(known[name], name) + "\n\n" + _description(known[name]))
+
+
+def _description(kind: type) -> str:
+    if issubclass(kind, Described):
+        return _docstring(kind) or at_a_glance(kind)
+    return inspect.getdoc(kind) or ""
+
+
+def _docstring(kind: type) -> str:
+    """Return the docstring of the class, and not of a base class: `python -OO` removes only the former."""
+    return inspect.cleandoc(kind.__doc__ or "")
 
 
 def _heading(kind: Any, name: str) -> str:
     try:
-        return f"{name}{inspect.signature(kind)}"
+        return f"{name}{_parameters(kind)}"
     except ValueError:  # compiled rules and spaces have no signature, but know the names
         return f"{name}({', '.join(kind._parameter_names)})"
+
+
+def _parameters(kind: Any) -> str:
+    """Return the parameters with their defaults; a file has no types, and the docstring says what each may be."""
+    signature = inspect.signature(kind)
+    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=bare, return_annotation=signature.empty))

@@ -30,7 +30,7 @@ def page() -> str:
     for entry in catalogue.entries():
         model = example(entry.kind)
         role = next(role for role, suits in ROLES.items() if suits(model))
-        cells = (f"`{entry.name}`", space(entry.kind, model), entry.cost, entry.guarantee, entry.advice)
+        cells = (f"`{entry.name}`", space(entry.kind, model), entry.round_cost, entry.guarantee, entry.advice)
         rows[role].append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     text = TEMPLATE.read_text().replace("<!-- count -->", str(sum(map(len, rows.values()))))
     for role, lines in rows.items():

@@ -1,47 +1,67 @@
-"""Learners for labels that cost money: they say for which examples the label is worth asking for.
+"""Selective sampling: learners that decide for which examples to request the label.
 
-Beside the three parts, because what they decide is not how to move but whether to ask; any margin classifier learns.
+A sampler wraps any margin classifier, which learns the labels that were requested.
 """
 
 import math
 import random
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from river import base
 from river.active import base as river_active
 
 from river_margins.core.checks import positive
+from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
 
 
-class _Sampler(Estimator, base.Classifier):
-    """What both share: a learner of its own, and the counts of rounds and queries."""
+class ScoringClassifier(Protocol):
+    """A classifier with scores, such as those of this library."""
 
-    def _wrap(self, classifier, **parameters):
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
+    def score_one(self, x: Any) -> Any: ...
+    def predict_proba_one(self, x: Any) -> Any: ...
+
+
+class _Sampler(Described, Estimator, base.Classifier):
+    """A copy of a classifier that learns, and the numbers of rounds and requested labels."""
+
+    classifier: Any
+    learner: Any
+    n_rounds: int
+    n_queries: int
+
+    def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
-        learner = classifier.clone(include_attributes=True)  # what was given is a recipe, and stays as it is
-        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, **parameters)
+        learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
+        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
+        """Return whether to request the label of x in round t, given |f|."""
+        raise NotImplementedError
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return self.classifier._multiclass
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         from river_margins.families.passive_aggressive import PAClassifier
         from river_margins.families.perceptrons import Perceptron
 
         yield {"classifier": Perceptron(intercept=True)}
         yield {"classifier": PAClassifier(C=0.1)}
 
-    def query_one(self, x):
-        """Say whether to ask for the label of x, and count the round; nothing else counts it or draws."""
+    def query_one(self, x: Mapping[Any, Any]) -> bool:
+        """Return whether to request the label of x, and count the round. Only this method counts and draws."""
         scores = self.learner.score_one(x)
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
@@ -50,69 +70,68 @@ class _Sampler(Estimator, base.Classifier):
         vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked)
         return asked
 
-    def learn_one(self, x, y, w=1.0):
-        """Learn a label that was asked for, or came of itself."""
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn a label, requested or not."""
         self.learner.learn_one(x, y, w=w)
 
-    def predict_one(self, x):
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label of x."""
         return self.learner.predict_one(x)
 
-    def predict_proba_one(self, x):
-        """Sigmoid or softmax of the scores, as of the learner."""
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
+        """Return the sigmoid or softmax of the scores, as the wrapped classifier does."""
         return self.learner.predict_proba_one(x)
 
-    def score_one(self, x):
-        """The signed score, or a dict of scores by class."""
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the signed score, or a dict of scores by class."""
         return self.learner.score_one(x)
 
-    def check_label(self, y):
+    def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.learner.check_label(y)
 
-    def as_river(self):
-        """River's kind of active learner, around this one: its predictions come with whether to ask.
+    def as_river(self) -> river_active.ActiveLearningClassifier:
+        """Return a River active learner around this sampler: each prediction comes with the decision to request.
 
-        `evaluate.progressive_val_score` then lets it learn only what it asked for, and reports the samples used.
+        `evaluate.progressive_val_score` then gives it only the requested labels and reports the samples used.
         """
         return _Asking(self)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "learner": self.learner.__getstate__()}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(n_rounds=state["n_rounds"], n_queries=state["n_queries"])
         self.learner.__setstate__(state["learner"])
 
 
 class SelectiveSampler(_Sampler):
-    """Ask for the label where the score is nearer to 0 than what is still unknown could make it.
+    """Request the label if the score is closer to 0 than the remaining uncertainty.
 
-    In round t, with n labels asked for so far and the score f, ask where |f| <= |x|·√(c·ln(t)/n): always while n = 0,
-    and never for an example without features. With many classes f is how far the best score leads.
+    In round t, with n labels requested so far and the score f, the label is requested if |f| <= |x|·√(c·ln(t)/n):
+    always while n = 0, and never for an example without features. With many classes, f is the lead of the best score
+    over the second best.
 
     Parameters
     ----------
     classifier
-        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
     c
-        How much it asks, > 0; 1 by default. The larger, the more.
+        Rate of requests, > 0; 1 by default. The larger c, the more labels are requested.
 
     Attributes
     ----------
     n_rounds, n_queries
-        How many examples were looked at by `query_one`, and for how many of them it asked.
+        The number of examples passed to `query_one`, and the number of labels it requested.
     learner
         The classifier that learns.
 
     Notes
     -----
-    Cost: that of a score, and of learning where it asked. Guarantee: close to the best error at low noise, on
-    independent examples. Take it where labels are paid for and the stream does not drift.
-
-    The rates are proved for regularised least squares, which learns every label asked for, on independent examples with
-    little noise near the border; there is no bound for arbitrary streams. Learners whose scores grow beyond the
-    threshold at once, as with a small c, stop asking too soon.
+    The rates are proved for regularised least squares, which learns every requested label, on independent examples with
+    little noise near the border. There is no bound for arbitrary streams. Learners whose scores soon exceed the
+    threshold, as they do with a small c, stop requesting labels too early.
 
     Examples
     --------
@@ -129,10 +148,17 @@ class SelectiveSampler(_Sampler):
     sampling. Machine Learning 83.
     """
 
-    def __init__(self, classifier, *, c=1.0):
-        self._wrap(classifier, c=positive("c", c))
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "Error close to the best possible at low noise, on independent examples."
+    advice = "Use it if labels are expensive and the stream does not drift."
 
-    def _asks(self, x, confidence, t):
+    c: float
+
+    def __init__(self, classifier: ScoringClassifier, *, c: float = 1.0) -> None:
+        vars(self).update(c=positive("c", c))
+        self._wrap(classifier)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         length = math.hypot(*x.values(), float(getattr(self.learner, "intercept", False)))
         if length == 0.0 or self.n_queries == 0:
             return length > 0.0
@@ -140,33 +166,31 @@ class SelectiveSampler(_Sampler):
 
 
 class RandomizedSelectiveSampler(_Sampler):
-    """Ask for the label with probability b/(b + |f|), f being the score.
+    """Request the label with probability b/(b + |f|), where f is the score.
 
-    With many classes f is how far the best score leads.
+    With many classes, f is the lead of the best score over the second best.
 
     Parameters
     ----------
     classifier
-        The margin classifier that learns the labels; a copy of it, with what it has learned, is used.
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
     b
-        How much it asks, > 0, in the unit of scores; 1 by default. The larger, the more.
+        Rate of requests, > 0, in the unit of scores; 1 by default. The larger b, the more labels are requested.
     seed
-        Of the generator, a whole number; None (default) draws one.
+        The seed of the generator, a whole number; None (default) draws one.
 
     Attributes
     ----------
     n_rounds, n_queries
-        How many examples were looked at by `query_one`, and for how many of them it asked.
+        The number of examples passed to `query_one`, and the number of labels it requested.
     learner
         The classifier that learns.
 
     Notes
     -----
-    Cost: that of a score, and of learning where it asked. Guarantee: E[mistakes] <= |u|²(2b + R²)²/(8b) where u
-    separates with margin 1. Take it where labels are paid for and nothing is known of the stream.
-
-    The guarantee is for the perceptron, and counts the mistakes of all rounds, asked or not; b = R²/2 makes it R²|u|²,
-    that of a perceptron that hears every label.
+    The guarantee is for the perceptron and counts the mistakes of all rounds, with and without a request. b = R²/2
+    gives R²|u|², the bound of a perceptron that sees every label.
 
     Examples
     --------
@@ -183,30 +207,39 @@ class RandomizedSelectiveSampler(_Sampler):
     classification, theorem 1. JMLR 7.
     """
 
-    def __init__(self, classifier, *, b=1.0, seed=None):
-        self._wrap(classifier, b=positive("b", b), seed=seed, _generator=random.Random(seed))
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "E[mistakes] <= |u|²(2b + R²)²/(8b) if u separates with margin 1."
+    advice = "Use it if labels are expensive and nothing is known about the stream."
+
+    b: float
+    seed: int | None
+    _generator: random.Random
+
+    def __init__(self, classifier: ScoringClassifier, *, b: float = 1.0, seed: int | None = None) -> None:
+        vars(self).update(b=positive("b", b), seed=seed, _generator=random.Random(seed))
+        self._wrap(classifier)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
 
-    def _asks(self, x, confidence, t):
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         return self._generator.random() < self.b / (self.b + confidence)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         version, words, gauss = self._generator.getstate()
         return super().__getstate__() | {"generator": [version, list(words), gauss]}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         version, words, gauss = state["generator"]
         self._generator.setstate((version, tuple(words), gauss))
         super().__setstate__(state)
 
 
 class _Asking(river_active.ActiveLearningClassifier):
-    """A sampler as River's evaluation takes it."""
+    """A sampler in the form that River's evaluation expects."""
 
-    def __init__(self, sampler):
+    def __init__(self, sampler: _Sampler) -> None:
         super().__init__(sampler)
         self.sampler = sampler
 
@@ -217,5 +250,5 @@ class _Asking(river_active.ActiveLearningClassifier):
         return self.sampler.predict_one(x), self.sampler.query_one(x)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from ({"sampler": kind(**next(kind._unit_test_params()))} for kind in _Sampler.__subclasses__())

@@ -1,52 +1,54 @@
-"""The learners that keep a Gaussian over weights: the mean predicts, and the covariance says how far it may move."""
+"""Learners with a Gaussian over the weights: its mean predicts, its covariance sets the step of each weight."""
+
+from collections.abc import Iterator
+from typing import Any
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, Covariance
 from river_margins.rules import AROWRule, NAROWRule, NHERDRule
 from river_margins.spaces import Diagonal, Full
+from river_margins.spaces.base import Space
 
 __all__ = ["AROWClassifier", "AROWRegressor", "NAROWClassifier", "NHERDClassifier"]
 
 
-def space_of(covariance, a, max_dimension):
-    """The space that the word for a covariance stands for."""
+def space_of(covariance: Covariance, a: float, max_dimension: int) -> Space:
+    """Return the space that `covariance` names."""
     full = Full(a, max_dimension=max_dimension)
     return full if one_of("covariance", covariance, ("diagonal", "full")) == "full" else Diagonal(a)
 
 
 class AROWClassifier(MarginClassifier):
-    """Adaptive regularisation of weights: bold along features seen little, careful along those seen often.
+    """Adaptive regularisation of weights: large steps along rare features, small ones along frequent features.
 
-    With margin m = y⟨w, x⟩ and variance v = x'Σx, where m < 1: w' = w + (1 - m)/(v + r)·y·Σx, and Σ⁻¹ grows by xx'/r,
-    or by its diagonal. With many classes m is the margin against the best-scoring wrong class s, v = x'Σ_y·x +
-    x'Σ_s·x with a Σ for each class, and both move.
+    With margin m = y⟨w, x⟩ and variance v = x'Σx, if m < 1: w' = w + (1 - m)/(v + r)·y·Σx, and Σ⁻¹ grows by xx'/r, or
+    by the diagonal of xx'/r. With many classes, m is the margin against the best-scoring wrong class s, each class has
+    its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
     r
-        How little a single example is to be believed, > 0; 1 by default. Predictions depend on r/a alone.
+        How little a single example counts, > 0; 1 by default. Predictions depend only on r/a.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it where features differ much in how often they
-    occur: it stands noise, and r hardly needs tuning.
-
-    Full, with S the rounds where m < 1, X their Σ xx' and E how many of them are no mistakes, for any u and a = 1:
-    n_mistakes <= sqrt(r|u|² + u'Xu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. And Σ⁻¹w is the sum of y·x/r over S.
+    With a full matrix and a = 1, let S be the rounds with m < 1, X the sum of xx' over S, and E the number of rounds in
+    S that are not mistakes. For any u: n_mistakes <= sqrt(r|u|² + u'Xu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. Σ⁻¹w
+    is the sum of y·x/r over S.
 
     Examples
     --------
@@ -61,63 +63,70 @@ class AROWClassifier(MarginClassifier):
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
 
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it if some features occur much more often than others; it tolerates noise and r needs little tuning."
+
+    r: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        r=1.0,
+        r: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(AROWRule(r), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"r"}
 
 
 class AROWRegressor(MarginRegressor):
-    """Adaptive regularisation of weights, for numbers: recursive least squares on the examples outside the tube.
+    """Adaptive regularisation of weights for regression: recursive least squares on errors above eps.
 
-    With the loss l = [|y - f| - eps]+ and the variance v = x'Σx, where l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and
-    Σ⁻¹ grows by xx'/r, or by its diagonal.
+    With the loss l = [|y - f| - eps]+ and the variance v = x'Σx, if l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and Σ⁻¹
+    grows by xx'/r, or by the diagonal of xx'/r.
 
     Parameters
     ----------
     r
-        How little a single example is to be believed, > 0; 1 by default. Predictions depend on r/a alone.
+        How little a single example counts, > 0; 1 by default. Predictions depend only on r/a.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen. Guarantee: with a full matrix and
-    eps = 0 the least squares of all that was seen. Take it for numbers that features explain together, with a full
-    matrix if they are not many.
-
-    Full and with eps = 0 it is recursive least squares: w minimises |w|²/a + Σ (y - ⟨w, x⟩)²/r over all that was
-    seen. `n_mistakes` counts predictions outside the tube.
+    With a full matrix and eps = 0, this is recursive least squares: w minimises |w|²/a + Σ (y - ⟨w, x⟩)²/r over all
+    examples seen. `n_mistakes` counts predictions with an error above eps.
 
     Examples
     --------
@@ -132,66 +141,71 @@ class AROWRegressor(MarginRegressor):
     Crammer, K., Kulesza, A. and Dredze, M., 2013. Adaptive regularization of weight vectors. Machine Learning 91.
     """
 
+    round_cost = "The number of features in x; with a full matrix, the square of all features seen."
+    guarantee = "With a full matrix and eps = 0, the least-squares solution of all examples seen."
+    advice = "Use it if features explain the target together; use the full matrix if there are few of them."
+
+    r: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        r=1.0,
+        r: float = 1.0,
         *,
-        eps=0.1,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        intercept=False,
-        max_features=None,
-    ):
+        eps: float = 0.1,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(AROWRule(r), space, eps=eps, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"r", "eps"}
 
 
 class NAROWClassifier(MarginClassifier):
-    """AROW with an r for each example, chosen so that the variances of all scores together grow slowly.
+    """AROW with its own r for each example, chosen so that the sum of all score variances grows slowly.
 
-    With v = x'Σx, 1/r = [b - 1/v]+. The score has the example in Σ⁻¹ already, f = θ'(Σ⁻¹ + xx'/r)⁻¹x, and where y·f <
-    1: θ' = θ + y·x, and Σ⁻¹ grows by xx'/r, or by its diagonal. The weights are Σθ. With many classes each has a θ
-    and a Σ, and y·x is added to that of the class, and taken from that of the best-scoring wrong one.
+    With v = x'Σx, 1/r = [b - 1/v]+. The score is computed with the example already in Σ⁻¹: f = θ'(Σ⁻¹ + xx'/r)⁻¹x. If
+    y·f < 1: θ' = θ + y·x, and Σ⁻¹ grows by xx'/r, or by its diagonal. The weights are Σθ. With many classes, each class
+    has its own θ and Σ; y·x is added to θ of the class and subtracted from θ of the best-scoring wrong class.
 
     Parameters
     ----------
     b
-        An example makes surer where its variance is above 1/b, > 0; 1 by default.
+        An example reduces the variances if its own variance is above 1/b, > 0; 1 by default.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it to compare with AROW, where examples differ
-    much in how sure they can make.
+    With a full matrix, two classes and a = 1, let S be the rounds with m < 1 and E the number of them that are not
+    mistakes. For any u: n_mistakes <= Σ_S l(u) - E + sqrt((|u|² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
 
-    Full, with two classes, S the rounds where m < 1, E how many of them are no mistakes, and a = 1, for any u:
-    n_mistakes <= Σ_S l(u) - E + sqrt((|u|² + b·Σ_S ⟨u, x⟩²)·(2·Σ_S m + |S|/b)).
-
-    Where v <= 1/b the mean moves and Σ stays. LIBOL's learner of this name is another: AROW with this r.
+    If v <= 1/b, the mean changes and Σ stays. The learner of this name in LIBOL is a different one: AROW with this r.
 
     Examples
     --------
@@ -206,62 +220,70 @@ class NAROWClassifier(MarginClassifier):
     Orabona, F. and Crammer, K., 2010. New adaptive algorithms for online classification. NeurIPS 23.
     """
 
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it to compare with AROW if examples differ much in how much they reveal."
+
+    b: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        b=1.0,
+        b: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(NAROWRule(b), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 10.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"b"}
 
 
 class NHERDClassifier(MarginClassifier):
-    """Gaussian herding: the linear map of all weight vectors that brings them, on average, nearest to margin 1.
+    """Gaussian herding: the linear map that brings all weight vectors, on average, closest to margin 1.
 
-    With margin m = y⟨w, x⟩ and variance v = x'Σx, where m < 1: w' = w + (1 - m)/(v + 1/C)·y·Σx, and Σ⁻¹ grows by (2C
-    + C²v)·xx', or by its diagonal. With many classes m is the margin against the best-scoring wrong class s, v =
-    x'Σ_y·x + x'Σ_s·x with a Σ for each class, and both move.
+    With margin m = y⟨w, x⟩ and variance v = x'Σx, if m < 1: w' = w + (1 - m)/(v + 1/C)·y·Σx, and Σ⁻¹ grows by (2C +
+    C²v)·xx', or by its diagonal. With many classes, m is the margin against the best-scoring wrong class s, each class
+    has its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. Predictions depend on C·a alone.
+        Aggressiveness, > 0; 1 by default. Predictions depend only on C·a.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee: each
-    step is the best linear map of the Gaussian. Take it where AROW learns too slowly: it gets sure sooner.
-
-    Full, the map minimises E[(w' - w)'Σ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
+    With a full matrix, the map minimises E[(w' - w)'Σ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
 
     Examples
     --------
@@ -276,26 +298,37 @@ class NHERDClassifier(MarginClassifier):
     Crammer, K. and Lee, D., 2010. Learning via Gaussian herding. NeurIPS 23.
     """
 
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "Each step is the best linear map of the Gaussian."
+    advice = "Use it if AROW learns too slowly; its variances shrink sooner."
+
+    C: float
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(NHERDRule(C), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "C": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C"}

@@ -1,39 +1,40 @@
-"""The learners that follow a gradient."""
+"""Gradient descent: Adaline, online gradient descent, Pegasos."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier, MarginRegressor
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, Loss, Schedule
 from river_margins.rules import GradientDescent, LeastMeanSquares, PegasosRule
 
 __all__ = ["AdalineClassifier", "AdalineRegressor", "OGDClassifier", "OGDRegressor", "PegasosClassifier"]
 
 
 class AdalineClassifier(MarginClassifier):
-    """Adaline, or least mean squares, on the labels -1 and +1: take a share of every error back.
+    """Adaline (least mean squares) on the labels -1 and +1: correct a fixed share of every error.
 
-    In each round w' = w + lr·(y - f)·x, with the score f; `normalised` divides the step by 1e-8 + |x|². With many
-    classes the score is that against the best-scoring wrong class.
+    In each round w' = w + lr·(y - f)·x, where f is the score; `normalised` divides the step by 1e-8 + |x|². With many
+    classes, f is the difference from the best-scoring wrong class.
 
     Parameters
     ----------
     lr
-        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
-        lr·|x|² < 2 if not normalised.
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. A round is stable if lr < 2, or if
+        lr·|x|² < 2 without normalisation.
     normalised
-        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+        Whether to divide the step by the squared length of the example (default), so that every step is bounded.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: squared errors bounded by those of any u. Take it with a
-    normalised step where the scale of features varies, or to follow a drift.
-
-    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
-    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
+    Without normalisation, if lr·R² < 1 where R is the length of the longest example, for any u: Σ (y - f)² <= (Σ (y -
+    ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²).
 
     Examples
     --------
@@ -48,46 +49,58 @@ class AdalineClassifier(MarginClassifier):
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
 
-    def __init__(self, lr=0.5, *, normalised=True, classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    advice = "Use the normalised step if features vary in scale or the stream drifts."
+
+    lr: float
+    normalised: bool
+
+    def __init__(
+        self,
+        lr: float = 0.5,
+        *,
+        normalised: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, normalised=normalised)
         rule = LeastMeanSquares(lr, normalised=normalised)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 1.0, "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "normalised"}
 
 
 class AdalineRegressor(MarginRegressor):
-    """Adaline, or least mean squares: take a share of every error back.
+    """Adaline (least mean squares): correct a fixed share of every error.
 
-    In each round w' = w + lr·(y - f)·x, with the prediction f; `normalised` divides the step by 1e-8 + |x|².
+    In each round w' = w + lr·(y - f)·x, where f is the prediction; `normalised` divides the step by 1e-8 + |x|².
 
     Parameters
     ----------
     lr
-        The learning rate, > 0; 0.5 by default, which suits the normalised form. Rounds are stable where lr < 2, or
-        lr·|x|² < 2 if not normalised.
+        The learning rate, > 0; 0.5 by default, which suits the normalised form. A round is stable if lr < 2, or if
+        lr·|x|² < 2 without normalisation.
     normalised
-        Whether to divide by the squared length of the example (default), which keeps every step bounded.
+        Whether to divide the step by the squared length of the example (default), so that every step is bounded.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared errors bounded by those of any u. Take it for numbers with Gaussian
-    noise, or to follow a drift.
-
-    Not normalised, and if lr·R² < 1 with R the longest example, for any u:
-    Σ (y - f)² <= (Σ (y - ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). Normalised with lr = 1, it is PA with a tube of width 0.
-    `n_mistakes` counts predictions that are not exact.
+    Without normalisation, if lr·R² < 1 where R is the length of the longest example, for any u: Σ (y - f)² <= (Σ (y -
+    ⟨u, x⟩)² + |u|²/lr) / (1 - lr·R²). The normalised form with lr = 1 is PA with eps = 0. `n_mistakes` counts
+    predictions that are not exact.
 
     Examples
     --------
@@ -102,26 +115,35 @@ class AdalineRegressor(MarginRegressor):
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits. IRE WESCON Convention Record.
     """
 
-    def __init__(self, lr=0.5, *, normalised=True, intercept=False, max_features=None):
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    advice = "Use it for numeric targets with Gaussian noise, or to follow a drift."
+
+    lr: float
+    normalised: bool
+
+    def __init__(
+        self, lr: float = 0.5, *, normalised: bool = True, intercept: bool = False, max_features: int | None = None
+    ) -> None:
         vars(self).update(lr=lr, normalised=normalised)
         rule = LeastMeanSquares(lr, normalised=normalised)
         super().__init__(rule, eps=0.0, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 1.0, "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "normalised"}
 
 
 class OGDClassifier(MarginClassifier):
-    """Online gradient descent on a loss of the margin, within a ball if that is wanted.
+    """Online gradient descent on a loss of the margin, optionally within a ball.
 
-    With the loss l of the margin m, w' = w - lr_t·l'(m)·y·x, and then w' is shortened to `radius` where it is longer.
-    With many classes m is the margin against the best-scoring wrong class.
+    With the loss l of the margin m, w' = w - lr_t·l'(m)·y·x; then w' is shortened to the length `radius` if it is
+    longer. With many classes, m is the margin against the best-scoring wrong class.
 
     Parameters
     ----------
@@ -131,23 +153,20 @@ class OGDClassifier(MarginClassifier):
         "hinge" (default), [1 - m]+; "squared hinge", half its square; "logistic", ln(1 + e^-m); or "squared",
         (1 - m)²/2.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t".
     radius
-        The largest |w|, > 0; None (default) does not limit it.
+        The largest length |w|, > 0; None (default) sets no limit.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T) in a ball. Take it for a loss of your choice;
-    the logistic one gives scores closest to log-odds.
-
-    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
-    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+    With the schedule 1/sqrt(t) and radius D, for |u| <= D and the largest gradient G, after T rounds: Σ l - Σ l(u) <=
+    sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
     Examples
     --------
@@ -162,63 +181,69 @@ class OGDClassifier(MarginClassifier):
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
 
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T) within a ball."
+    advice = "Use it to choose the loss; the logistic one gives scores closest to log-odds."
+
+    lr: float
+    loss: Loss
+    schedule: Schedule
+    radius: float | None
+
     def __init__(
         self,
-        lr=1.0,
+        lr: float = 1.0,
         *,
-        loss="hinge",
-        schedule="1/sqrt(t)",
-        radius=None,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        loss: Loss = "hinge",
+        schedule: Schedule = "1/sqrt(t)",
+        radius: float | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
         rule = GradientDescent(lr, loss=loss, schedule=schedule, radius=radius)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"loss": "logistic", "schedule": "1/t", "radius": 2.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss", "schedule", "radius"}
 
 
-LOSSES = {"absolute": "hinge", "squared": "squared hinge"}  # of the error: how much it falls short of the tube
+LOSSES = {"absolute": "hinge", "squared": "squared hinge"}  # the loss of an error, as a loss of a margin
 
 
 class OGDRegressor(MarginRegressor):
-    """Online gradient descent on a loss of the error, within a ball if that is wanted.
+    """Online gradient descent on a loss of the error, optionally within a ball.
 
-    With the prediction f, w' = w - lr_t·l'(f)·x, and then w' is shortened to `radius` where it is longer.
+    With the prediction f, w' = w - lr_t·l'(f)·x; then w' is shortened to the length `radius` if it is longer.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.1 by default.
     loss
-        "absolute" (default), [|y - f| - eps]+, whose steps are bounded; or "squared", half the square of that.
+        "absolute" (default) is [|y - f| - eps]+, whose steps are bounded; "squared" is half its square.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0 by default.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t".
     radius
-        The largest |w|, > 0; None (default) does not limit it.
+        The largest length |w|, > 0; None (default) sets no limit.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x. Guarantee: regret O(√T) in a ball. Take it for numbers with outliers: with the absolute
-    loss no step depends on how large the error was.
-
-    With the schedule 1/sqrt(t) and a radius D, for |u| <= D and G the largest gradient, after T rounds:
-    Σ l - Σ l(u) <= sqrt(T)·((2D)²/(2·lr) + lr·G²).
+    With the schedule 1/sqrt(t) and radius D, for |u| <= D and the largest gradient G, after T rounds: Σ l - Σ l(u) <=
+    sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
     Examples
     --------
@@ -233,58 +258,65 @@ class OGDRegressor(MarginRegressor):
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
 
+    round_cost = "The number of features in x."
+    guarantee = "Regret O(√T) within a ball."
+    advice = "Use it for targets with outliers; with the absolute loss the size of an error does not change the step."
+
+    lr: float
+    loss: Literal["absolute", "squared"]
+    schedule: Schedule
+    radius: float | None
+
     def __init__(
         self,
-        lr=0.1,
+        lr: float = 0.1,
         *,
-        loss="absolute",
-        eps=0.0,
-        schedule="1/sqrt(t)",
-        radius=None,
-        intercept=False,
-        max_features=None,
-    ):
+        loss: Literal["absolute", "squared"] = "absolute",
+        eps: float = 0.0,
+        schedule: Schedule = "1/sqrt(t)",
+        radius: float | None = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         one_of("loss", loss, tuple(LOSSES))
         vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
         rule = GradientDescent(lr, loss=LOSSES[loss], schedule=schedule, radius=radius)
         super().__init__(rule, eps=eps, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.01, "loss": "squared", "schedule": "1/t", "radius": 10.0}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss", "eps", "schedule", "radius"}
 
 
 class PegasosClassifier(MarginClassifier):
-    """Pegasos: stochastic subgradient steps on the objective of the support vector machine, lam·|w|²/2 + hinge loss.
+    """Pegasos: stochastic subgradient descent on the linear support vector machine.
 
-    In round t, w' = (1 - 1/t)·w, plus y·x/(lam·t) where the margin is below 1, shortened to 1/sqrt(lam) if `project`.
+    The objective is lam·|w|²/2 plus the hinge loss. In round t, w' = (1 - 1/t)·w, plus y·x/(lam·t) if the margin is
+    below 1. With `project`, w' is then shortened to the length 1/sqrt(lam) if it is longer.
 
     Parameters
     ----------
     lam
-        Weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
+        The weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
     project
-        Whether to shorten w to 1/sqrt(lam) (default); the bound holds with it.
+        Whether to shorten w to at most 1/sqrt(lam) (default); the bound requires it.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(ln T/lam). Take it for the online form of the
-    linear support vector machine.
-
-    With `project`, F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the longest example, for
-    |u| <= 1/sqrt(lam) and after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is no update:
-    `n_updates` counts rounds with a loss.
+    With `project`, let F(w) = lam·|w|²/2 + l(w) in each round, G = sqrt(lam) + R and R the length of the longest
+    example. For |u| <= 1/sqrt(lam), after T rounds: Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2·lam). Shrinking alone is not
+    counted as an update: `n_updates` counts rounds with a loss.
 
     Examples
     --------
@@ -300,16 +332,31 @@ class PegasosClassifier(MarginClassifier):
     SVM, section 2. Mathematical Programming 127.
     """
 
-    def __init__(self, lam=1e-4, *, project=True, classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(ln T/lam)."
+    advice = "Use it as an online linear support vector machine."
+
+    lam: float
+    project: bool
+
+    def __init__(
+        self,
+        lam: float = 1e-4,
+        *,
+        project: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lam=lam, project=project)
         rule = PegasosRule(lam, project=project)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.1, "project": False}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "project"}

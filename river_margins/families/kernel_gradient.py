@@ -1,6 +1,10 @@
-"""Gradient descent with a kernel, and with random features in its place."""
+"""Gradient descent with a kernel, and with random features that approximate one."""
 
-from river_margins.families.margin import MarginClassifier
+from collections.abc import Iterator
+from typing import Any
+
+from river_margins.families.composed import MarginClassifier
+from river_margins.families.parameter_types import Classes, KernelChoice, Loss
 from river_margins.rules import GradientDescent, NORMARule
 from river_margins.spaces import Kernel, RandomFourier
 from river_margins.spaces.budgets import OldestRemoval
@@ -10,39 +14,37 @@ __all__ = ["BOGDClassifier", "FOGDClassifier"]
 
 
 class BOGDClassifier(MarginClassifier):
-    """Budgeted online gradient descent: NORMA in the space of a kernel, whose oldest support goes.
+    """Budgeted online gradient descent: NORMA in the space of a kernel, removing the oldest support.
 
-    In every round all coefficients are multiplied by 1 - lr·lam. Where m = y·f(x) < 1, x comes in with the coefficient
-    lr·y; if there were `budget` supports, the oldest goes. Many classes as in `KernelPerceptron`.
+    In every round all coefficients are multiplied by 1 - lr·lam. If m = y·f(x) < 1, x is added with the coefficient
+    lr·y, and if there were already `budget` supports, the oldest is removed. Many classes work as in
+    `KernelPerceptron`.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     lr
         The learning rate, > 0; 0.5 by default.
     lam
-        Weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. How fast the past fades.
+        The weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. The larger, the sooner old examples fade.
     budget
-        How many supports are kept, >= 1; 100 by default.
+        The largest number of supports, >= 1; 100 by default.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: one evaluation of the kernel for each of at most B supports. Guarantee: regret, but for what is removed, which
-    has faded. Take it on streams that drift.
+    Let X² be the largest k(x, x), or twice that with many classes: |w| <= X·(1 - (1 - lr·lam)^budget)/lam. With F(w) =
+    lam·|w|²/2 + l(w), for any u and over T rounds: Σ F(w) - Σ F(u) <= |u|²/(2·lr) + lr/2·Σ |F'(w)|² + Σ_removed
+    |c|X·(X/lam + |u|)/lr, where c is the remaining coefficient of a support when it is removed.
 
-    With X² the largest k(x, x) (twice that with many classes): |w| <= X·(1 - (1 - lr·lam)^budget)/lam. With
-    F(w) = lam·|w|²/2 + l(w), for any u and over T rounds:
-    Σ F(w) - Σ F(u) <= |u|²/(2·lr) + lr/2·Σ |F'(w)|² + Σ_removed |c|X·(X/lam + |u|)/lr, where c is what was left of the
-    coefficient that was removed. Other choices of the support to remove are
-    `MarginClassifier(NORMARule(lr), Kernel(kernel, budget))`.
+    To remove another support than the oldest, use `MarginClassifier(NORMARule(lr), Kernel(kernel, budget))`.
 
     Examples
     --------
@@ -60,17 +62,26 @@ class BOGDClassifier(MarginClassifier):
     kernel-based online learning. ICML (which removes at random, and makes up for it).
     """
 
+    round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
+    guarantee = "A regret bound, with a further term for each support that was removed."
+    advice = "Use it on streams that drift."
+
+    kernel: KernelChoice
+    lr: float
+    lam: float
+    budget: int
+
     def __init__(
         self,
-        kernel=None,
+        kernel: KernelChoice = None,
         *,
-        lr=0.5,
-        lam=0.001,
-        budget=100,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        lr: float = 0.5,
+        lam: float = 0.001,
+        budget: int = 100,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, lr=lr, lam=lam, budget=budget)
         super().__init__(
             NORMARule(lr, lam=lam),
@@ -81,47 +92,44 @@ class BOGDClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "lam"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": LinearKernel(), "budget": 20, "lam": 0.1}
 
 
 class FOGDClassifier(MarginClassifier):
-    """Gradient descent on random Fourier features, which stand for the RBF kernel at a cost that never grows.
+    """Gradient descent on random Fourier features, which replace the RBF kernel at a fixed cost.
 
     z(x) = [cos⟨ω_i, x⟩, sin⟨ω_i, x⟩]/√D with D random vectors ω_i of variance 2·gamma, so that ⟨z(x), z(x')⟩ is about
-    exp(-gamma·|x - x'|²). Where m = y⟨w, z(x)⟩ < 1: w' = w + lr·y·z(x). Many classes as in `OGDClassifier`.
+    exp(-gamma·|x - x'|²). If m = y⟨w, z(x)⟩ < 1: w' = w + lr·y·z(x). Many classes work as in `OGDClassifier`.
 
     Parameters
     ----------
     gamma
-        That of the RBF kernel, > 0; 1 by default.
+        The gamma of the RBF kernel, > 0; 1 by default.
     components
-        D, >= 1; 100 by default.
+        The number D of random vectors, >= 1; 100 by default.
     lr
         The learning rate, > 0; 0.01 by default.
     loss
         "hinge" (default), "squared hinge", "logistic" or "squared".
     seed
-        A whole number; 0 by default. The frequencies of a feature are drawn from the seed and its name, so that they
-        are the same in every process and whatever came before.
+        A whole number; 0 by default. The frequencies of a feature are drawn from the seed and the feature's name, so
+        that they are the same in every process and in every order of examples.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: D times the features of x, D sines and cosines. Guarantee: regret in the space of the features. Take it where
-    a kernel is wanted at a cost that never grows.
-
-    ⟨z(x), z(x')⟩ misses the kernel by a standard deviation of at most 1/√D. With the hinge loss and for any u, with U
-    `n_updates`: Σ l(w) - Σ l(u) <= |u|²/(2·lr) + lr/2·U.
+    ⟨z(x), z(x')⟩ differs from the kernel by a standard deviation of at most 1/√D. With the hinge loss, for any u and U
+    = `n_updates`: Σ l(w) - Σ l(u) <= |u|²/(2·lr) + lr/2·U.
 
     Examples
     --------
@@ -138,18 +146,28 @@ class FOGDClassifier(MarginClassifier):
     Learning Research 17.
     """
 
+    round_cost = "`components` times the number of features in x, and as many sines and cosines."
+    guarantee = "A regret bound in the space of the random features."
+    advice = "Use it for a kernel at a cost that never grows."
+
+    gamma: float
+    components: int
+    lr: float
+    loss: Loss
+    seed: int
+
     def __init__(
         self,
-        gamma=1.0,
+        gamma: float = 1.0,
         *,
-        components=100,
-        lr=0.01,
-        loss="hinge",
-        seed=0,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        components: int = 100,
+        lr: float = 0.01,
+        loss: Loss = "hinge",
+        seed: int = 0,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(gamma=gamma, components=components, lr=lr, loss=loss, seed=seed)
         super().__init__(
             GradientDescent(lr, loss=loss, schedule="constant"),
@@ -160,9 +178,9 @@ class FOGDClassifier(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lr", "loss"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"gamma": 0.1, "components": 10, "lr": 0.5, "seed": 3}

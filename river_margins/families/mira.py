@@ -1,43 +1,48 @@
-"""The margin infused relaxed algorithm, in the two forms that go by its name."""
+"""The margin infused relaxed algorithm (MIRA), in its two published forms."""
 
-from river_margins.families.margin import MarginClassifier
+from collections.abc import Iterator
+from typing import Any
+
+from river_margins.families.composed import MarginClassifier
+from river_margins.families.parameter_types import Classes
 from river_margins.rules import MIRARule, OriginalMIRARule
 
 __all__ = ["MIRAClassifier"]
 
 
 class MIRAClassifier(MarginClassifier):
-    """MIRA: of the weights that meet the demands of the best-scoring wrong classes, those nearest to the old ones.
+    """MIRA: the smallest change of the weights that gives margin 1 against the best-scoring wrong classes.
 
-    Each of the `best` highest-scoring wrong classes k asks for ⟨w_y, x⟩ - ⟨w_k, x⟩ >= 1, with a slack of its own that
-    costs C: w_k' = w_k - tau_k·x and w_y' = w_y + Σ tau_k·x with 0 <= tau_k <= C, found by Hildreth's method. With one
-    candidate, or two classes in one vector, that is PA-I. `original=True` is the rule first published under the name:
-    on a mistake, of the moves that add at most x to w_y and take it from others, the one that leaves the shortest
-    weights; with one vector tau = min(max(-y⟨w, x⟩/|x|², 0), 1). From zero weights its first step is a perceptron's.
+    Each of the `best` highest-scoring wrong classes k adds the constraint ⟨w_y, x⟩ - ⟨w_k, x⟩ >= 1, with a slack
+    variable of its own that costs C: w_k' = w_k - tau_k·x and w_y' = w_y + Σ tau_k·x with 0 <= tau_k <= C. Hildreth's
+    method finds the tau_k. With one candidate, or with two classes in one vector, this is PA-I.
+
+    `original=True` is the rule that was first published under this name. It acts on mistakes. Of all moves that add at
+    most x to w_y and subtract it from other classes, it takes the one that leaves the shortest weights; with one
+    vector, tau = min(max(-y⟨w, x⟩/|x|², 0), 1). From zero weights its first step is that of the perceptron.
 
     Parameters
     ----------
     C
-        The largest step away from any one class, > 0; 1 by default. `original=True` has no use for it.
+        The largest step away from any one class, > 0; 1 by default. `original=True` does not use it.
     best
-        How many wrong classes make a demand, >= 1; 1 by default, None for all.
+        The number of wrong classes that add a constraint, >= 1; 1 by default, None for all.
     original
-        Whether to use the rule of 2003; False by default. It refuses a `best`, and sample weights.
+        Whether to use the rule of 2003; False by default. This rule refuses `best` and sample weights.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes bounded by the losses of any u; none for the
-    original. Take it with several candidates where classes are easily confused.
+    Let R be the length of the longest example, u any weights and l_k(u) their losses against the wrong classes k. On
+    any stream, n_mistakes <= max(2R², 1/C)·(|u|² + 2C·ΣΣ l_k(u)); with one vector, R² replaces 2R².
 
-    With R the longest example and l_k(u) the losses of any u against the wrong classes k, on any stream n_mistakes <=
-    max(2R², 1/C)·(|u|² + 2C·ΣΣ l_k(u)); with one vector R² for 2R². The original never makes |w| longer, but for its
-    first step; it stops at a margin of 0, which counts as a mistake, so that nothing bounds its mistakes.
+    After its first step, the original never makes |w| longer. It stops at a margin of 0, which counts as a mistake, so
+    that no bound on its mistakes exists.
 
     Examples
     --------
@@ -54,21 +59,38 @@ class MIRAClassifier(MarginClassifier):
     problems. Journal of Machine Learning Research 3, for the original.
     """
 
-    def __init__(self, C=1.0, *, best=1, original=False, classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "A bound on the mistakes in terms of the losses of any fixed weights u; none for the original."
+    advice = "Use it with several candidates if classes are easily confused."
+
+    C: float
+    best: int | None
+    original: bool
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        best: int | None = 1,
+        original: bool = False,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, best=best, original=original)
         rule = MIRARule(C, best)
         if original and best != 1:
-            raise ValueError(f"`best` is of no use to the original MIRA, which looks at all classes: it is {best!r}")
+            raise ValueError(f"`original=True` looks at all classes: leave out `best`, which is {best!r}")
         super().__init__(
             OriginalMIRARule() if original else rule, classes=classes, intercept=intercept, max_features=max_features
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "best", "original"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"C": 0.1}
         yield {"best": None}
         yield {"original": True}

@@ -1,9 +1,13 @@
-"""The learners that multiply weights: for targets in which few of many features matter."""
+"""Learners that multiply weights: Winnow, for targets in which few of many features matter."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from river.base import tags
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier
+from river_margins.families.composed import MarginClassifier
+from river_margins.families.parameter_types import Classes
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Multiplicative
 
@@ -11,26 +15,27 @@ __all__ = ["BalancedWinnow", "Winnow"]
 
 
 class Winnow(MarginClassifier):
-    """Winnow: where the prediction is wrong, multiply the weights of the features that are there, or divide them.
+    """Winnow: after a wrong prediction, multiply or divide the weights of the features that are present.
 
-    All weights are 1 at first, those of features never seen too. It predicts True where ⟨w, x⟩ >= theta. Where that is
-    wrong, w_i' = w_i·beta^(x_i) if the label is True, and w_i·beta^(-x_i) if it is False. The score is ⟨w, x⟩ - theta.
+    All weights start at 1, also those of features that have not been seen yet. The prediction is True if ⟨w, x⟩ >=
+    theta. If it is wrong, w_i' = w_i·beta^(x_i) for a True label and w_i·beta^(-x_i) for a False one. The score is ⟨w,
+    x⟩ - theta.
 
     Parameters
     ----------
     theta
-        The threshold, >= 1. Half the number of features is a good choice.
+        The threshold, >= 1. Half the number of features is a good value.
     beta
-        What a promotion multiplies by, > 1; 2 by default. See the notes for the values with which it converges.
+        The factor of a promotion, > 1; 2 by default. The notes say for which values it converges.
     demotion
-        "divide" (default), or "erase": a wrong True takes the weights of its features to 0 for ever. That is Winnow1,
-        for targets that are disjunctions of features and for labels without noise only.
+        "divide" (default), or "erase": a wrong True sets the weights of its features to 0 permanently. This is Winnow1,
+        for targets that are disjunctions of features and for labels without noise.
     classes
-        [negative, positive] for labels that are not bools; it is for two classes.
+        [negative, positive] for labels that are not bools; the learner is for two classes.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Raises
     ------
@@ -39,20 +44,18 @@ class Winnow(MarginClassifier):
 
     Notes
     -----
-    Cost: the features of x. Guarantee: wrong predictions bounded by the size of a separating target and the number of
-    features. Take it where a few of many features in [0, 1] decide, all of them in favour.
+    For features in [0, 1] and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all others,
+    any beta < 1/(1 - delta) bounds the number of wrong predictions, `n_updates`, over any number of passes. With beta =
+    1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d features. With a larger
+    beta, learning may never converge. A disjunction has delta = 1 and allows any beta.
 
-    For features in [0, 1] and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all others:
-    with any beta < 1/(1 - delta) the number of wrong predictions, `n_updates`, is bounded over any number of passes,
-    and with beta = 1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d
-    features. With a larger beta it may never end. A disjunction has delta = 1, and any beta will do. `n_mistakes`
-    counts, as everywhere, the examples that lie on the threshold too.
+    `n_mistakes` also counts examples exactly on the threshold, as in every learner.
 
     Examples
     --------
     >>> import river_margins as rm
     >>> from river import compose, datasets, evaluate, metrics
-    >>> def with_opposites(x):  # so that a feature may speak for False too
+    >>> def with_opposites(x):  # so that a feature can also speak for False
     ...     return x | {f"not {name}": 1 - value for name, value in x.items()}
     >>> model = compose.FuncTransformer(with_opposites) | rm.Winnow(theta=9, beta=1.3)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
@@ -64,7 +67,24 @@ class Winnow(MarginClassifier):
     Learning 2.
     """
 
-    def __init__(self, theta, *, beta=2.0, demotion="divide", classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x."
+    guarantee = "A bound on wrong predictions by the size of a separating target and the number of features."
+    advice = "Use it if a few of many features in [0, 1] decide, and all of them speak for True."
+
+    theta: float
+    beta: float
+    demotion: Literal["divide", "erase"]
+
+    def __init__(
+        self,
+        theta: float,
+        *,
+        beta: float = 2.0,
+        demotion: Literal["divide", "erase"] = "divide",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(theta=theta, beta=beta, demotion=demotion)
         one_of("demotion", demotion, ("divide", "erase"))
         super().__init__(
@@ -76,49 +96,46 @@ class Winnow(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return False
 
-    def _more_tags(self):
+    def _more_tags(self) -> set[str]:
         return {tags.POSITIVE_INPUT}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"theta": 4.5}
         yield {"theta": 2, "beta": 1.5, "demotion": "erase"}
 
 
 class BalancedWinnow(MarginClassifier):
-    """Winnow with two weights for each feature, whose difference may have any sign; features may too.
+    """Winnow with two weights for each feature, so that features and their effects may have any sign.
 
-    It predicts True where ⟨w⁺ - w⁻, x⟩ >= theta. Where that is wrong, w⁺_i is multiplied by beta^(y·x_i) and w⁻_i
-    divided by it. Both are 1 at first, so that a feature never seen does not count, and w⁻ is always 1/w⁺. `weights`
-    are the differences, and the score is ⟨w⁺ - w⁻, x⟩ - theta.
+    The prediction is True if ⟨w⁺ - w⁻, x⟩ >= theta. If it is wrong, w⁺_i is multiplied by beta^(y·x_i) and w⁻_i is
+    divided by it. Both start at 1, so that an unseen feature has no effect, and w⁻ is always 1/w⁺. `weights` are the
+    differences, and the score is ⟨w⁺ - w⁻, x⟩ - theta.
 
     Parameters
     ----------
     beta
-        What a step multiplies by, > 1; 1.5 by default.
+        The factor of a step, > 1; 1.5 by default.
     theta
         The threshold, >= 0; 1 by default.
     classes
-        [negative, positive] for labels that are not bools; it is for two classes.
+        [negative, positive] for labels that are not bools; the learner is for two classes.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x. Guarantee: none for features of any sign. Take it where Winnow would suit, but features may
-    vote against.
-
-    It is Winnow on the features x and -x, so that a feature may vote against. No bound is claimed: those of `Winnow`
-    ask for features in [0, 1].
+    This is Winnow on the features x and -x, so that a feature can also speak against True. No bound is claimed: the
+    bounds of `Winnow` require features in [0, 1].
 
     Examples
     --------
@@ -132,7 +149,22 @@ class BalancedWinnow(MarginClassifier):
     Littlestone, N., 1989. Mistake bounds and logarithmic linear-threshold learning algorithms. PhD thesis, Santa Cruz.
     """
 
-    def __init__(self, beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x."
+    guarantee = "None for features of any sign."
+    advice = "Use it if Winnow would fit but features can also speak against True."
+
+    beta: float
+    theta: float
+
+    def __init__(
+        self,
+        beta: float = 1.5,
+        *,
+        theta: float = 1.0,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(beta=beta, theta=theta)
         super().__init__(
             PerceptronRule(tie_update=False),
@@ -143,14 +175,14 @@ class BalancedWinnow(MarginClassifier):
         )
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return set()
 
     @property
-    def _multiclass(self):
+    def _multiclass(self) -> bool:
         return False
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"beta": 2, "theta": 0, "intercept": True}

@@ -1,49 +1,56 @@
-"""Learners of points without labels."""
+"""Learning from points without labels."""
 
 import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from numpy.typing import ArrayLike
 from river import base
 
 from river_margins.core.checks import positive
+from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.core.reader import INTERCEPT
+from river_margins.families.parameter_types import Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.rules import Rule
 from river_margins.tasks.one_class import OneClass
 
 __all__ = ["PAOneClass"]
 
 
-class PAOneClass(Learner, base.AnomalyDetector):
-    """Passive-aggressive one-class learning: a centre that keeps the points of a stream within a radius.
+class PAOneClass(Described, Learner, base.AnomalyDetector):
+    """Passive-aggressive one-class learning: a centre whose distance to the points stays within a radius.
 
-    With the loss l = [|x - w| - eps]+ the centre moves straight towards a point outside: w' = w + tau·(x - w)/|x - w|,
-    where tau is l (`mode=0`), min(C, l) (`mode=1`) or l/(1 + 1/(2C)) (`mode=2`). With `learn_radius=True` the radius
-    grows from 0 towards eps at most: the points are (x, 0), the centre starts at (0, eps) in one dimension more, and
-    the radius in force is what that dimension has given up, `radius` = sqrt(eps² - w_{n+1}²).
+    With the loss l = [|x - w| - eps]+, the centre moves straight towards a point outside the radius: w' = w + tau·(x -
+    w)/|x - w|, where tau is l (`mode=0`), min(C, l) (`mode=1`) or l/(1 + 1/(2C)) (`mode=2`).
+
+    With `learn_radius=True` the radius grows from 0 to at most eps. The points become (x, 0), with one more dimension;
+    the centre starts at (0, eps), and its last coordinate shrinks as it learns. The current radius is `radius` =
+    sqrt(eps² - w_{n+1}²).
 
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     eps
-        The radius, or with `learn_radius` the largest one, > 0, in units of the features; 1 by default.
+        The radius, or with `learn_radius` the largest radius, > 0, in units of the features; 1 by default.
     learn_radius
         Whether to learn the radius; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared distances beyond the radius bounded by those from any centre. Take it
-    for points without labels, behind a scaler.
+    If all points lie within eps of some u, `mode=0` keeps Σ l² <= |u|². With `learn_radius`, and all points within r of
+    c, the bound is |c|² + (eps - sqrt(eps² - r²))². `mode=2`, on any stream and for any u: Σ l² <= (1 + 1/(2C))·(|u|² +
+    2C·Σ l(u)²).
 
-    If all points lie within eps of some u, `mode=0` keeps Σ l² <= |u|² (with `learn_radius` and all points within r of
-    c, <= |c|² + (eps - sqrt(eps² - r²))²). `mode=2` on any stream and for any u, Σ l² <= (1 + 1/(2C))·(|u|² +
-    2C·Σ l(u)²). `score_one` is the distance to the centre, `predict_one` says whether that is more than the radius, and
-    `n_mistakes` counts the points that were outside. Features of very different scales need a scaler before; one
-    that centres them makes the centre start where it belongs.
+    `score_one` is the distance to the centre, `predict_one` says whether this distance is above the radius, and
+    `n_mistakes` counts the points that were outside. Features of very different scales need a scaler in front. A scaler
+    that also centres them puts the initial centre in the middle of the points.
 
     Examples
     --------
@@ -60,69 +67,88 @@ class PAOneClass(Learner, base.AnomalyDetector):
     Journal of Machine Learning Research 7, section 6.
     """
 
-    def __init__(self, C=1.0, *, mode=1, eps=1.0, learn_radius=False, max_features=None):
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared distances beyond the radius in terms of those from any fixed centre."
+    advice = "Use it for points without labels, behind a scaler."
+
+    C: float
+    mode: Mode
+    eps: float
+    learn_radius: bool
+    max_features: int | None
+    rule: Rule
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        eps: float = 1.0,
+        learn_radius: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         rule = passive_aggressive_rule(C, mode)
         vars(self).update(C=C, mode=mode, eps=eps, learn_radius=learn_radius, max_features=max_features, rule=rule)
-        # Seen from (0, eps), the points (x, 0) have a constant feature of value eps, up to its sign.
+        # With the origin moved to (0, eps), each point (x, 0) has a constant last feature of value eps, up to its sign.
         self._open(rule, None, OneClass(positive("eps", eps)), learn_radius, max_features, constant=eps)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
         yield {"learn_radius": True, "eps": 10.0}
 
     @property
-    def radius(self):
-        """The radius in force: `eps`, or what was learned of it."""
+    def radius(self) -> float:
+        """The current radius: `eps`, or the learned part of it."""
         if not self.learn_radius:
             return self.eps
         moved = self.weights.get(INTERCEPT, 0.0)
         return math.sqrt(max(moved * (2 * self.eps - moved), 0.0))
 
-    def learn_one(self, x, y=None, w=1.0):
+    def learn_one(self, x: Mapping[Any, Any], y: None = None, w: float = 1.0) -> None:
         """Learn from one point.
 
         Parameters
         ----------
         x
-            Features: a dict from any hashable names to finite numbers. Names that are missing count as 0.
+            Features: a dict from hashable names to finite numbers. A missing feature counts as 0.
         y
             None: there is no label.
         w
-            Sample weight, >= 0, multiplying C.
+            Sample weight, >= 0; it multiplies C.
 
         Raises
         ------
         ValueError
-            If a feature is not a finite number, or y is not None; the learner stays as it was.
+            If a feature is not a finite number, or y is not None; the learner is unchanged.
         OverflowError
-            If the move would take the centre beyond floating point; the learner stays as it was.
+            If the update would overflow; the learner is unchanged.
         """
         super().learn_one(x, y, w)
 
-    def predict_learn_one(self, x, y=None, w=1.0):
-        """Predict, then learn, reading x once."""
+    def predict_learn_one(self, x: Mapping[Any, Any], y: None = None, w: float = 1.0) -> bool:
+        """Predict, then learn; x is read once."""
         return super().predict_learn_one(x, y, w)
 
-    def learn_many(self, X, y=None, w=1.0):
+    def learn_many(self, X: Any, y: Any = None, w: float | ArrayLike = 1.0) -> None:
         """Learn from the rows of a data frame, in order: the same state as `learn_one` row by row."""
         super().learn_many(X, [None] * len(X) if y is None else y, w)
 
-    def learn_csr(self, X, y=None, w=1.0):
+    def learn_csr(self, X: Any, y: Any = None, w: float | ArrayLike = 1.0) -> None:
         """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does."""
         super().learn_csr(X, [None] * X.shape[0] if y is None else y, w)
 
-    def predict_one(self, x):
-        """Whether x lies outside, further from the centre than the radius."""
+    def predict_one(self, x: Mapping[Any, Any]) -> bool:
+        """Return whether the distance from x to the centre is above the radius."""
         return super().predict_one(x)
 
-    def score_one(self, x):
-        """The distance of x from the centre: the larger, the more unusual."""
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        """Return the distance from x to the centre: the larger, the more unusual is x."""
         distance = super().score_one(x)
         if not self.learn_radius:
             return distance

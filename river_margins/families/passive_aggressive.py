@@ -1,44 +1,52 @@
-"""The passive-aggressive learners."""
+"""Passive-aggressive learners of classes, numbers and sets of labels."""
 
-from river_margins.families.margin import MarginClassifier, MarginRegressor
-from river_margins.rules import PA, PA1, PA2, SupportClassPA
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-__all__ = ["PAClassifier", "PARegressor"]
+from river import base
+
+from river_margins.core.described import Described
+from river_margins.core.learner import Learner
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, Mode
+from river_margins.rules import PA, PA1, PA2, Rule, SupportClassPA
+from river_margins.tasks.multilabel import Multilabel
+
+__all__ = ["PAClassifier", "PAMultiLabelClassifier", "PARegressor"]
 
 
 class PAClassifier(MarginClassifier):
     """Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.
 
-    With the loss l = [1 - y⟨w, x⟩]+ and q = |x|²: w' = w + tau·y·x, where tau is l/q (`mode=0`), min(C, l/q)
-    (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). With many classes the margin is that against the best-scoring wrong class
-    s, q = 2|x|², and w_y' = w_y + tau·x, w_s' = w_s - tau·x. With `exact=True` all wrong classes have to keep their
-    distance of 1 at once, with one slack for the round: w_r' = w_r - tau_r·x, tau_r = [l_r - th]+/|x|², w_y' = w_y +
-    Σ tau_r·x, where l_r is the loss against class r and the threshold th follows from those above it.
+    With the loss l = [1 - y⟨w, x⟩]+ and q = |x|², the update is w' = w + tau·y·x, where tau is l/q (`mode=0`), min(C,
+    l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
+
+    With many classes, the margin is measured against the best-scoring wrong class s, q = 2|x|², w_y' = w_y + tau·x and
+    w_s' = w_s - tau·x. With `exact=True`, the margin against every wrong class must reach 1, with one slack variable
+    for the whole round: w_r' = w_r - tau_r·x, tau_r = [l_r - th]+/|x|² and w_y' = w_y + Σ tau_r·x. Here l_r is the loss
+    against class r, and the threshold th follows from the losses above it.
 
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     exact
-        Whether each round meets the demands of all wrong classes, or (False, the default) of the best-scoring one. Two
-        classes in one vector make no difference.
+        Whether each round enforces the margin against all wrong classes; False (default) enforces it against the
+        best-scoring one. Two classes that share one vector have the same update in both forms.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It counts in q, unlike in River's learner.
+        Whether to add a constant feature of value 1; False by default. Unlike in River's learner, it counts in q.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: mistakes (mode 1) or squared losses (0 and 2) bounded by
-    the losses of any u. Take it first: it has one parameter, and a small C stands much noise.
-
-    With R the longest example and u any vector: `mode=0` on a stream that u separates with margin 1, Σ l² <= R²|u|².
-    `mode=1` on any stream, n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)). `mode=2` on any stream,
-    Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes R² becomes 2R², whether `exact` or not.
+    Let R be the length of the longest example and u any vector. `mode=0`, on a stream that u separates with margin 1: Σ
+    l² <= R²|u|². `mode=1`, on any stream: n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)). `mode=2`, on any stream: Σ l²
+    <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). With many classes, R² becomes 2R², with and without `exact`.
 
     Examples
     --------
@@ -56,17 +64,36 @@ class PAClassifier(MarginClassifier):
     class. SIAM International Conference on Data Mining.
     """
 
-    def __init__(self, C=1.0, *, mode=1, exact=False, classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = (
+        "A bound on mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
+    )
+    advice = "Start here; it has one parameter, and a small C tolerates noisy labels."
+
+    C: float
+    mode: Mode
+    exact: bool
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        exact: bool = False,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode, exact=exact)
         rule = SupportClassPA(C, mode) if exact else passive_aggressive_rule(C, mode)
         super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "exact"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
         yield {"exact": True}
@@ -75,30 +102,30 @@ class PAClassifier(MarginClassifier):
 class PARegressor(MarginRegressor):
     """Passive-aggressive regression: come within eps of each target, and move as little as possible.
 
-    With the loss l = [|y - f| - eps]+ and q = |x|²: w' = w + sign(y - f)·tau·x, where tau is l/q (`mode=0`),
-    min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
+    With the loss l = [|y - f| - eps]+ and q = |x|², the update is w' = w + sign(y - f)·tau·x, where tau is l/q
+    (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`).
 
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
     mode
-        Which step: 0 for PA, 1 (default) for PA-I, 2 for PA-II.
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     eps
-        Half the width of the tube in which nothing is learned, >= 0, in units of the target; 0.1 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x. Guarantee: squared losses bounded by those of any u (modes 0 and 2). Take it first for
-    numbers: steps are bounded by C.
+    Let R be the length of the longest example. If some u is within eps of every target, `mode=0` keeps Σ l² <= R²|u|².
+    `mode=2`, on any stream and for any u: Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). `n_mistakes` counts predictions
+    with an error above eps.
 
-    With R the longest example: if some u is within eps of every target, `mode=0` keeps Σ l² <= R²|u|². `mode=2` on any
-    stream and for any u, Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²). `n_mistakes` counts predictions outside the tube.
-    River's learner of this name maps targets through 2y - 1 and so learns another function; this one follows the paper.
+    River's learner of this name maps each target y to 2y - 1 and so learns another function. This one follows the
+    paper.
 
     Examples
     --------
@@ -114,25 +141,131 @@ class PARegressor(MarginRegressor):
     Journal of Machine Learning Research 7, section 5.
     """
 
-    def __init__(self, C=1.0, *, mode=1, eps=0.1, intercept=False, max_features=None):
+    round_cost = "The number of features in x."
+    guarantee = "A bound on squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
+    advice = "Start here for numeric targets; C limits each step."
+
+    C: float
+    mode: Mode
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        eps: float = 0.1,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(C=C, mode=mode)
         super().__init__(passive_aggressive_rule(C, mode), eps=eps, intercept=intercept, max_features=max_features)
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"C", "mode", "eps"}
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
 
 
-def passive_aggressive_rule(C, mode):
-    """The rule of a mode."""
+class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # type: ignore[misc]  # takes no further keywords
+    """Passive-aggressive label ranking: each true label must lead each false label by a margin of 1.
+
+    Let r be the lowest-scoring true label and s the highest-scoring false label, l = [1 - ⟨w_r, x⟩ + ⟨w_s, x⟩]+ and q =
+    2|x|². The update is w_r' = w_r + tau·x and w_s' = w_s - tau·x, where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`)
+    or l/(q + 1/(2C)) (`mode=2`).
+
+    A label is predicted to be true if its score is above 0. The weights of all labels add up to 0, so that 0 is the
+    mean score of the labels.
+
+    Parameters
+    ----------
+    C
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
+    mode
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
+    classes
+        Labels known beforehand, in order; other labels are added when they first appear. None (default) knows no label.
+    intercept
+        Whether to add a constant feature of value 1; False by default.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Raises
+    ------
+    ValueError
+        If y is not a dict from labels to bools. A label that y does not name is neither true nor false in that round.
+        If no label is true, or all are, the round changes no weight.
+
+    Notes
+    -----
+    Let R be the length of the longest example, u any weights and l(u) their ranking loss. `mode=0`, if u ranks with
+    margin 1: Σ l² <= 2R²|u|². `mode=1`, on any stream: n_mistakes <= max(2R², 1/C)·(|u|² + 2C·Σ l(u)), where a mistake
+    is a round in which r does not score above s. `mode=2`, on any stream: Σ l² <= (2R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.PAMultiLabelClassifier(C=0.001)
+    >>> evaluate.progressive_val_score(datasets.Yeast(), model, metrics.multioutput.MicroAverage(metrics.F1()))
+    MicroAverage(F1): 43.46%
+
+    References
+    ----------
+    Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
+    Journal of Machine Learning Research 7, section 7.
+    """
+
+    round_cost = "The number of features in x times the number of labels."
+    guarantee = (
+        "A bound on ranking mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any u."
+    )
+    advice = "Use it if several labels can hold at once."
+
+    C: float
+    mode: Mode
+    classes: Classes
+    intercept: bool
+    max_features: int | None
+    rule: Rule
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mode: Mode = 1,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        rule = passive_aggressive_rule(C, mode)
+        vars(self).update(C=C, mode=mode, classes=classes, intercept=intercept, max_features=max_features, rule=rule)
+        self._open(rule, None, Multilabel(classes or ()), intercept, max_features)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"C", "mode"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        for mode in (0, 1, 2):
+            yield {"mode": mode, "C": 0.1}
+
+    def predict_proba_one(  # type: ignore[override]  # takes no keywords
+        self, x: Mapping[Any, Any]
+    ) -> dict[Any, dict[bool, float]]:
+        """Return the sigmoid of each label's score, {label: {False: ..., True: ...}}: a ranking, not calibrated."""
+        return self._probabilities(x)
+
+
+def passive_aggressive_rule(C: float, mode: Mode) -> Rule:
+    """Return the rule that `mode` names."""
     if mode not in (0, 1, 2):
         raise ValueError(f"`mode` must be 0 (PA), 1 (PA-I) or 2 (PA-II), not {mode!r}")
     if mode == 0:
-        PA1(C)  # a C out of range is refused in every mode
+        PA1(C)  # refuses a C out of range, which this mode does not use
         return PA()
     return PA1(C) if mode == 1 else PA2(C)

@@ -1,8 +1,12 @@
-"""The learners that look at mistakes only, and at the shape of all mistaken examples together."""
+"""Second-order learners that update on mistakes only: the second-order perceptron and IELLIP."""
+
+from collections.abc import Iterator
+from typing import Any
 
 from river_margins.core.checks import positive
+from river_margins.families.composed import MarginClassifier
 from river_margins.families.gaussian import space_of
-from river_margins.families.margin import MarginClassifier
+from river_margins.families.parameter_types import Classes, Covariance, KernelChoice
 from river_margins.rules import IELLIPRule, SecondOrderPerceptronRule
 from river_margins.spaces import SecondOrderKernel
 from river_margins.spaces.kernel_functions import Laplace
@@ -11,42 +15,40 @@ __all__ = ["IELLIPClassifier", "KernelSecondOrderPerceptron", "SecondOrderPercep
 
 
 class SecondOrderPerceptron(MarginClassifier):
-    """The second-order perceptron: a perceptron in coordinates in which its mistaken examples spread evenly.
+    """The second-order perceptron: a perceptron in coordinates in which its mistakes spread evenly.
 
-    With A = a·I + Σ xx' and v = Σ y·x over the mistakes so far, the score has the example in A already: f = v'(A +
-    xx')⁻¹x, or with the diagonal of A. Where y·f <= 0: v' = v + y·x and A' = A + xx'. The weights are A⁻¹v. With many
-    classes each has a v and an A, and y·x is the difference between the class and its best-scoring rival. With a
-    kernel it is `KernelSecondOrderPerceptron`.
+    Let A = a·I + Σ xx' and v = Σ y·x over the mistakes so far. The score is computed with the example already in A: f =
+    v'(A + xx')⁻¹x, or with the diagonal of A. If y·f <= 0: v' = v + y·x and A' = A + xx'. The weights are A⁻¹v. With
+    many classes, each class has its own v and A, and y·x is the difference between the class and its best-scoring
+    rival. `KernelSecondOrderPerceptron` is its form with a kernel.
 
     Parameters
     ----------
     tie_update
-        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in SOL.
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does, as
+        in SOL.
     every_label
-        Whether every label moves, and not only mistakes: regularised least squares, the learner that selective sampling
-        was made for. False by default; the bound below is for mistakes.
+        Whether every label causes an update, not only mistakes: this is regularised least squares, the learner for
+        which selective sampling was designed. False by default; the bound below is for mistakes.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        How much the perceptron stays a plain one, > 0; 1 by default. A small one evens out the features soon.
+        The larger a is, the closer the learner is to a plain perceptron, > 0; 1 by default. A small a equalises the
+        features early.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    mistakes bounded by the losses of any u, with a full matrix. Take it where examples lie along few directions, and
-    learning on mistakes alone is wanted.
-
-    Full, with S the mistakes and λ the eigenvalues of their Σ xx', for any u of length 1 and g > 0: n_mistakes <= Σ_S
-    [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
+    With a full matrix, let S be the mistakes and λ the eigenvalues of their Σ xx'. For any u of length 1 and g > 0:
+    n_mistakes <= Σ_S [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
 
     Examples
     --------
@@ -62,20 +64,33 @@ class SecondOrderPerceptron(MarginClassifier):
     Computing 34.
     """
 
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "With a full matrix, a bound on the mistakes in terms of the losses of any fixed weights u."
+    advice = "Use it if examples lie along few directions and only mistakes should change the weights."
+
+    tie_update: bool
+    every_label: bool
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
         *,
-        tie_update=True,
-        every_label=False,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
-        vars(self).update(tie_update=tie_update, every_label=every_label)
-        vars(self).update(covariance=covariance, a=a, max_dimension=max_dimension)
+        tie_update: bool = True,
+        every_label: bool = False,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(
+            tie_update=tie_update, every_label=every_label, covariance=covariance, a=a, max_dimension=max_dimension
+        )
         space = space_of(covariance, 1.0 / positive("a", a), max_dimension)
         super().__init__(
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
@@ -86,51 +101,51 @@ class SecondOrderPerceptron(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "a": 0.1}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"tie_update", "every_label"}
 
 
 class KernelSecondOrderPerceptron(MarginClassifier):
-    """The second-order perceptron in the space of a kernel: every mistaken example becomes a support.
+    """The second-order perceptron in the space of a kernel: every mistake becomes a support.
 
-    With k the kernels of x with the mistaken examples so far, K those of these with each other, M = (a·I + K)⁻¹ and Y
-    their labels: v = (k(x, x) - k'Mk)/a, and the score f(x) = Y'Mk/(1 + v) has the example in the matrix already. Where
-    y·f <= 0, x and y are appended. Many classes as in `SecondOrderPerceptron`, with a matrix for each.
+    Let k be the kernels of x with the mistakes so far, K the kernels of the mistakes with each other, M = (a·I + K)⁻¹,
+    Y their labels and v = (k(x, x) - k'Mk)/a. The score f(x) = Y'Mk/(1 + v) is computed with the example already in the
+    matrix. If y·f <= 0, x and y are appended. Many classes work as in `SecondOrderPerceptron`, with one matrix for each
+    class.
 
     Parameters
     ----------
     kernel
-        `RBF(...)`, by default with gamma 1, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two
-        dicts.
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
     a
-        How much the perceptron stays a plain one, > 0; 1 by default.
+        The larger a is, the closer the learner is to a plain perceptron, > 0; 1 by default.
     tie_update
-        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does.
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     every_label
-        Whether every label moves, and not only mistakes: kernel ridge regression on the labels. False by default.
+        Whether every label causes an update, not only mistakes: this is kernel ridge regression on the labels. False by
+        default.
     max_supports
-        The most examples that are kept, >= 1; 5000 (200 MB for two classes) by default. One more raises a ValueError.
+        The largest number of supports, >= 1; 5000 (200 MB for two classes) by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default. It changes no RBF or Laplace kernel.
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the number of supports squared, times the classes. Guarantee: mistakes bounded by the losses of any u in the
-    space of the kernel. Take it where no straight line separates the classes and mistakes are few.
+    With two classes, let S be the mistakes and λ the eigenvalues of their K. For any u of length 1 and g > 0:
+    n_mistakes <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With the linear kernel, this is
+    `SecondOrderPerceptron(covariance="full")`.
 
-    With S the mistakes and λ the eigenvalues of their K, for any u of length 1 and g > 0, with two classes: n_mistakes
-    <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With the linear kernel it is
-    `SecondOrderPerceptron(covariance="full")`. Of the digits of a score, about as many are lost as k(x, x)/a has: scale
-    the features before a polynomial kernel.
+    A score loses about as many digits as k(x, x)/a has, so scale the features before a polynomial kernel.
 
     Examples
     --------
@@ -146,18 +161,28 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     Computing 34, section 4.
     """
 
+    round_cost = "The square of the number of supports, times the number of classes."
+    guarantee = "A bound on the mistakes in terms of the losses of any u in the space of the kernel."
+    advice = "Use it if no hyperplane separates the classes and mistakes are few."
+
+    kernel: KernelChoice
+    a: float
+    tie_update: bool
+    every_label: bool
+    max_supports: int
+
     def __init__(
         self,
-        kernel=None,
+        kernel: KernelChoice = None,
         *,
-        a=1.0,
-        tie_update=True,
-        every_label=False,
-        max_supports=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        a: float = 1.0,
+        tie_update: bool = True,
+        every_label: bool = False,
+        max_supports: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(kernel=kernel, a=a, tie_update=tie_update, every_label=every_label, max_supports=max_supports)
         super().__init__(
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
@@ -168,52 +193,50 @@ class KernelSecondOrderPerceptron(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"kernel": Laplace(0.1), "a": 0.1, "tie_update": False}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"tie_update", "every_label"}
 
 
 class IELLIPClassifier(MarginClassifier):
-    """An ellipsoid of weights that each mistake cuts: the centre moves to margin 1, and the ellipsoid shrinks that way.
+    """An ellipsoid of weights: a mistake moves its centre to margin 1 and shrinks it in that direction.
 
-    With v = x'Σx, where y⟨w, x⟩ <= 0: w' = w + (1 - y⟨w, x⟩)/v·y·Σx, and Σ' = (Σ - c_t·Σxx'Σ/v)/(1 - c_t), where c_t
-    = c·b^(t-1) in round t. A diagonal Σ does the same to Σ⁻¹. With many classes y·x is the difference between the
-    class and its best-scoring rival, with a Σ for each class, and both move.
+    With v = x'Σx, if y⟨w, x⟩ <= 0: w' = w + (1 - y⟨w, x⟩)/v·y·Σx, and Σ' = (Σ - c_t·Σxx'Σ/v)/(1 - c_t), where c_t =
+    c·b^(t-1) in round t. With a diagonal Σ, the diagonal of Σ⁻¹ changes in the same way. With many classes, y·x is the
+    difference between the class and its best-scoring rival, each class has its own Σ, and the weights of both classes
+    change.
 
     Parameters
     ----------
     b
-        What c is multiplied by after every round, >= 0 and < 1; 0.3 by default.
+        The factor that multiplies c after every round, >= 0 and < 1; 0.3 by default.
     c
-        How much the ellipsoid shrinks along the first mistake, >= 0 and < 1; 0.1 by default.
+        How much the ellipsoid shrinks in the direction of the first mistake, >= 0 and < 1; 0.1 by default.
     tie_update
-        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does, as
+        in LIBOL.
     covariance
-        What is known about the weights: "diagonal" (default), a variance for each, at the price of plain weights; or
-        "full", a matrix, whose memory and time grow with the square of the features seen.
+        "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
+        matrix, whose memory and time grow with the square of the number of features seen.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The initial variance of each weight, > 0; 1 by default.
     max_dimension
-        The most features that a full matrix may have, >= 1; 5000 by default. More raise a ValueError.
+        The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, or with a full matrix the square of the features seen, times the classes. Guarantee:
-    after a mistake the margin is 1, and with a full matrix the variance what it was. Take it to compare: SCW and AROW
-    make fewer mistakes on most streams.
-
-    After an update the margin is 1, and with a full Σ its variance is v again. With b = 0.3 Σ stays as it is after
-    some ten rounds, as in LIBOL.
+    After an update the margin is 1 and, with a full Σ, its variance is v again. With b = 0.3, Σ no longer changes after
+    about ten rounds, as in LIBOL.
 
     Examples
     --------
@@ -228,19 +251,32 @@ class IELLIPClassifier(MarginClassifier):
     Yang, L., Jin, R. and Ye, J., 2009. Online learning by ellipsoid method. ICML.
     """
 
+    round_cost = (
+        "The features of x times the classes; with a full matrix, the square of all features seen times the classes."
+    )
+    guarantee = "After a mistake the margin is 1, and with a full matrix the variance is unchanged."
+    advice = "Use it to compare; SCW and AROW make fewer mistakes on most streams."
+
+    b: float
+    c: float
+    tie_update: bool
+    covariance: Covariance
+    a: float
+    max_dimension: int
+
     def __init__(
         self,
-        b=0.3,
+        b: float = 0.3,
         *,
-        c=0.1,
-        tie_update=True,
-        covariance="diagonal",
-        a=1.0,
-        max_dimension=5000,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        c: float = 0.1,
+        tie_update: bool = True,
+        covariance: Covariance = "diagonal",
+        a: float = 1.0,
+        max_dimension: int = 5000,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(b=b, c=c, tie_update=tie_update, covariance=covariance, a=a, max_dimension=max_dimension)
         space = space_of(covariance, a, max_dimension)
         super().__init__(
@@ -252,10 +288,10 @@ class IELLIPClassifier(MarginClassifier):
         )
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 0.9, "c": 0.5}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"b", "c", "tie_update"}

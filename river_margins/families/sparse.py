@@ -1,49 +1,52 @@
-"""The learners whose weights are exactly 0 until there is a reason for another value."""
+"""Learners with an L1 penalty, which makes many weights exactly 0."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from river_margins.core.checks import one_of
-from river_margins.families.margin import MarginClassifier
-from river_margins.rules import FOBOSRule, Subgradient
+from river_margins.families.composed import MarginClassifier
+from river_margins.families.parameter_types import Classes, Loss
+from river_margins.rules import FOBOSRule, Rule, Subgradient
 from river_margins.rules.gradient import SCHEDULES
 from river_margins.spaces import AdaptiveThreshold, DualAveraging, ProximalLeader, SoftThreshold
+from river_margins.spaces.base import Space
 
 __all__ = ["AdaGradRDAClassifier", "FOBOSClassifier", "FTRLProximalClassifier"]
 
 
 class FTRLProximalClassifier(MarginClassifier):
-    """FTRL-proximal: follow the leader, held near its own past, with a rate and a threshold for each weight.
+    """FTRL-proximal: follow the regularised leader, with a learning rate and a threshold for each weight.
 
-    Before each round w minimises ⟨Σ g, w⟩ + Σ s·(w - w_t)²/2 + (beta/(2·alpha) + l2/2)·|w|² + l1·|w|_1 over the rounds
-    t so far, with their gradients g and, for each weight, s = (√n' - √n)/alpha, where n sums up the squares of its
-    gradients. In closed form, with z = Σ g - Σ s·w_t: w = 0 where |z| <= l1, else
-    w = -(z - sign(z)·l1)/((beta + √n)/alpha + l2).
+    Before each round, w minimises ⟨Σ g, w⟩ + Σ s·(w - w_t)²/2 + (beta/(2·alpha) + l2/2)·|w|² + l1·|w|_1 over the rounds
+    t so far. g are their gradients and, for each weight, s = (√n' - √n)/alpha, where n is the sum of its squared
+    gradients. In closed form, with z = Σ g - Σ s·w_t: w = 0 if |z| <= l1, otherwise w = -(z - sign(z)·l1)/((beta +
+    √n)/alpha + l2).
 
     Parameters
     ----------
     alpha
         The learning rate, > 0; 0.1 by default.
     beta
-        Damps the first steps of each weight, >= 0; 1 by default.
+        Damping of the first steps of each weight, >= 0; 1 by default.
     l1
-        Weight of |w|_1, >= 0, which makes weights exactly 0; 0 by default.
+        The weight of |w|_1, >= 0; 0 by default. It makes weights exactly 0.
     l2
-        Weight of |w|²/2, >= 0; 0 by default.
+        The weight of |w|²/2, >= 0; 0 by default.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T), weight by weight. Take it for very many rare
-    features, such as words or clicks, of which few shall keep a weight.
+    For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 + Σ
+    g²/(2·((beta + √n')/alpha + l2)). In a bounded domain this is O(√T), and smaller for rare features.
 
-    For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 +
-    Σ g²/(2·((beta + √n')/alpha + l2)). In a bounded domain that is of order √T, and smaller for rare features. An
-    example without features is no update. It takes no sample weights, having neither C nor lr.
+    An example without features is no update. The learner refuses sample weights, because it has neither C nor lr.
 
     Examples
     --------
@@ -61,63 +64,72 @@ class FTRLProximalClassifier(MarginClassifier):
     H. B., 2017. A survey of algorithms and analysis for adaptive online learning, theorem 2. JMLR 18.
     """
 
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T), for each weight separately."
+    advice = "Use it for very many rare features, such as words or clicks, if only few should keep a weight."
+
+    alpha: float
+    beta: float
+    l1: float
+    l2: float
+    loss: Loss
+
     def __init__(
         self,
-        alpha=0.1,
+        alpha: float = 0.1,
         *,
-        beta=1.0,
-        l1=0.0,
-        l2=0.0,
-        loss="hinge",
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        beta: float = 1.0,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        loss: Loss = "hinge",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(alpha=alpha, beta=beta, l1=l1, l2=l2, loss=loss)
         rule, space = Subgradient(loss=loss), ProximalLeader(alpha, beta, l1, l2)
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"l1": 0.5, "l2": 0.1, "loss": "logistic", "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"loss"}
 
 
 class AdaGradRDAClassifier(MarginClassifier):
-    """Regularised dual averaging with AdaGrad: weights from the sum of all gradients, exactly 0 while that stays small.
+    """Regularised dual averaging with AdaGrad: a weight is 0 while the sum of its gradients is small.
 
-    After round t, with the sum s of a weight's gradients and H = delta + the root of the sum of their squares:
-    w = -sign(s)·(lr·t/H)·[|s|/t - lam]+.
+    After round t, with the sum s of a weight's gradients and H = delta + the root of the sum of their squares: w =
+    -sign(s)·(lr·t/H)·[|s|/t - lam]+.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.1 by default.
     delta
-        Damps the first steps of each weight, > 0; 1 by default.
+        Damping of the first steps of each weight, > 0; 1 by default.
     lam
-        Weight of |w|_1 in each round, >= 0, which makes weights exactly 0; 0 by default.
+        The weight of |w|_1 in each round, >= 0; 0 by default. It makes weights exactly 0.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T), weight by weight. Take it for the sparsest
-    weights on a stream that does not drift.
+    Let F(w) = l(w) + lam·|w|_1 in each round, with the gradients g. For any u, summed over the weights: Σ F - Σ F(u) <=
+    H·u²/(2·lr) + (lr/2)·Σ g²/H_t, where H is taken after the last round and H_t before round t.
 
-    With F(w) = l(w) + lam·|w|_1 in each round, the gradients g and any u, summed over the weights:
-    Σ F - Σ F(u) <= H·u²/(2·lr) + (lr/2)·Σ g²/H_t, with H after the last round and H_t before round t. An example
-    without features is no update. It takes no sample weights: its lr stands before the whole sum.
+    An example without features is no update. The learner refuses sample weights, because its lr multiplies the whole
+    sum.
 
     Examples
     --------
@@ -136,57 +148,74 @@ class AdaGradRDAClassifier(MarginClassifier):
     learning and online optimization. JMLR 11.
     """
 
-    def __init__(self, lr=0.1, *, delta=1.0, lam=0.0, loss="hinge", classes=None, intercept=False, max_features=None):
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T), for each weight separately."
+    advice = "Use it for the sparsest weights on a stream that does not drift."
+
+    lr: float
+    delta: float
+    lam: float
+    loss: Loss
+
+    def __init__(
+        self,
+        lr: float = 0.1,
+        *,
+        delta: float = 1.0,
+        lam: float = 0.0,
+        loss: Loss = "hinge",
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, delta=delta, lam=lam, loss=loss)
         rule, space = Subgradient(lam, loss=loss), DualAveraging(lr, delta)
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.01, "loss": "logistic", "intercept": True}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "loss"}
 
 
 class FOBOSClassifier(MarginClassifier):
-    """FOBOS: a step along the gradient, and then every weight comes nearer to 0, down to exactly 0.
+    """FOBOS: a gradient step, after which every weight shrinks towards 0 and can become exactly 0.
 
-    In each round w' = soft(w - lr_t·g, lr_t·lam), where g is the gradient of the loss and soft(w, c) takes c away from
-    the size of each weight, but not more than there is. With the schedule "adagrad" lr_t is lr/H for each weight, H
-    being delta + the root of the sum of its squared gradients, this one included.
+    In each round w' = soft(w - lr_t·g, lr_t·lam), where g is the gradient of the loss and soft(w, c) shrinks the
+    absolute value of each weight by c, to 0 at the least. With the schedule "adagrad", lr_t is lr/H for each weight,
+    where H is delta + the root of the sum of its squared gradients, the current one included.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 1 by default.
     lam
-        Weight of |w|_1 in each round, >= 0, which makes weights exactly 0; 0.001 by default.
+        The weight of |w|_1 in each round, >= 0; 0.001 by default. It makes weights exactly 0.
     loss
-        "hinge" (default), "squared hinge", "logistic" or "squared", as of `OGDClassifier`.
+        "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr; or "adagrad".
+        The factor by which lr is multiplied in round t: "constant" (1), "1/sqrt(t)" (default) or "1/t"; or "adagrad".
     delta
-        Damps the first steps of each weight in the schedule "adagrad", > 0 and 1 there by default; None (default) in
-        the others, which have none.
+        Damping of the first steps of each weight with the schedule "adagrad", > 0; None (default) is 1 there. The other
+        schedules have no damping and refuse it.
     classes
-        Classes known beforehand, in the order that breaks ties. Two make one weight vector: [negative, positive].
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1, regularised like the others; False by default.
+        Whether to add a constant feature of value 1, which is regularised like the others; False by default.
     max_features
-        Hash the features into so many buckets; None (default) keeps them all.
+        The number of buckets that features are hashed into; None (default) keeps every feature.
 
     Notes
     -----
-    Cost: the features of x, times the classes. Guarantee: regret O(√T). Take it for sparse weights that forget what
-    is not seen any more.
+    With F(w) = l(w) + lam·|w|_1 in each round and any u: Σ lr_t·(F - F(u)) <= |u|²/2 + Σ (lr_t·|g|)²/2, so that the
+    regret is O(√T) in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <= (H_1·u² + Σ (H_t+1 -
+    H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t.
 
-    With F(w) = l(w) + lam·|w|_1 in each round and any u: Σ lr_t·(F - F(u)) <= |u|²/2 + Σ (lr_t·|g|)²/2, which makes the
-    regret one of order √T in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <=
-    (H_1·u² + Σ (H_t+1 - H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t. A sample weight multiplies lr; with "adagrad",
-    where the rates are those of the weights, there is none.
+    A sample weight multiplies lr. With "adagrad", where each weight has its own rate, sample weights are refused.
 
     Examples
     --------
@@ -205,33 +234,47 @@ class FOBOSClassifier(MarginClassifier):
     stochastic optimization, section 5. JMLR 12.
     """
 
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "Regret O(√T)."
+    advice = "Use it for sparse weights that forget features which no longer occur."
+
+    lr: float
+    lam: float
+    loss: Loss
+    schedule: Literal["constant", "1/sqrt(t)", "1/t", "adagrad"]
+    delta: float | None
+
     def __init__(
         self,
-        lr=1.0,
+        lr: float = 1.0,
         *,
-        lam=0.001,
-        loss="hinge",
-        schedule="1/sqrt(t)",
-        delta=None,
-        classes=None,
-        intercept=False,
-        max_features=None,
-    ):
+        lam: float = 0.001,
+        loss: Loss = "hinge",
+        schedule: Literal["constant", "1/sqrt(t)", "1/t", "adagrad"] = "1/sqrt(t)",
+        delta: float | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
         vars(self).update(lr=lr, lam=lam, loss=loss, schedule=schedule, delta=delta)
         one_of("schedule", schedule, (*SCHEDULES, "adagrad"))
+        rule: Rule
+        space: Space
         if schedule == "adagrad":
-            rule, space = Subgradient(lam, loss=loss), AdaptiveThreshold(lr, 1.0 if delta is None else delta)
+            rule = Subgradient(lam, loss=loss)
+            space = AdaptiveThreshold(lr, 1.0 if delta is None else delta)
         elif delta is not None:
             raise ValueError(f"`delta` belongs to the schedule 'adagrad', not to {schedule!r}: leave it out")
         else:
-            rule, space = FOBOSRule(lr, lam, loss=loss, schedule=schedule), SoftThreshold()
+            rule = FOBOSRule(lr, lam, loss=loss, schedule=schedule)
+            space = SoftThreshold()
         super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
-    def _unit_test_params(cls):
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lam": 0.01, "loss": "logistic", "schedule": "adagrad"}
 
     @property
-    def _mutable_attributes(self):
+    def _mutable_attributes(self) -> set[str]:
         return {"lam", "loss"} if self.schedule == "adagrad" else {"lr", "lam", "loss"}

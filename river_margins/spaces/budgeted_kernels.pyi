@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import disjoint_base
@@ -13,4 +13,4 @@ class SimpleRemovalKernel(Kernel): ...
 @disjoint_base
 class ProjectionKernel(Kernel):
     eta: float
-    def __init__(self, kernel: Callable[[Mapping[Any, float], Mapping[Any, float]], float], eta: float) -> None: ...
+    def __init__(self, kernel: Callable[[dict[Any, float], dict[Any, float]], float] | None, eta: float) -> None: ...

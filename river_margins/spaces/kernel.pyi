@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import disjoint_base
@@ -10,10 +10,10 @@ from river_margins.spaces.budgets import Budget
 class Kernel(Space):
     suits_as: ClassVar[str]
     budget: Budget | None
-    kernel: Callable[[Mapping[Any, float], Mapping[Any, float]], float]
+    kernel: Callable[[dict[Any, float], dict[Any, float]], float]
     def __init__(
         self,
-        kernel: Callable[[Mapping[Any, float], Mapping[Any, float]], float] | None = None,
+        kernel: Callable[[dict[Any, float], dict[Any, float]], float] | None = None,
         budget: Budget | None = None,
     ) -> None: ...
     @property

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, final
 
 from river_margins.spaces.kernel import Kernel
@@ -9,7 +9,7 @@ class SecondOrderKernel(Kernel):
     max_supports: int
     def __init__(
         self,
-        kernel: Callable[[Mapping[Any, float], Mapping[Any, float]], float] | None = None,
+        kernel: Callable[[dict[Any, float], dict[Any, float]], float] | None = None,
         a: float = 1.0,
         *,
         max_supports: int = 5000,

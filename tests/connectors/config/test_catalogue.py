@@ -1,5 +1,6 @@
-"""`river-margins learners` says of each step what its docstring says, and every step says it."""
+"""`river-margins learners` shows what each step says about itself, and every step says it."""
 
+import inspect
 import subprocess
 import sys
 
@@ -21,11 +22,36 @@ def test_every_exported_estimator_is_in_it():
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_a_docstring_says_cost_guarantee_and_when_to_take_it(entry):
-    """Its `Notes` begin with: Cost: ... . Guarantee: ... . Take it ... ."""
-    for sentence in (entry.summary, entry.cost, entry.guarantee, entry.advice):
+def test_an_estimator_says_its_cost_guarantee_and_advice_in_one_sentence_each(entry):
+    for sentence in (entry.summary, entry.round_cost, entry.guarantee, entry.advice):
         assert 5 < len(sentence) < 150, sentence
-    assert entry.summary.endswith(".")
+        assert sentence.endswith(".") and ". " not in sentence, sentence
+    for name in ("round_cost", "guarantee", "advice"):
+        assert name in vars(entry.kind), f"{entry.name} inherits its `{name}`"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_help_shows_cost_guarantee_and_advice(entry):
+    text = inspect.getdoc(entry.kind)
+    assert text.count(f"Cost of a round: {entry.round_cost}") == 1
+    assert text.count(f"Guarantee: {entry.guarantee}") == 1
+    assert text.count(f"Advice: {entry.advice}") == 1
+
+
+def test_an_estimator_of_a_user_may_say_nothing():
+    class Mine(rm.PAClassifier):
+        """Mine."""
+
+    assert (Mine.__doc__, Mine.advice) == ("Mine.", rm.PAClassifier.advice)
+
+
+@pytest.mark.parametrize("name", ["PAClassifier", "StandardScaler"])
+def test_without_docstrings_the_command_still_says_them(name):
+    command = [sys.executable, "-OO", "-m", "connectors.cli", "learners", name]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    kind = getattr(rm, name)
+    for sentence in (kind.round_cost, kind.guarantee, kind.advice):
+        assert sentence in shown
 
 
 def test_the_command_lists_one_line_each():
@@ -35,8 +61,8 @@ def test_the_command_lists_one_line_each():
     for part in (
         "Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.",
         "C=1.0, mode=1, exact=False, classes=None, intercept=False, max_features=None",
-        "the features of x, times the classes",
-        "mistakes (mode 1) or squared losses (0 and 2) bounded by the losses of any u",
+        "The number of features in x times the number of classes.",
+        "A bound on mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any fixed weights u.",
     ):
         assert part in line
     for entry in catalogue.steps():

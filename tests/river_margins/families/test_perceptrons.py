@@ -8,6 +8,7 @@ import pytest
 from river import datasets
 
 import river_margins as rm
+from river_margins.core.weights import Weights
 from tests.helpers.rounds import stream
 
 KINDS = {
@@ -20,7 +21,7 @@ KINDS = {
 
 def vectors(model):
     """The weights as {(class, feature): weight}."""
-    nested = model.weights if isinstance(next(iter(model.weights.values()), None), dict | rm.weights.Weights) else None
+    nested = model.weights if isinstance(next(iter(model.weights.values()), None), dict | Weights) else None
     if nested is None:
         return {(None, feature): weight for feature, weight in model.weights.items()}
     return {(label, feature): weight for label, vector in nested.items() for feature, weight in vector.items()}

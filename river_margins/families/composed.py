@@ -1,0 +1,167 @@
+"""A classifier and a regressor for any rule in any space; the named estimators are built on them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from river import base
+from river.utils import dataframe
+
+from river_margins.core.batch import frame_batch
+from river_margins.core.checks import not_negative, one_of
+from river_margins.core.described import Described
+from river_margins.core.learner import Learner
+from river_margins.families.parameter_types import Classes, Rivals
+from river_margins.rules import PA1, PA2, PerceptronRule, Rule
+from river_margins.spaces.base import Space
+from river_margins.tasks.classes import RIVALS, task_of
+from river_margins.tasks.regression import Regression
+
+__all__ = ["MarginClassifier", "MarginRegressor"]
+
+
+class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: ignore[misc]  # takes no further keywords
+    """A classifier made of a rule and a space: every rule works with every space that suits it.
+
+    The type of the first label decides the form. Bools share one weight vector, and a score of 0 predicts True. Any
+    other labels have one weight vector for each class, in the order in which the classes appear.
+
+    Parameters
+    ----------
+    rule
+        The rule that decides how far to move, for instance `PA1(C=0.1)` or a `Rule` of your own.
+    space
+        The space in which the weights live; None (default) is `Linear()`.
+    classes
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    rivals
+        With more than two classes, the wrong classes whose weights change: "max" (default) is the best-scoring one;
+        "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
+        classes, in proportion to their lead. The shares add up to 1.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
+        keeps every feature.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is outside its range. The message names the parameter.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 79.02%
+    """
+
+    round_cost = "The cost of the rule and the space."
+    guarantee = "The guarantee of the rule."
+    advice = "Use it for a rule and a space that have no named estimator, or for a rule of your own."
+
+    rule: Rule
+    space: Space | None
+    classes: Classes
+    rivals: Rivals
+    intercept: bool
+    max_features: int | None
+
+    def __init__(
+        self,
+        rule: Rule,
+        space: Space | None = None,
+        *,
+        classes: Classes = None,
+        rivals: Rivals = "max",
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(
+            rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
+        )
+        one_of("rivals", rivals, RIVALS)
+        self._open(rule, space, task_of(classes, rivals), intercept, max_features, rivals)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"rule"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
+        """Return the sigmoid (two classes) or softmax of the scores: a ranking, not calibrated probabilities."""
+        return self._probabilities(x)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return `predict_proba_one` for the rows of a data frame, as a frame with one column for each class."""
+        frame = dataframe.into_frame(X)
+        rows = self._predict_batch(frame_batch(frame), probabilities=True)
+        columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
+        return dataframe.to_native_frame(columns, like=frame)
+
+
+class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
+    """A regressor made of a rule and a space; an error of at most `eps` causes no update.
+
+    Parameters
+    ----------
+    rule
+        The rule that decides how far to move, for instance `PA1(C=0.1)` or a `Rule` of your own.
+    space
+        The space in which the weights live; None (default) is `Linear()`.
+    eps
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
+    intercept
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+    max_features
+        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
+        keeps every feature.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> model = rm.MarginRegressor(rm.PA(), eps=0.5)
+    >>> model.learn_one({"a": 2.0}, 4.5)
+    >>> model.predict_one({"a": 2.0})
+    4.0
+    """
+
+    round_cost = "The cost of the rule and the space."
+    guarantee = "The guarantee of the rule."
+    advice = "Use it for a rule and a space that have no named estimator, or for a rule of your own."
+
+    rule: Rule
+    space: Space | None
+    eps: float
+    intercept: bool
+    max_features: int | None
+
+    def __init__(
+        self,
+        rule: Rule,
+        space: Space | None = None,
+        *,
+        eps: float = 0.1,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
+        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"rule", "eps"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"rule": PA1(0.1)}
+        yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}

@@ -1,0 +1,267 @@
+"""The perceptron and passive-aggressive learning with a kernel; a budget is optional."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.parameter_types import Classes, KernelChoice, Mode
+from river_margins.families.passive_aggressive import passive_aggressive_rule
+from river_margins.rules import PerceptronRule
+from river_margins.spaces import Kernel
+from river_margins.spaces.budgets import Budget, RandomRemoval
+from river_margins.spaces.kernel_functions import RBF, Polynomial
+
+__all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
+
+
+class KernelPerceptron(MarginClassifier):
+    """The perceptron in the space of a kernel: every mistake becomes a support.
+
+    The score is f(x) = Σ c_i k(v_i, x) and the margin m = y·f(x). If m <= 0, the example x is kept with the coefficient
+    lr·y. With many classes, the margin is measured against the best-scoring wrong class s, and x is kept with lr for
+    its class and -lr for s.
+
+    Parameters
+    ----------
+    kernel
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
+    budget
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every mistake.
+    lr
+        The step size, > 0; 1 by default. It only rescales the coefficients.
+    tie_update
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
+    classes
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Notes
+    -----
+    Without a budget, for every stream and every u in the space of the kernel, let R² be the largest k(x, x) and L the
+    sum of the hinge losses of u over the mistakes. Then n_mistakes <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). With many
+    classes, R² becomes 2R². With the linear kernel, this is `Perceptron`.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.KernelPerceptron(rm.RBF(gamma=0.1))
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 86.07%
+
+    References
+    ----------
+    Aizerman, M., Braverman, E. and Rozonoer, L., 1964. Theoretical foundations of the potential function method in
+    pattern recognition learning. Automation and Remote Control 25.
+    Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
+    """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `Perceptron` in the space of the kernel."
+    advice = "Use it if no hyperplane separates the classes and mistakes are few."
+
+    kernel: KernelChoice
+    budget: Budget | None
+    lr: float
+    tie_update: bool
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        budget: Budget | None = None,
+        lr: float = 1.0,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(kernel=kernel, budget=budget, lr=lr, tie_update=tie_update)
+        super().__init__(
+            PerceptronRule(lr, tie_update=tie_update),
+            Kernel(kernel, budget),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"lr", "tie_update"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"kernel": Polynomial(2), "budget": RandomRemoval(20), "tie_update": False}
+
+
+class KernelPAClassifier(MarginClassifier):
+    """Passive-aggressive classification in the space of a kernel.
+
+    The score is f(x) = Σ c_i k(v_i, x), the loss l = [1 - y·f(x)]+ and q = k(x, x). If l > 0, the example x is kept
+    with the coefficient tau·y, where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C)) (`mode=2`). With
+    many classes, the margin is measured against the best-scoring wrong class s, q = 2k(x, x), and x is kept with tau
+    for its class and -tau for s.
+
+    Parameters
+    ----------
+    kernel
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
+    C
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
+    mode
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
+    budget
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example that
+        had a loss, which can be nearly every example. `BPAClassifier` chooses more carefully what to remove.
+    classes
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Notes
+    -----
+    Without a budget, the bounds of `PAClassifier` hold for every u in the space of the kernel, where R² is the largest
+    k(x, x). For example, `mode=1`, on any stream: n_mistakes <= max(R², 1/C)·(|u|² + 2C·Σ l(u)).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.KernelPAClassifier(rm.RBF(gamma=0.1), C=0.3, budget=rm.OldestRemoval(300))
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.87%
+
+    References
+    ----------
+    Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
+    Journal of Machine Learning Research 7, section 3.
+    """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `PAClassifier` in the space of the kernel."
+    advice = "Use it with a budget if the last few hundred examples are enough."
+
+    kernel: KernelChoice
+    C: float
+    mode: Mode
+    budget: Budget | None
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        C: float = 1.0,
+        mode: Mode = 1,
+        budget: Budget | None = None,
+        classes: Classes = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(kernel=kernel, C=C, mode=mode, budget=budget)
+        super().__init__(
+            passive_aggressive_rule(C, mode),
+            Kernel(kernel, budget),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"C", "mode"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}
+        yield {"mode": 2, "C": 0.1}
+
+
+class KernelPARegressor(MarginRegressor):
+    """Passive-aggressive regression in the space of a kernel.
+
+    The prediction is f(x) = Σ c_i k(v_i, x), the loss l = [|y - f| - eps]+ and q = k(x, x). If l > 0, the example x is
+    kept with the coefficient tau·sign(y - f), where tau is l/q (`mode=0`), min(C, l/q) (`mode=1`) or l/(q + 1/(2C))
+    (`mode=2`).
+
+    Parameters
+    ----------
+    kernel
+        `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
+        `RBF(gamma=1)`.
+    C
+        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
+    mode
+        The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
+    eps
+        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
+    budget
+        `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps every example that
+        had a loss, which can be nearly every example.
+    intercept
+        Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Notes
+    -----
+    Without a budget, the bounds of `PARegressor` hold for every u in the space of the kernel, where R² is the largest
+    k(x, x). For example, `mode=2`, on any stream: Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.KernelPARegressor(rm.RBF(gamma=0.001), C=10.0)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.311843
+
+    References
+    ----------
+    Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S. and Singer, Y., 2006. Online passive-aggressive algorithms.
+    Journal of Machine Learning Research 7, section 5.
+    """
+
+    round_cost = "One evaluation of the kernel for each support."
+    guarantee = "Without a budget, that of `PARegressor` in the space of the kernel."
+    advice = "Use it with a budget for targets that are not linear in the features."
+
+    kernel: KernelChoice
+    C: float
+    mode: Mode
+    budget: Budget | None
+
+    def __init__(
+        self,
+        kernel: KernelChoice = None,
+        *,
+        C: float = 1.0,
+        mode: Mode = 1,
+        eps: float = 0.1,
+        budget: Budget | None = None,
+        intercept: bool = False,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(kernel=kernel, C=C, mode=mode, budget=budget)
+        super().__init__(
+            passive_aggressive_rule(C, mode),
+            Kernel(kernel, budget),
+            eps=eps,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"C", "mode", "eps"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}

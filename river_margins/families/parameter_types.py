@@ -1,0 +1,15 @@
+"""The types of parameters that several estimators share."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Literal
+
+Classes = Sequence[Hashable] | None
+Rivals = Literal["max", "uniform", "proportional"]
+Mode = Literal[0, 1, 2]  # PA, PA-I, PA-II
+Covariance = Literal["diagonal", "full"]
+Loss = Literal["hinge", "squared hinge", "logistic", "squared"]
+Schedule = Literal["constant", "1/sqrt(t)", "1/t"]
+CostScale = Literal["sqrt", "linear"]
+
+# `RBF()` and the other kernel functions of the library are such callables too.
+KernelChoice = Callable[[dict[Any, float], dict[Any, float]], float] | None

@@ -66,15 +66,17 @@ def ready() -> None:
 
 def ours(client: str, guarantee: str, servers: str, input: str, output: str, count: int) -> None:
     from connectors import config
-    from connectors.runtime.health import Watch
+    from connectors.runtime.health import Health
+    from connectors.runtime.stop import Stop
     from connectors.topics import processor
 
-    class Until(processor.Stop):
+    class Until(Stop):
         """Ends the processor when it has read so many records."""
 
         @property
         def requested(self) -> bool:  # type: ignore[override]
-            read = watch.metrics.work.counts.read + watch.metrics.work.pending.read
+            work = health.metrics.work
+            read = work.counts.read + (work._outbox.pending.read if isinstance(work, processor.Processor) else 0)
             if not read:
                 meter.begin()
             return read >= count
@@ -95,8 +97,8 @@ def ours(client: str, guarantee: str, servers: str, input: str, output: str, cou
         found = config.load(file)
         ready()
         meter = Meter()
-        watch = Watch(found)
-        processor.run(found, Until(), watch)
+        health = Health(found)
+        processor.run(found, Until(), health)
         meter.end(count)
 
 

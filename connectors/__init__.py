@@ -27,7 +27,7 @@ from connectors.errors import (
 if TYPE_CHECKING:
     from connectors.config import Config, FileConfig
     from connectors.model.counts import Counts
-    from connectors.runtime.health import Watch
+    from connectors.runtime.health import Health
     from connectors.tools.evaluate import Result
     from connectors.topics.processor import Stop
 
@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> "Config | FileConfig":
     return config.load(path)
 
 
-def run(config: "Config | FileConfig", stop: "Stop | None" = None, watch: "Watch | None" = None) -> "Counts":
+def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Health | None" = None) -> "Counts":
     """Run a processor until its input ends, `stop` is requested, or a signal asks it to end (SIGTERM or Ctrl-C).
 
     A processor between files ends with its input. A processor between topics waits for more records. Before it returns,
@@ -101,7 +101,7 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, watch: "Watch
         The processor's file, as `load` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only. Signals are handled in the main thread.
-    watch
+    health
         Where the processor keeps the state that other threads look at; default: a new one.
 
     Returns
@@ -118,10 +118,10 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, watch: "Watch
     if isinstance(config, FileConfig):
         from connectors.files import processor as files
 
-        return files.run(config, stop, watch)
+        return files.run(config, stop, health)
     from connectors.topics import processor as topics
 
-    return topics.run(config, stop, watch)
+    return topics.run(config, stop, health)
 
 
 def evaluate(

@@ -10,26 +10,26 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from connectors.runtime.health import Watch
+from connectors.runtime.health import Health
 
 REFRESH_EVERY = 0.5  # seconds
 WINDOW = 5.0  # seconds over which records per second are counted
 # Loggers with a line for each commit. The live line shows the commits too, and they would scroll the terminal.
-COMMIT_LOGGERS = ("connectors.topics.checkpoint", "connectors.files.processor.commit")
+COMMIT_LOGGERS = ("connectors.topics.commit", "connectors.topics.assignment", "connectors.files.processor.commit")
 
 
 @contextlib.contextmanager
-def shown(watch: Watch) -> Iterator[None]:
+def shown(health: Health) -> Iterator[None]:
     """Show the line on standard error while the block runs, if that is a terminal; log lines appear above it."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
         return
-    watch.is_wanted = True
+    health.request_lag()
     handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
     for name in COMMIT_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    with Live(console=console, get_renderable=Line(watch).text, refresh_per_second=1 / REFRESH_EVERY):
+    with Live(console=console, get_renderable=Line(health).text, refresh_per_second=1 / REFRESH_EVERY):
         for handler in handlers:
             handler.setStream(sys.stderr)  # `Live` has replaced it: what is written appears above the line
         yield
@@ -42,8 +42,8 @@ def shown(watch: Watch) -> Iterator[None]:
 class Line:
     """The text of the line, from the metrics of a processor."""
 
-    def __init__(self, watch: Watch) -> None:
-        self._metrics = watch.metrics
+    def __init__(self, health: Health) -> None:
+        self._metrics = health.metrics
         self._before: list[tuple[float, int]] = []
 
     def text(self) -> Text:
@@ -56,7 +56,7 @@ class Line:
         if not metrics.is_file:
             lag = metrics.lag()
             parts.append(f"lag {sum(lag.values()):,}" if lag else "lag ?")
-        if any(partition.is_regressor for partition in dict(metrics.work.partitions).values()):
+        if any(model.is_regressor for model in metrics.work.models.values()):
             parts += [f"mean error {counts.mean_error:.4g}"] if counts.mean_error is not None else []
         elif counts.accuracy is not None:
             parts.append(f"accuracy {counts.accuracy:.2%}")
@@ -65,10 +65,10 @@ class Line:
         return Text(" | ".join(parts), no_wrap=True, overflow="ellipsis")
 
     def _place(self) -> str:
-        owned = self._metrics.work.ownership
+        assigned = self._metrics.work.assigned
         if self._metrics.is_file:
             return self._metrics.source
-        return f"{len(owned.partitions)} partitions" if owned else "waiting for partitions"
+        return f"{assigned} partitions" if assigned is not None else "waiting for partitions"
 
     def _rate(self, read: int) -> float:
         now = time.monotonic()

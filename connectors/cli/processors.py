@@ -22,13 +22,13 @@ def run(
     config = load(file)
     import connectors
     from connectors.cli import live_line
-    from connectors.runtime import health
+    from connectors.runtime.health import Health
 
-    watch = health.Watch(config)
+    state = Health(config)
     # The terminal may carry the records themselves, and the line would be in between.
     uses_terminal = isinstance(config, connectors.FileConfig) and config.uses_standard_streams
-    with contextlib.nullcontext() if uses_terminal else live_line.shown(watch):
-        connectors.run(config, watch=watch)
+    with contextlib.nullcontext() if uses_terminal else live_line.shown(state):
+        connectors.run(config, health=state)
 
 
 def lint(

@@ -11,7 +11,7 @@ from connectors.cli.tables import show_table
 from connectors.errors import StateError
 
 if TYPE_CHECKING:  # a command imports what it needs when it runs, so that `--help` answers at once
-    from connectors.snapshots.admin import Entry, Shelf
+    from connectors.topics.snapshot_admin import Entry, SnapshotAdmin
 
 app = typer.Typer(
     help="Lists, shows, exports and deletes the snapshots of a processor, and goes back to one.", no_args_is_help=True
@@ -22,9 +22,9 @@ Id = Annotated[
 TITLES = ("partition", "offset", "time", "examples", "bytes", "committed", "snapshot")
 
 
-def _opened(file: pathlib.Path) -> AbstractContextManager["Shelf"]:
+def _opened(file: pathlib.Path) -> AbstractContextManager["SnapshotAdmin"]:
     from connectors import config
-    from connectors.snapshots import admin as snapshots
+    from connectors.topics import snapshot_admin as snapshots
 
     return snapshots.opened(config.load_topics(file))
 
@@ -32,8 +32,8 @@ def _opened(file: pathlib.Path) -> AbstractContextManager["Shelf"]:
 @app.command("list")
 def list_(file: File) -> None:
     """Lists the snapshots of each partition, and marks those that a committed offset names."""
-    with _opened(file) as shelf:
-        show_table(TITLES, map(_row, shelf.entries()))
+    with _opened(file) as admin:
+        show_table(TITLES, map(_row, admin.entries()))
 
 
 @app.command()
@@ -42,13 +42,13 @@ def show(
     id: Annotated[str | None, typer.Argument(help="A snapshot as `list` shows it; none for a snapshot file.")] = None,
 ) -> None:
     """Shows the content of a snapshot: learner, parameters, counts. Nothing in the snapshot is run."""
-    from connectors.snapshots import admin as snapshots
+    from connectors.topics import snapshot_admin as snapshots
 
     if id is None:
         show_table(("what", "value"), snapshots.contents(snapshots.read_file(file)))
         return
-    with _opened(file) as shelf:
-        show_table(("what", "value"), snapshots.contents(shelf.read(shelf.find(id))))
+    with _opened(file) as admin:
+        show_table(("what", "value"), snapshots.contents(admin.read(admin.entry(id))))
 
 
 @app.command()
@@ -60,8 +60,8 @@ def export(
     """Writes the model of a snapshot to a file that `river_margins.snapshot.load` opens."""
     from river_margins import snapshot
 
-    with _opened(file) as shelf:
-        data = shelf.read(shelf.find(id))
+    with _opened(file) as admin:
+        data = admin.read(admin.entry(id))
     try:
         snapshot.write_file(to, data)
     except OSError as error:
@@ -74,8 +74,8 @@ def prune(
     file: File, dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False
 ) -> None:
     """Deletes the snapshots that `snapshots.keep` does not keep and no committed offset names."""
-    with _opened(file) as shelf:
-        removed = shelf.prune(dry_run)
+    with _opened(file) as admin:
+        removed = admin.prune(dry_run)
     show_table(TITLES, map(_row, removed))
     typer.echo(f"{len(removed)} snapshots {'would be' if dry_run else 'were'} deleted", err=True)
 
@@ -96,25 +96,25 @@ def rewind(
     """Moves offsets and models back together, while no processor runs; later output is then written again."""
     if (to is not None) + (offset is not None and not empty) + (moment is not None) + empty != 1:
         raise typer.BadParameter("give exactly one of `--to`, `--offset`, `--time` and `--empty`")
-    from connectors.snapshots import admin as snapshots
+    from connectors.topics import snapshot_admin as snapshots
 
-    with _opened(file) as shelf:
-        numbers = shelf.partitions(partition)
+    with _opened(file) as admin:
+        numbers = admin.partitions(partition)
         if offset is not None and len(numbers) > 1:
             raise typer.BadParameter("an offset belongs to one partition: say which, with `--partition`")
         if empty:
-            moves = shelf.start_anew(numbers, offset)
+            moves = admin.start_anew(numbers, offset)
         elif to is not None:
-            entry = shelf.find(to)
-            moves = shelf.rewind({entry.partition: entry})
+            entry = admin.entry(to)
+            moves = admin.rewind({entry.partition: entry})
         else:
             until = None if moment is None else _moment(moment)
-            moves = shelf.rewind(snapshots.choose(shelf.entries(), numbers, offset, until))
+            moves = admin.rewind(snapshots.choose(admin.entries(), numbers, offset, until))
     show_table(("partition", "from offset", "to offset", "snapshot"), moves)
 
 
 def _moment(text: str) -> float:
-    from connectors.snapshots import admin as snapshots
+    from connectors.topics import snapshot_admin as snapshots
 
     try:
         return snapshots.moment_of(text)
@@ -123,7 +123,7 @@ def _moment(text: str) -> float:
 
 
 def _row(entry: "Entry") -> tuple[Any, ...]:
-    from connectors.snapshots import admin as snapshots
+    from connectors.topics import snapshot_admin as snapshots
 
     name = entry.name
     committed = "yes" if entry.is_named else ""

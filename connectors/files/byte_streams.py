@@ -1,7 +1,7 @@
-"""The bytes of files: plain, gzip or zstd by suffix, standard input and output.
+"""Files as streams of bytes: plain, gzip or zstd by suffix; also standard input and output.
 
-Compressed output is closed at each checkpoint, as a gzip member or zstd frame of its own, so that a file can be cut
-back to any checkpoint.
+At each checkpoint, compressed output ends with a complete gzip member or zstd frame. The file can thus be cut back to
+any checkpoint.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import zstandard
 from connectors.config.files_schema import STANDARD
 
 CHUNK = 1 << 16
-LONGEST_WAIT = 0.5  # seconds for standard input to say something
+MAX_WAIT = 0.5  # seconds for content of standard input
 DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": lambda: zlib.decompressobj(wbits=31),
     ".zst": lambda: zstandard.ZstdDecompressor().decompressobj(),
@@ -32,11 +32,11 @@ COMPRESSORS: dict[str, Callable[[], Any]] = {
 
 
 class Unfit(Exception):
-    """A file is not what it should be; the text says in what way."""
+    """A file does not have the expected content. The text says why."""
 
 
 def read_chunks(path: str) -> Iterator[bytes]:
-    """Returns the content of a file in pieces, decompressed; an empty piece says that none has come yet."""
+    """Return the content of a file in pieces, decompressed. A piece is empty if standard input has none yet."""
     if path == STANDARD:
         return _standard_input()
     if not os.path.isfile(path):
@@ -54,7 +54,7 @@ def _content(path: str) -> Iterator[bytes]:
 def _standard_input() -> Iterator[bytes]:
     source = sys.stdin.fileno()
     while True:
-        ready, _, _ = select.select([source], [], [], LONGEST_WAIT)
+        ready, _, _ = select.select([source], [], [], MAX_WAIT)
         piece = os.read(source, CHUNK) if ready else b""
         if ready and not piece:
             return
@@ -80,7 +80,7 @@ def _decompressed(pieces: Iterator[bytes], make: Callable[[], Any]) -> Iterator[
 
 
 class Sink:
-    """Writes content to a file, compressed by its suffix; `note` is called with all that is added to the file."""
+    """An open output file, compressed by its suffix; `note` is called with all bytes that are added to the file."""
 
     def __init__(self, path: str, file: BinaryIO, note: Callable[[bytes], None]) -> None:
         self._file, self._note = file, note
@@ -89,13 +89,14 @@ class Sink:
         self._is_on_disk = path != STANDARD
 
     def write(self, content: bytes) -> None:
+        """Add content at the end."""
         if self._make is None:
             return self._add(content)
         self._compressor = self._compressor or self._make()
         self._add(self._compressor.compress(content))
 
     def sync(self) -> None:
-        """Returns when all that was written is on the disk, with the compressed part closed."""
+        """End the compressed part, and wait until all content is on the disk."""
         if self._compressor is not None:
             self._add(self._compressor.flush())
             self._compressor = None
@@ -110,7 +111,7 @@ class Sink:
 
 @contextlib.contextmanager
 def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator[Sink]:
-    """Opens a file to go on after `length` bytes, with what follows cut off; OSError while another process has it."""
+    """Open a file to write after `length` bytes; the rest is cut off. Raise OSError if another process writes to it."""
     if path == STANDARD:
         with open(sys.stdout.fileno(), "wb", closefd=False) as file:
             yield Sink(path, file, note)
@@ -126,7 +127,7 @@ def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator
 
 
 def sync_folder(folder: pathlib.Path) -> None:
-    """Returns when the names in a folder are on the disk."""
+    """Wait until the names in a folder are on the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

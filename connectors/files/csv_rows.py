@@ -1,7 +1,7 @@
-"""Rows of CSV: where they end, what their cells mean, and how outputs are written as such.
+"""Rows of CSV: where they end, how their cells are read, and how outputs are written.
 
-The first line names the columns. An empty cell is missing, as an absent field of a JSON object; one that looks like a
-number is one, and `true` or `false` a truth value; all else is text.
+The first line names the columns. An empty cell is like an absent field of a JSON object. A cell that looks like a
+number is a number, `true` and `false` are booleans, and every other cell is text.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ WORDS = {word: value for value in (True, False) for word in (str(value), str(val
 
 
 def rows(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Joins lines where a quoted cell goes on; what is no CSV ends where that shows, and shows again when parsed."""
+    """Join quoted multi-line cells. Malformed rows pass through, and are rejected when they are parsed."""
     for line in lines:
         if b'"' not in line:
             yield line
@@ -41,7 +41,7 @@ def _taking(taken: list[bytes], lines: Iterator[bytes]) -> Iterator[str]:
 
 
 def cells(row: bytes) -> list[str]:
-    """Returns the cells of a row, or raises Reject."""
+    """Return the cells of a row, or raise Reject."""
     try:
         return next(csv.reader(io.StringIO(row.decode(), newline=""), strict=True), [])
     except UnicodeDecodeError as error:
@@ -51,7 +51,7 @@ def cells(row: bytes) -> list[str]:
 
 
 def parser(columns: Sequence[str], id: str | None) -> Callable[[bytes], dict[str, Any]]:
-    """Returns what turns a row into fields; the column `id` is text as it stands.
+    """Return a function that turns a row into fields; the cells of column `id` stay text.
 
     >>> parser(["id", "a", "b", "y"], "id")(b"07,1.5,,true")
     {'id': '07', 'a': 1.5, 'y': True}
@@ -80,12 +80,12 @@ def _plain(cell: str) -> Any:
 
 
 def header() -> bytes:
-    """Returns the first line of an output."""
+    """Return the first line of an output."""
     return ",".join(COLUMNS).encode() + b"\n"
 
 
 def row(value: bytes) -> bytes:
-    """Turns an output from JSON into a row: text as it stands, an object as JSON in one cell.
+    """Turn an output from JSON into a row: text stays text, and an object is JSON in one cell.
 
     >>> row(b'{"id":"a","prediction":true,"score":{"x":-0.5}}')
     b'a,true,"{""x"":-0.5}",\\n'

@@ -1,7 +1,7 @@
-"""The processor between files: the records of a file through one model, with output, position and model in step.
+"""The processor between files: it takes the records of a file through one model.
 
-It does with each record what the processor between topics does (`connectors.model.process_record`); what must hold at a
-crash is in `FileProcessor.commit`.
+Each record takes the same route as in a processor between topics (`connectors.model.process_record`). Output, position
+and model are committed together; `FileProcessor.commit` has the steps, whose order makes crashes harmless.
 """
 
 import base64
@@ -12,7 +12,7 @@ import logging
 import math
 import pathlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,33 +20,32 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from connectors.config.files_schema import STANDARD, FileConfig
-from connectors.config.schema import Record
+from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
 from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
-from connectors.files.record_files import Line, Mark, Reader, Writer
-from connectors.kafka import Committed, Ownership
+from connectors.files.record_files import Mark, Reader, Writer
 from connectors.model.counts import Counts
-from connectors.model.partition import Partition
-from connectors.model.process_record import answer
-from connectors.model.records import Decoder
-from connectors.runtime.health import PATIENCE, Watch, serving
-from connectors.snapshots.names import Name
+from connectors.model.partition_model import PartitionModel
+from connectors.model.process_record import process_record
+from connectors.model.records import Decoder, Record
+from connectors.runtime.health import Health, serving
+from connectors.runtime.stop import Stop
+from connectors.snapshots.check_learner import check_learner
+from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore, make_folder
 from connectors.suggest import did_you_mean
-from connectors.topics.processor import Stop
-from connectors.topics.restore import check_learner
 from river_margins import snapshot
 
 log = logging.getLogger(__name__)
 commits = log.getChild("commit")
 
-ONLY = 0  # a file is one partition
+PARTITION = 0  # a file is one partition
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, and how much of it was read or written; None when it is a standard stream."""
+    """A file with the mark of the part that was read or written; the mark of a standard stream is None."""
 
     path: str
     mark: Mark | None
@@ -54,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True)
 class State:
-    """A checkpoint: how far each file goes, and the model that belongs to that."""
+    """A checkpoint: the marks of all files, and the snapshot of the model that belongs to them."""
 
     input: Place
     lines: int
@@ -68,37 +67,37 @@ class State:
 STATE = TypeAdapter(State)
 
 
-def run(config: FileConfig, stop: Stop | None = None, watch: Watch | None = None) -> Counts:
-    """Runs a processor to the end of its input, or until SIGTERM or Ctrl-C, which finish a record and commit.
+def run(config: FileConfig, stop: Stop | None = None, health: Health | None = None) -> Counts:
+    """Run a processor to the end of its input, or until SIGTERM or Ctrl-C. These finish a record and commit.
 
     Parameters
     ----------
     config
         The processor's file, as `connectors.config.load` returns it.
     stop
-        Ends the processor when its `requested` is set; default: signals only.
-    watch
-        Is kept informed of what goes on; default: one for `config.metrics`.
+        Ends the processor once it is requested; default: signals only.
+    health
+        The state of the processor, for other threads; default: one for `config.metrics`.
 
     Returns
     -------
-    What was done and committed.
+    The counts of committed work.
 
     Raises
     ------
     ConnectorError
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
-    stop, watch = stop or Stop(), watch or Watch(config)
-    watch.patience = math.inf  # what was read and written before is compared first, however long that takes
+    stop, health = stop or Stop(), health or Health(config)
+    health.extend_limit(math.inf)  # comparing the files with the checkpoint may take long
     folder = config.snapshots / config.name / "files"
-    with stop.on_signals(), serving(watch, config.metrics), _locked(folder):
-        return FileProcessor(config, folder, watch).run(stop)
+    with stop.on_signals(), serving(health, config.metrics), _locked(folder):
+        return FileProcessor(config, folder, health).run(stop)
 
 
 @contextlib.contextmanager
 def _locked(folder: pathlib.Path) -> Iterator[None]:
-    """Lets one process at a time work with a folder; a dead one holds nothing."""
+    """Hold the lock of a folder, so that one process at a time works with it. A lock ends with its process."""
     try:
         make_folder(folder)
         file = (folder / "lock").open("a")
@@ -115,32 +114,50 @@ def _locked(folder: pathlib.Path) -> Iterator[None]:
 
 
 class FileProcessor:
-    """Takes the records of a file through a model, in order, and writes a value for each.
+    """A processor between files: it takes records through a model, in order, and writes a value for each.
 
     `commit` is these steps, in this order:
 
     1. `write_snapshot`: the model is made durable in the store, under a new name;
     2. `sync_output`: all output and rejects are on the disk;
-    3. `write_state`: the checkpoint, which names snapshot, position and lengths, replaces the last one in one move;
-    4. `remember`: what was written is now where a failure goes back to;
+    3. `write_state`: the new checkpoint, with snapshot, position and lengths, replaces the last one in one rename;
+    4. `remember`: a failure now goes back to this checkpoint;
     5. `delete_superseded`: the snapshot that the last checkpoint named is deleted.
 
-    A crash before the end of 3 leaves the last checkpoint: the next start cuts the output back to it, and reads on from
-    there. After it, all have moved.
+    A crash before the end of step 3 leaves the last checkpoint: the next start cuts the output back to it, and reads on
+    from there. After it, all have moved.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    folder
+        The folder of the checkpoint and its snapshot.
+    health
+        The state of the processor, for other threads.
+
+    Attributes
+    ----------
+    counts
+        The counts of committed work.
+    assigned, is_ready, committed_offsets
+        For the metrics: a file is one partition, ready from the start, and has no offsets.
     """
 
-    def __init__(self, config: FileConfig, folder: pathlib.Path, watch: Watch) -> None:
-        self.counts, self.pending = Counts(), Counts()
-        self._watch = watch
+    assigned = 1
+    is_ready = True
+    committed_offsets: Mapping[int, int] = {}
+
+    def __init__(self, config: FileConfig, folder: pathlib.Path, health: Health) -> None:
+        self.counts, self._pending = Counts(), Counts()
+        self._health = health
         self._config, self._store, self._path = config, FolderStore(folder), folder / "checkpoint.json"
-        self._name = pathlib.Path(config.input.file).name
         self._state = self._last_state()
         with self._named("input", config.input.file):
             self._reader = Reader(config.input.file)
         self._decode = make_decoder(config.record, self._reader.columns, config.input.file).decode
-        self._partition = self._first() if self._state is None else self._restore(self._state)
-        self.partitions = {ONLY: self._partition}
-        self.ownership: Ownership | None = Ownership(0, "", frozenset(self.partitions), None)
+        self._model = self._new_model() if self._state is None else self._restore(self._state)
+        self.models = {PARTITION: self._model}
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
             with self._named("input", config.input.file):
                 self._reader.skip(self._state.input.mark, self._state.lines)
@@ -162,34 +179,36 @@ class FileProcessor:
         except ValidationError as error:
             raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
 
-    def _first(self) -> Partition:
-        return Partition(self._config.first_learner(), Committed(0, ""), "", 0, self._load, self._decode)
+    def _new_model(self) -> PartitionModel:
+        return PartitionModel(self._config.first_learner(), "", 0, self._load, self._decode)
 
-    def _restore(self, state: State) -> Partition:
-        named = f"the snapshot `{self._store.path(ONLY, state.snapshot)}`, which the checkpoint `{self._path}` names,"
+    def _restore(self, state: State) -> PartitionModel:
+        named = (
+            f"the snapshot `{self._store.path(PARTITION, state.snapshot)}`, which the checkpoint `{self._path}` names,"
+        )
         try:
-            data = self._store.read(ONLY, state.snapshot)
+            data = self._store.read(PARTITION, state.snapshot)
         except OSError as error:
             raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
-        with self._watch.metrics.restore_seconds.time():
+        with self._health.metrics.restore_seconds.time():
             check_learner(self._config.build_learner(), data, named, self._start_over())
             learner = self._load(state.snapshot)
-        return Partition(learner, Committed(0, ""), state.snapshot, state.examples, self._load, self._decode)
+        return PartitionModel(learner, state.snapshot, state.examples, self._load, self._decode)
 
     def _load(self, name: str) -> Any:
-        return snapshot.loads(self._store.read(ONLY, name))
+        return snapshot.loads(self._store.read(PARTITION, name))
 
     def _writer(self, what: str, path: str, last: Place | None) -> Writer:
-        # the length 0 says nothing about the content, so that it must be the same file
+        # a mark of length 0 fits any content: it is valid for the same path only
         known = last is not None and last.mark is not None and (last.mark.length > 0 or last.path == path)
         with self._named(what, path):
             return Writer(path, last.mark if last is not None and known else None)
 
     @contextlib.contextmanager
     def _named(self, what: str, path: str) -> Iterator[None]:
-        """Says which file is not as it should be, and what to do."""
+        """Turn a failure with a file into an error that names the file and what to do."""
         try:
             yield
         except Unfit as error:
@@ -211,9 +230,9 @@ class FileProcessor:
     # Work
 
     def run(self, stop: Stop) -> Counts:
-        """Works until the input or the request to end."""
+        """Work until the end of the input, or until the end is requested."""
         try:
-            if self._state is None:  # so that output of a first run is known to be its own
+            if self._state is None:  # a checkpoint before any output marks later output as written by this processor
                 self.write_snapshot()
                 self.write_state()
                 self.remember()
@@ -237,13 +256,14 @@ class FileProcessor:
     def _work(self, stop: Stop) -> None:
         problem: Unfit | None = None
         self._due = time.monotonic() + self._config.checkpoint.every
-        self._watch.beat()
-        self._watch.metrics.work, self._watch.patience = self, PATIENCE
+        self._health.beat()
+        self._health.metrics.report(self)
+        self._health.extend_limit(0.0)
         try:
-            for line in self._reader:
-                self._watch.beat()
-                if line is not None:
-                    self._process(line)
+            for record in self._reader:
+                self._health.beat()
+                if record is not None:
+                    self._process(record)
                 if stop.requested:
                     break
                 if time.monotonic() >= self._due:
@@ -254,30 +274,28 @@ class FileProcessor:
         if problem is not None:
             raise StartError(f"the input `{self._config.input.file}` after line {self._reader.lines}: {problem}")
 
-    def _process(self, line: Line) -> None:
-        source = f"{self._name}:{line.offset}"
-        _, (_, value, _), reason = answer(self._partition, None, line.value, source, self.pending)
-        if reason is None:
-            assert value is not None
-            self._output.write(value)
+    def _process(self, record: Record) -> None:
+        process_record(self._model, record, self._pending)
+        if record.reason is None:
+            self._output.write(record.output)
         elif self._rejects is not None:
-            self._rejects.write(rejected(line, source, reason))
+            self._rejects.write(reject_line(record))
         else:
-            log.warning("rejected %s: %s", source, reason)
+            log.warning("rejected %s: %s", record.source, record.reason)
 
     # Commit
 
     def commit(self) -> None:
-        """Moves output, position and model together; does nothing when no record was read."""
+        """Move output, position and model together. Do nothing if no record was read."""
         began = time.monotonic()
-        if self.pending.read:
+        if self._pending.read:
             self.write_snapshot()  # 1
             self.sync_output()  # 2
             self.write_state()  # 3
-            done = self.pending
+            done = self._pending
             self.remember()  # 4
             self.delete_superseded()  # 5
-            self._watch.metrics.note_commit(time.monotonic() - began)
+            self._health.metrics.note_commit(time.monotonic() - began)
             commits.info(
                 "committed line=%d records=%d learned=%d rejects=%d seconds=%.3f",
                 self._reader.lines, done.read, done.learned, done.rejected, time.monotonic() - began,
@@ -286,10 +304,10 @@ class FileProcessor:
 
     def write_snapshot(self) -> None:
         began = time.monotonic()
-        data, examples = snapshot.dumps(self._partition.learner), self._partition.examples
-        name = Name.new(self._reader.lines, examples, is_anchor=not self._partition.snapshot)
-        self._store.write(ONLY, name, data)
-        self._watch.metrics.note_snapshot(ONLY, time.monotonic() - began, len(data))
+        data, examples = snapshot.dumps(self._model.learner), self._model.examples
+        name = SnapshotName.new(self._reader.lines, examples, is_empty=not self._model.snapshot)
+        self._store.write(PARTITION, name, data)
+        self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:
@@ -312,19 +330,19 @@ class FileProcessor:
         snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
 
     def remember(self) -> None:
-        self._old = self._partition.snapshot
-        self._partition.remember(Committed(0, ""), self._new[0])
-        self.pending.snapshots = self.pending.checkpoints = 1
-        self.counts += self.pending
-        self.pending = Counts()
+        self._old = self._model.snapshot
+        self._model.saved_as(self._new[0])
+        self._pending.add_commit(snapshots=1)
+        self.counts += self._pending
+        self._pending = Counts()
 
     def delete_superseded(self) -> None:
         with contextlib.suppress(OSError):
-            self._store.delete(ONLY, self._old)
+            self._store.delete(PARTITION, self._old)
 
 
-def make_decoder(record: Record, columns: list[str] | None, path: str) -> Decoder:
-    """Returns what reads the records of a file with these columns; StartError when one is missing."""
+def make_decoder(record: RecordFields, columns: list[str] | None, path: str) -> Decoder:
+    """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing."""
     if columns is None:
         return Decoder(record.id, record.label, record.features)
     for name in (record.id, record.label, *(record.features or ())):
@@ -333,14 +351,15 @@ def make_decoder(record: Record, columns: list[str] | None, path: str) -> Decode
     return Decoder(record.id, record.label, record.features, csv_rows.parser(columns, record.id))
 
 
-def rejected(line: Line, source: str, reason: str) -> bytes:
-    """Returns a reject as a JSON object, from which the original bytes can be had back.
+def reject_line(record: Record) -> bytes:
+    """Return a rejected record as a JSON object that holds the bytes as they were read.
 
-    >>> rejected(Line(3, b'{"a'), "x.jsonl:3", "not JSON")
+    >>> reject_line(Record("x.jsonl:3", None, b'{"a', reason="not JSON"))
     b'{"reason":"not JSON","source":"x.jsonl:3","text":"{\\\\"a"}'
     """
+    assert record.value is not None
     try:
-        content = {"text": line.value.decode()}
+        content = {"text": record.value.decode()}
     except UnicodeDecodeError:
-        content = {"base64": base64.b64encode(line.value).decode()}
-    return orjson.dumps({"reason": reason, "source": source} | content)
+        content = {"base64": base64.b64encode(record.value).decode()}
+    return orjson.dumps({"reason": record.reason, "source": record.source} | content)

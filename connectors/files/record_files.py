@@ -1,50 +1,46 @@
-"""Records of files: read from the start, written at the end, and both known by how far they have come."""
+"""Files of records: read from the start, written at the end, with a checksum of each part read or written."""
 
 import contextlib
 import hashlib
 import itertools
 import os
+import pathlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from connectors.config.files_schema import STANDARD, is_csv
 from connectors.files import csv_rows
 from connectors.files.byte_streams import CHUNK, Unfit, appending, read_chunks
-from connectors.model.records import Reject
+from connectors.model.records import Record, Reject
 
 BOM = b"\xef\xbb\xbf"
 
 
 class Mark(NamedTuple):
-    """How many bytes of a file were read or written, and their SHA-256."""
+    """The length of the part of a file that was read or written, and its SHA-256."""
 
     length: int = 0
     sha256: str = hashlib.sha256().hexdigest()
 
 
 class Meter:
-    """Counts and hashes what passes."""
+    """Length and hash of the content read or written so far."""
 
     def __init__(self) -> None:
         self.length, self._hash = 0, hashlib.sha256()
 
     def note(self, content: bytes) -> None:
+        """Add content."""
         self.length += len(content)
         self._hash.update(content)
 
     def mark(self) -> Mark:
+        """Return length and hash."""
         return Mark(self.length, self._hash.hexdigest())
 
 
-class Line(NamedTuple):
-    """A record of a file: its bytes without the end of the line; `offset` is the line it begins in, from 1."""
-
-    offset: int
-    value: bytes
-
-
 class Reader:
-    """Reads the records of a file.
+    """Reader of the records of a file. The source of a record is `name:line`, with the line in which it begins.
 
     Parameters
     ----------
@@ -54,33 +50,34 @@ class Reader:
     Attributes
     ----------
     columns
-        The header of a CSV file, else None.
+        The column names of a CSV file; None for JSON lines.
     lines
         How many lines were read.
 
     Raises
     ------
     Unfit
-        There is no such file, or it is not compressed as it says, or a CSV file without a header.
+        There is no such file, it is not compressed as its name says, or a CSV file has no header.
     """
 
     def __init__(self, path: str) -> None:
         self.lines = 0
+        self._name = pathlib.Path(path).name
         self._meter, self._is_whole = Meter(), True
         self._chunks, self._rest = read_chunks(path), b""
         self.columns = self._header() if is_csv(path) else None
 
     @property
     def length(self) -> int:
-        """How many bytes the records have that were taken, decompressed."""
+        """How many bytes were taken, decompressed."""
         return self._meter.length
 
     def mark(self) -> Mark:
-        """Returns how far the records go that were taken; lengths are those of the decompressed content."""
+        """Return the mark after the records taken so far. It is of the decompressed content."""
         return self._meter.mark()
 
     def skip(self, mark: Mark, lines: int) -> None:
-        """Goes to a mark made earlier, before any record is taken; Unfit when another content leads there."""
+        """Skip to a mark made earlier, before any record is taken. Raise Unfit if the content up to it has changed."""
         while (missing := mark.length - self._meter.length) > 0:
             if not self._rest and not self._fill():
                 raise Unfit(f"it has {self._meter.length} bytes now, and {mark.length} were read from it")
@@ -90,8 +87,8 @@ class Reader:
             raise Unfit(f"its first {mark.length} bytes are not those that were read from it")
         self.lines = lines
 
-    def __iter__(self) -> Iterator[Line | None]:
-        """Yields the records, and None while none has come."""
+    def __iter__(self) -> Iterator[Record | None]:
+        """Yield the records, and None while standard input has none."""
         for content in csv_rows.rows(self._raw_lines()) if self.columns else self._raw_lines():
             if not content:
                 yield None
@@ -99,14 +96,15 @@ class Reader:
                 first = self.lines + 1
                 self._take(content)
                 self.lines += content.count(b"\n") or 1
-                yield Line(first, (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n"))
-            elif content == b"\n":  # the end of the last line, which was not there yet
+                value = (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n")
+                yield Record(f"{self._name}:{first}", None, value)
+            elif content == b"\n":  # the end of the last line, which was written since the last start
                 self._take(content)
             else:
                 raise Unfit(f"line {self.lines} had no end when it was read, and now goes on")
 
     def _raw_lines(self) -> Iterator[bytes]:
-        pieces: list[bytes] = []  # of a line whose end has not come
+        pieces: list[bytes] = []  # of a line whose end was not read yet
         for chunk in itertools.chain([self._rest] if self._rest else [], self._chunks):
             if not chunk:
                 yield b""
@@ -151,19 +149,19 @@ class Reader:
 
 
 class Writer:
-    """Writes values at the end of a file, once it is open.
+    """Writer of values at the end of a file.
 
     Parameters
     ----------
     path
         The file, or `-` for standard output.
     mark
-        Where the last checkpoint was; None where this file has none.
+        The mark of the last checkpoint; None if there is none for this file.
 
     Raises
     ------
     Unfit
-        The file is not what was written until then; nothing was changed.
+        The content of the file is not the one of that mark. Nothing was changed.
     """
 
     def __init__(self, path: str, mark: Mark | None) -> None:
@@ -188,21 +186,21 @@ class Writer:
             raise Unfit(f"its first {mark.length} bytes are not those that were written to it")
 
     def mark(self) -> Mark | None:
-        """Returns how much the file holds, compressed, since the last `sync`; None for standard output."""
+        """Return the mark of the file at the last `sync`, compressed; None for standard output."""
         return None if self._path == STANDARD else self._meter.mark()
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Opens the file, and cuts off what was written after the mark."""
+        """Open the file, and cut off the content after the mark."""
         with appending(self._path, self._meter.length, self._meter.note) as self._sink:
             if self._is_csv and not self._meter.length:
                 self._sink.write(csv_rows.header())
             yield
 
     def write(self, value: bytes) -> None:
-        """Writes one JSON object, as a line of JSON or a row of CSV."""
+        """Write one JSON object, as a line of JSON or a row of CSV."""
         self._sink.write(csv_rows.row(value) if self._is_csv else value + b"\n")
 
     def sync(self) -> None:
-        """Returns when all that was written is on the disk."""
+        """Wait until all content is on the disk."""
         self._sink.sync()

@@ -1,1 +1,1 @@
-"""One record through its model, the same for topics and for files."""
+"""The route of one record through a model, the same for topics and for files."""

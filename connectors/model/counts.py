@@ -1,4 +1,4 @@
-"""What a processor has done, as numbers."""
+"""Counts of the work of a processor."""
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
@@ -7,17 +7,23 @@ from typing import Any
 
 @dataclass
 class Counts:
-    """What a processor has done, committed work only.
+    """Counts of records, by what was done with them.
 
     Attributes
     ----------
+    read, predicted, learned, rejected
+        Records. Each one that was read was either predicted or rejected.
+    shortened, unsent
+        Outputs that were too large for the broker: replaced by a short one, or left out because that was too large too.
+    snapshots, checkpoints
+        Snapshots written, and commits made.
     reasons
         Rejected records by the kind of their reason.
     classes
-        Predictions by class, in the order of their first appearance; None before the first label.
+        Predictions by class, in the order of their first appearance; the class is None before the first label.
     judged, right, error
-        Predictions made before their label was learned, how many of them were right, and for numbers the sum of how far
-        they were off.
+        Predictions whose label was learned afterwards; how many of them were right; for numbers, the sum of their
+        absolute errors.
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
     Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
@@ -40,11 +46,16 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Counts)))
 
-    def judge(self, prediction: Any, label: Any, is_number: bool) -> None:
-        """Takes note of a prediction and, unless it is None, of the label that was not known to it."""
+    def add_prediction(self, prediction: Any, label: Any, is_number: bool) -> None:
+        """Count a record that was predicted and, unless its label is None, learned."""
+        self.read += 1
+        self.predicted += 1
         if not is_number:
             self.classes[prediction] = self.classes.get(prediction, 0) + 1  # half the time of `+= 1` on a Counter
-        if label is None or prediction is None:  # as River does, a model that says nothing yet is not judged
+        if label is None:
+            return
+        self.learned += 1
+        if prediction is None:  # as in River, a model that predicts nothing yet is not judged
             return
         self.judged += 1
         if is_number:
@@ -52,12 +63,31 @@ class Counts:
         elif prediction == label:
             self.right += 1
 
+    def add_reject(self, kind: str) -> None:
+        """Count a record that was rejected for a reason of this kind."""
+        self.read += 1
+        self.rejected += 1
+        self.reasons[kind] += 1
+
+    def add_shortened(self) -> None:
+        """Count an output that was too large for the broker and replaced by a short one."""
+        self.shortened += 1
+
+    def add_unsent(self) -> None:
+        """Count an output of which not even a short one was small enough."""
+        self.unsent += 1
+
+    def add_commit(self, snapshots: int) -> None:
+        """Count a commit that wrote so many snapshots."""
+        self.checkpoints += 1
+        self.snapshots += snapshots
+
     @property
     def accuracy(self) -> float | None:
-        """The part of the judged predictions that was right; None before the first."""
+        """The fraction of judged predictions that were right; None before the first one."""
         return self.right / self.judged if self.judged else None
 
     @property
     def mean_error(self) -> float | None:
-        """How far predictions were off on average; None before the first judged one."""
+        """The mean absolute error of judged predictions; None before the first one."""
         return self.error / self.judged if self.judged else None

@@ -1,40 +1,42 @@
-"""One record through its model: decode, predict, learn, encode; the same for topics and for files."""
-
-from typing import Any
+"""The route of one record: decode, predict, encode, learn. It is the same for topics and for files."""
 
 from connectors.model.counts import Counts
-from connectors.model.partition import Partition
-from connectors.model.records import Message, Reject, encode, rejected
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record, Reject, encode
 
-LONGEST_REASON = 300
+MAX_REASON_LENGTH = 300
 
 
-def answer(
-    partition: Partition, key: bytes | None, value: bytes | None, source: str, counts: Counts
-) -> tuple[Any, Message, str | None]:
-    """Takes one record of the place `source` through its model, and counts what was done.
+def process_record(model: PartitionModel, record: Record, counts: Counts) -> None:
+    """Take one record through a model: afterwards it has an output, or the reason why it was rejected.
 
-    Returns
-    -------
-    The id of the record; a message for the output, or one for the rejects; in the second case, the reason.
+    Parameters
+    ----------
+    model
+        The model of the record's partition. A rejected record leaves it as it was, bit for bit.
+    record
+        The record; filled on the way.
+    counts
+        What was done is added here.
+
+    Raises
+    ------
+    ReplayNeeded
+        The model must be reloaded; nothing was counted.
     """
-    counts.read += 1
-    id: Any = source
     try:
-        id, features, label = partition.decode(value, source)
-        prediction, score = partition.predict(features)
-        output = encode(id, prediction, score, label)
-        headers = [("source", source.encode()), ("model", b"%b/%d" % (partition.name, partition.examples))]
-        if label is not None:
-            partition.learn(features, label, value)
-            counts.learned += 1
+        model.decode(record)
+        if record.reason is not None:
+            raise Reject(record.reason)
+        model.predict(record)
+        record.output = encode(record.id, record.prediction, record.score, record.label)
+        if record.label is not None:
+            model.learn(record)
     except Reject as reject:
-        counts.rejected += 1
-        counts.reasons[reject.kind] += 1
         reason = str(reject)
-        if len(reason) > LONGEST_REASON:  # it may quote what was wrong, which may be most of the record
-            reason = f"{reason[:LONGEST_REASON]} ..."
-        return id, rejected(key, value, source.encode(), reason), reason
-    counts.predicted += 1
-    counts.judge(prediction, label, partition.is_regressor)
-    return id, (key, output, headers), None
+        if len(reason) > MAX_REASON_LENGTH:  # a reason may quote most of the record
+            reason = f"{reason[:MAX_REASON_LENGTH]} ..."
+        record.reason = reason
+        counts.add_reject(reject.kind)
+    else:
+        counts.add_prediction(record.prediction, record.label, model.is_regressor)

@@ -1,41 +1,87 @@
-"""Records in and messages out: JSON objects to examples, predictions and rejects to messages.
+"""Records: read from JSON objects before the model, written as JSON objects after it. Nothing here touches a model."""
 
-A record that cannot be processed is a `Reject` with its reason; nothing here touches a model.
-"""
-
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
 
-from connectors.kafka import Headers
-
-FIRST_BYTES = 200
-LONGEST_KEY = 1000
-NESTED = (dict, list)
-NUMBERS = orjson.OPT_SERIALIZE_NUMPY  # faster, where no key can be anything but text
-CLASSES = NUMBERS | orjson.OPT_NON_STR_KEYS
-EXACT = 2**63  # JSON's numbers from here on are read as floats: two of them may look the same
+JSON_CONTAINERS = (dict, list)
+TEXT_KEYS = orjson.OPT_SERIALIZE_NUMPY  # faster than ANY_KEYS, but refuses keys that are not text
+ANY_KEYS = TEXT_KEYS | orjson.OPT_NON_STR_KEYS
+EXACT_INTEGERS = 2**63  # JSON integers from here on are read as floats, so that two of them may look the same
 
 
 class Reject(Exception):
-    """A record that cannot be processed; the text is the reason, `kind` one of a few words for statistics."""
+    """A record cannot be processed. The text is the reason; `kind` is one of a few words, for statistics."""
 
     def __init__(self, reason: str, kind: str = "format") -> None:
         super().__init__(reason)
         self.kind = kind
 
 
-# What a record says: id, features, and the label, None when it is not known. Plain tuples, as is what goes out: making
-# objects with names is a tenth of a record's time.
-Example = tuple[Any, dict[str, Any], Any]
-Message = tuple[bytes | None, bytes | None, Headers]  # key, value, headers
+class Record:
+    """One record, from the bytes that were read to the bytes that are written.
+
+    A record begins with its source, key and value. Each step of its route fills in what it finds out.
+
+    Parameters
+    ----------
+    source
+        The place of the record, such as `events-0-7`; also its id if it has none of its own.
+    key, value
+        The bytes as they were read.
+    reason
+        The reason for which the record is known to be rejected; None for a record that was not tried yet.
+
+    Attributes
+    ----------
+    id, features, label
+        Filled by `Decoder.decode`. `label` is None if it is not known.
+    prediction, score
+        Filled by `PartitionModel.predict`.
+    examples
+        How many examples the model had learned when it predicted.
+    output
+        The output value: a JSON object.
+    reason
+        Why the record was rejected; None if it was not. A rejected record has no output.
+    """
+
+    __slots__ = (
+        "examples",
+        "features",
+        "id",
+        "key",
+        "label",
+        "output",
+        "prediction",
+        "reason",
+        "score",
+        "source",
+        "value"
+    )  # fmt: skip
+    id: Any
+    features: dict[str, Any]
+    label: Any
+    prediction: Any
+    score: Any
+    examples: int
+    output: bytes
+
+    def __init__(self, source: str, key: bytes | None, value: bytes | None, reason: str | None = None) -> None:
+        self.source, self.key, self.value, self.reason = source, key, value, reason
+
+    @classmethod
+    def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":
+        """Return the record of an example that was not read from bytes."""
+        record = cls("", None, None)
+        record.features, record.label = features, label
+        return record
 
 
 class Decoder:
-    """Reads records by the names of their fields.
+    """Decoder of records by the names of their fields.
 
     Parameters
     ----------
@@ -46,7 +92,9 @@ class Decoder:
     parse
         Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
 
-    >>> Decoder(None, "y", None).decode(b'{"a": 1, "b": 2.5, "y": null}', "events-0-7")
+    >>> record = Record("events-0-7", None, b'{"a": 1, "b": 2.5, "y": null}')
+    >>> Decoder(None, "y", None).decode(record)
+    >>> record.id, record.features, record.label
     ('events-0-7', {'a': 1, 'b': 2.5}, None)
     """
 
@@ -59,8 +107,10 @@ class Decoder:
     ) -> None:
         self._id, self._label, self._features, self._parse = id, label, features, parse or orjson.loads
 
-    def decode(self, value: bytes | None, source: str) -> Example:
-        """Returns the example in a record, or raises Reject; `source` is the id of a record without one."""
+    def decode(self, record: Record) -> None:
+        """Fill in id, features and label of a record from its value, or raise Reject."""
+        record.id = record.source
+        value = record.value
         if value is None:
             raise Reject("the value is null", "null")
         try:
@@ -71,17 +121,17 @@ class Decoder:
             raise Reject(f"not a JSON object but {_kind(fields)}")
         label = fields.pop(self._label, None) if self._label is not None else None
         id = fields.pop(self._id, None) if self._id is not None else None
-        if id is None:
-            id = source
-        elif type(id) is float and abs(id) >= EXACT:
+        if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
         if self._features is not None:
             fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
             raise Reject("no features", "no_features")
-        if isinstance(label, NESTED):
+        if isinstance(label, JSON_CONTAINERS):
             raise Reject(f"the label is {_kind(label)}", "label")
-        return id, fields, label
+        record.features, record.label = fields, label
+        if id is not None:
+            record.id = id
 
 
 def _kind(value: Any) -> str:
@@ -90,7 +140,7 @@ def _kind(value: Any) -> str:
 
 
 def _check_score(score: Any) -> None:
-    """Raises Reject for a score that JSON cannot say."""
+    """Raise Reject for a score that JSON cannot express."""
     numbers = score.values() if isinstance(score, dict) else (score,)
     for number in numbers:
         if number is not None and not math.isfinite(number):
@@ -98,7 +148,7 @@ def _check_score(score: Any) -> None:
 
 
 def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
-    """Writes an output value, or raises Reject; classes that are not text become text as keys of a score.
+    """Return an output value, or raise Reject; the classes in a score become text.
 
     >>> encode("a", False, -0.5, True)
     b'{"id":"a","prediction":false,"score":-0.5,"label":true}'
@@ -112,37 +162,6 @@ def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
     if label is not None:
         value["label"] = label
     try:
-        return orjson.dumps(value, option=NUMBERS if is_number and type(id) is str else CLASSES)
+        return orjson.dumps(value, option=TEXT_KEYS if is_number and type(id) is str else ANY_KEYS)
     except TypeError as error:
         raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
-
-
-def rejected(key: bytes | None, value: bytes | None, source: bytes, reason: str) -> Message:
-    """Returns the message for a reject: the original bytes, with reason and position in headers.
-
-    A message needs a key or a value: a record with neither keeps its place with an empty value and a header `null`.
-    """
-    headers = [("reason", reason.encode()), ("source", source)]
-    if key is None and value is None:
-        return None, b"", [*headers, ("null", b"key and value")]
-    return key, value, headers
-
-
-def shortened(id: Any, message: Message) -> Message:
-    """Returns a stand-in for a message that is too large for the broker.
-
-    >>> shortened("a", (b"k", b"xyz" * 1000, []))[1][:46]
-    b'{"id":"a","too_large":true,"length":3000,"sha2'
-    """
-    key, value, headers = message
-    value = value or b""
-    text = id if isinstance(id, str) else orjson.dumps(id, default=str).decode()
-    stand_in = {
-        "id": text[:FIRST_BYTES],
-        "too_large": True,
-        "length": len(value),
-        "sha256": hashlib.sha256(value).hexdigest(),
-        "first_bytes": value[:FIRST_BYTES].decode("utf-8", "replace"),
-    }
-    key = key if key is not None and len(key) <= LONGEST_KEY else None
-    return key, orjson.dumps(stand_in), [(name, content[:FIRST_BYTES]) for name, content in headers]

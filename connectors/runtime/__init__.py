@@ -1,1 +1,1 @@
-"""What runs beside the work: signals, health, metrics, the watchdog."""
+"""Parts that run beside the work: the request to end, health, metrics, the watchdog."""

@@ -1,7 +1,7 @@
-"""What a processor tells Prometheus.
+"""The Prometheus metrics of a processor.
 
-Records and predictions are those of committed work: what is given up and done again counts once. They go up from 0 at
-each start of a process; what a model has learned in its life is told per partition.
+Records and predictions are those of committed work: work that is dropped and done again counts once. They start from 0
+with each process; the examples that a model has learned in its life are a metric of its partition.
 """
 
 import pathlib
@@ -14,31 +14,47 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from connectors.config import Config, FileConfig
-from connectors.kafka import Ownership
 from connectors.model.counts import Counts
-from connectors.model.partition import Partition
+from connectors.model.partition_model import PartitionModel
 
-MOST_CLASSES = 20  # each is a time series; later ones count as OTHER
-LONGEST_CLASS = 60
+MAX_CLASSES = 20  # each class is a time series; later classes count as OTHER
+MAX_CLASS_LENGTH = 60
 OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Work(Protocol):
-    """What is told of: the checkpoint, whose attributes are replaced and never changed in place."""
+    """The work of a processor, as other threads read it. What these properties return is never changed in place."""
 
-    counts: Counts
-    partitions: dict[int, Partition]
-    ownership: Ownership | None
+    @property
+    def counts(self) -> Counts:
+        """The counts of committed work."""
+
+    @property
+    def models(self) -> Mapping[int, PartitionModel]:
+        """The models in memory, by partition."""
+
+    @property
+    def assigned(self) -> int | None:
+        """How many partitions the processor has taken over; None before the first assignment."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all assigned partitions have the model of their committed position."""
+
+    @property
+    def committed_offsets(self) -> Mapping[int, int]:
+        """The committed offsets, by partition; empty for a file, which has no lag."""
 
 
 class NoWork:
-    """Before there is any."""
+    """The work of a processor that has not started."""
 
-    def __init__(self) -> None:
-        self.counts = Counts()
-        self.partitions: dict[int, Partition] = {}
-        self.ownership: Ownership | None = None
+    counts = Counts()
+    models: Mapping[int, PartitionModel] = {}
+    assigned = None
+    is_ready = False
+    committed_offsets: Mapping[int, int] = {}
 
 
 class Metrics(Collector):
@@ -47,21 +63,17 @@ class Metrics(Collector):
     Attributes
     ----------
     work
-        Where counts and partitions are looked up at each scrape.
-    ends
-        The last stable offset of each partition, as far as known.
-    sizes
-        Bytes of the last snapshot of each partition.
+        The work to report, read at each scrape.
     committed
-        When the last commit was made, or the processor began; seconds since 1970.
+        When the last commit was made, or the processor started; in seconds since 1970.
     source, is_file
-        The topic that is read, or the name of the file, which is one partition and has no lag.
+        The name of the input topic or file, and which of the two it is. A file is one partition and has no lag.
     """
 
     def __init__(self, config: Config | FileConfig) -> None:
         self.work: Work = NoWork()
-        self.ends: Mapping[int, int] = {}
-        self.sizes: dict[int, int] = {}
+        self._ends: Mapping[int, int] = {}
+        self._sizes: dict[int, int] = {}
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
@@ -88,29 +100,37 @@ class Metrics(Collector):
         ProcessCollector(registry=registry)
         registry.register(self)
 
+    def report(self, work: Work) -> None:
+        """Report this work from now on."""
+        self.work = work
+
+    def note_ends(self, ends: Mapping[int, int]) -> None:
+        """Note the last stable offset of each partition, as far as known."""
+        self._ends = ends
+
     def note_commit(self, seconds: float) -> None:
+        """Note a commit that took so long."""
         self.committed = time.time()
         self.commit_seconds.observe(seconds)
 
     def note_snapshot(self, partition: int, seconds: float, size: int) -> None:
+        """Note a snapshot of `size` bytes that took so long to make and write."""
         self.snapshot_seconds.observe(seconds)
-        self.sizes[partition] = size
+        self._sizes[partition] = size
 
     def lag(self) -> dict[int, int]:
-        """Returns the records from the committed offset to the last stable one, for partitions whose end is known."""
-        ends = self.ends
-        owned = dict(self.work.partitions)
-        return {n: max(0, ends[n] - owned[n].written.offset) for n in sorted(owned) if n in ends}
+        """Return the records from the committed offset to the last stable one, for partitions whose end is known."""
+        ends, committed = self._ends, self.work.committed_offsets
+        return {n: max(0, ends[n] - committed[n]) for n in sorted(committed) if n in ends}
 
     def collect(self) -> Iterator[Metric]:
         yield from self._totals(self.work.counts)
-        yield from self._course(self.work.counts)
-        yield from self._partitions(dict(self.work.partitions))
+        yield from self._quality(self.work.counts)
+        yield from self._partitions(self.work.models)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
-        assigned = len(self.work.ownership.partitions) if self.work.ownership else 0
         meaning = "Partitions that this process has taken over."
-        yield GaugeMetricFamily("river_margins_assigned_partitions", meaning, assigned)
+        yield GaugeMetricFamily("river_margins_assigned_partitions", meaning, self.work.assigned or 0)
 
     def _totals(self, counts: Counts) -> Iterator[Metric]:
         totals = {
@@ -130,11 +150,11 @@ class Metrics(Collector):
             predictions.add_metric([name], number)
         yield predictions
 
-    def _course(self, counts: Counts) -> Iterator[Metric]:
-        """How good predictions were that were made before their label was learned."""
+    def _quality(self, counts: Counts) -> Iterator[Metric]:
+        """Yield how good the predictions were that were made before their label was learned."""
         judged = "Predictions made before their label was learned."
         yield CounterMetricFamily("river_margins_judged_predictions", judged, counts.judged)
-        if any(partition.is_regressor for partition in dict(self.work.partitions).values()):
+        if any(model.is_regressor for model in self.work.models.values()):
             total, mean = "Sum of |label - prediction| of judged predictions.", "Its mean since the start."
             yield CounterMetricFamily("river_margins_absolute_error", total, counts.error)
             yield GaugeMetricFamily("river_margins_progressive_absolute_error", mean, counts.mean_error)
@@ -143,23 +163,23 @@ class Metrics(Collector):
             yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
             yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
 
-    def _partitions(self, partitions: dict[int, Partition]) -> Iterator[Metric]:
+    def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {
             "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
-            "snapshot_bytes": ("Size of the last snapshot.", self.sizes),
-            "model_examples": ("Examples that the model has learned.", {n: p.examples for n, p in partitions.items()}),
-            "model_updates": ("How often the model has moved.", {n: p.updates for n, p in partitions.items()}),
+            "snapshot_bytes": ("Size of the last snapshot.", self._sizes),
+            "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
+            "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),
         }
         for name, (meaning, found) in values.items():
             family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
-            for number in sorted(partitions):
+            for number in sorted(models):
                 if number in found:
                     family.add_metric([self.source, str(number)], found[number])
             yield family
 
 
 def by_class(classes: Mapping[Any, int]) -> dict[str, int]:
-    """Returns counts by the names of classes; those beyond the first MOST_CLASSES are one.
+    """Return counts by the names of classes; classes after the first MAX_CLASSES are counted together.
 
     >>> by_class({True: 3, False: 2, None: 1})
     {'true': 3, 'false': 2, 'none': 1}
@@ -168,7 +188,7 @@ def by_class(classes: Mapping[Any, int]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for index, (label, number) in enumerate(classes.items()):
-        name = str(label).lower() if isinstance(label, bool | None) else str(label)[:LONGEST_CLASS]
-        name = name if index < MOST_CLASSES else OTHER
+        name = str(label).lower() if isinstance(label, bool | None) else str(label)[:MAX_CLASS_LENGTH]
+        name = name if index < MAX_CLASSES else OTHER
         found[name] = found.get(name, 0) + number
     return found

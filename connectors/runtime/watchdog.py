@@ -1,4 +1,4 @@
-"""Ends the process when a step hangs that nothing can interrupt."""
+"""A watchdog for steps that nothing can interrupt."""
 
 import contextlib
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 @contextlib.contextmanager
 def watchdog(seconds: float) -> Iterator[None]:
-    """Ends the process, with the exit code of a CommitTimeoutError, when the block takes longer."""
+    """End the process with the exit code of a CommitTimeoutError if the block takes longer than this."""
     timer = threading.Timer(seconds, _give_up, [seconds])
     timer.daemon = True
     timer.start()

@@ -1,1 +1,1 @@
-"""Snapshots of models: their names, the stores that hold them, how long they are kept."""
+"""Snapshots of models: names, stores and retention."""

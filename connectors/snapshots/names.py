@@ -1,99 +1,62 @@
-"""What the metadata of a committed offset says, and what the name of a snapshot says."""
+"""Names of snapshots. A name tells the offset, the examples learned, the time, and whether any record was read."""
 
 import calendar
-import hashlib
 import re
 import secrets
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import orjson
-
-NAME = re.compile(r"(\d{20})-(\d+)-(\d{8}T\d{6}Z)-([0-9a-f]{8})(-empty)?")
-TIME = "%Y%m%dT%H%M%SZ"
+PATTERN = re.compile(r"(\d{20})-(\d+)-(\d{8}T\d{6}Z)-([0-9a-f]{8})(-empty)?")
+TIME_FORMAT = "%Y%m%dT%H%M%SZ"
 
 
-class Name(NamedTuple):
-    """The name of a snapshot says what it is; a processor believes it when a committed offset names it.
+class SnapshotName(NamedTuple):
+    """The parts of a snapshot's name.
 
-    >>> Name.parse("00000000000000000017-12-20261121T102500Z-0badcafe")
-    Name(offset=17, examples=12, time=1795256700, mark='0badcafe', is_anchor=False)
-    >>> Name.parse("mine")
+    Attributes
+    ----------
+    offset
+        The offset (in a file: the lines read) up to which the model has learned.
+    examples
+        How many examples the model has learned.
+    time
+        When the snapshot was written, in seconds since 1970.
+    suffix
+        Eight random hexadecimal digits, which make the name unique.
+    is_empty
+        Whether the model had read no record.
+
+    >>> SnapshotName.parse("00000000000000000017-12-20261121T102500Z-0badcafe")
+    SnapshotName(offset=17, examples=12, time=1795256700, suffix='0badcafe', is_empty=False)
+    >>> SnapshotName.parse("mine")
     """
 
     offset: int
     examples: int
     time: int
-    mark: str
-    is_anchor: bool
+    suffix: str
+    is_empty: bool
 
     @classmethod
-    def new(cls, offset: int, examples: int, is_anchor: bool) -> str:
-        """Returns a name that nothing has yet; `-empty` says that no record was read."""
-        now = time.strftime(TIME, time.gmtime())
-        return f"{offset:020d}-{examples}-{now}-{secrets.token_hex(4)}{'-empty' if is_anchor else ''}"
+    def new(cls, offset: int, examples: int, is_empty: bool) -> str:
+        """Return the text of a unique name for a snapshot written now."""
+        now = time.strftime(TIME_FORMAT, time.gmtime())
+        return f"{offset:020d}-{examples}-{now}-{secrets.token_hex(4)}{'-empty' if is_empty else ''}"
 
     @classmethod
-    def parse(cls, text: str) -> "Name | None":
-        """Reads a name; None for what is not ours."""
-        found = NAME.fullmatch(text)
+    def parse(cls, text: str) -> "SnapshotName | None":
+        """Return the parts of a name, or None if the text is not such a name."""
+        found = PATTERN.fullmatch(text)
         if found is None:
             return None
-        offset, examples, moment, mark, anchor = found.groups()
-        return cls(int(offset), int(examples), seconds(moment), mark, anchor is not None)
+        offset, examples, moment, suffix, empty = found.groups()
+        return cls(int(offset), int(examples), seconds_since_1970(moment), suffix, empty is not None)
 
 
-def seconds(moment: str) -> int:
-    """Returns the seconds since 1970 of a time as names have it.
+def seconds_since_1970(moment: str) -> int:
+    """Convert the time in a name to seconds since 1970.
 
-    >>> seconds("19700102T000001Z")
+    >>> seconds_since_1970("19700102T000001Z")
     86401
     """
-    return calendar.timegm(time.strptime(moment, TIME))
-
-
-class Pointer(NamedTuple):
-    """Names a snapshot, and what must still be true to go on from it.
-
-    `offset` is the committed one; `inputs` and `crc` are number and CRC-32C of the inputs between the snapshot and it.
-    """
-
-    snapshot: str
-    sha256: str
-    topic_id: str
-    partitions: int
-    host: str
-    offset: int
-    examples: int
-    inputs: int = 0
-    crc: int = 0
-
-    @classmethod
-    def to(cls, data: bytes, offset: int, examples: int, is_anchor: bool, **world: Any) -> "Pointer":
-        """Points to a new snapshot."""
-        name = Name.new(offset, examples, is_anchor)
-        return cls(name, hashlib.sha256(data).hexdigest(), offset=offset, examples=examples, **world)
-
-    @property
-    def snapshot_offset(self) -> int:
-        """The offset that the snapshot belongs to."""
-        return int(self.snapshot.partition("-")[0])
-
-    def to_text(self) -> str:
-        return orjson.dumps({"river_margins": 1} | self._asdict()).decode()
-
-    @classmethod
-    def from_text(cls, text: str) -> "Pointer | None":
-        """Reads the metadata of an offset; None when something else wrote it.
-
-        >>> pointer = Pointer("17-abc", "0f", "id", 4, "host", 17, 12)
-        >>> Pointer.from_text(pointer.to_text()) == pointer, Pointer.from_text(""), Pointer.from_text("{}")
-        (True, None, None)
-        """
-        try:
-            found = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(found, dict) or found.pop("river_margins", None) != 1 or set(found) != set(cls._fields):
-            return None
-        return cls(**found)
+    return calendar.timegm(time.strptime(moment, TIME_FORMAT))

@@ -1,4 +1,4 @@
-"""Which snapshots of a partition outlive their successors."""
+"""Retention of old snapshots."""
 
 import contextlib
 import time
@@ -6,20 +6,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from connectors.config.schema import Keep
-from connectors.snapshots.names import Name
+from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
 
-KEEP = 60.0  # seconds that a superseded snapshot outlives the transactions that could still bring it back
+GRACE = 60.0  # seconds that a superseded snapshot is kept after the last transaction that could name it
 
 
 def kept(names: Iterable[str], keep: Keep) -> set[str]:
-    """Returns the snapshots that `snapshots.keep` asks for; hours and days are those of UTC.
+    """Return the snapshots to keep by `snapshots.keep`; hours and days are those of UTC.
 
     >>> names = [f"{n:020d}-0-2026112{n // 24}T{n % 24:02d}3000Z-00000000" for n in range(72)]
     >>> [int(name[:20]) for name in sorted(kept(names, Keep(last=2, hourly=3, daily=2)))]
     [47, 69, 70, 71]
     """
-    newest_first = sorted(((name.time, text) for text in names if (name := Name.parse(text))), reverse=True)
+    newest_first = sorted(((name.time, text) for text in names if (name := SnapshotName.parse(text))), reverse=True)
     found = {text for _, text in newest_first[: keep.last]}
     for count, length in ((keep.hourly, 3600), (keep.daily, 86400)):
         newest_of_each: dict[int, str] = {}
@@ -30,18 +30,19 @@ def kept(names: Iterable[str], keep: Keep) -> set[str]:
 
 
 class Superseded:
-    """The snapshots that this process superseded itself: it deletes no others, and finds none by listing."""
+    """The snapshots that this process has superseded itself. It deletes no others."""
 
     def __init__(self, keep: Keep, transaction: float) -> None:
         self._keep, self._transaction = keep, transaction
         self._names: dict[int, list[tuple[float, str]]] = defaultdict(list)
 
     def add(self, partition: int, name: str) -> None:
+        """Note that a snapshot was superseded now."""
         self._names[partition].append((time.monotonic(), name))
 
     def delete(self, named: Mapping[int, str], store: Store) -> None:
-        """Deletes what no open transaction can name any more, but for what is to be kept beside the `named` ones."""
-        oldest = time.monotonic() - self._transaction - KEEP
+        """Delete snapshots that no open transaction can name any more, except those to keep beside the `named` ones."""
+        oldest = time.monotonic() - self._transaction - GRACE
         for partition, current in named.items():
             names = self._names[partition]
             wanted = kept([current, *(name for _, name in names)], self._keep)

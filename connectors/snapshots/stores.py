@@ -1,7 +1,7 @@
-"""Where snapshots lie: a folder that all hosts of the group share, or what a URL names for fsspec.
+"""Stores of snapshots: a folder that all hosts of the group share, or a URL for fsspec.
 
-Every store keeps this: a snapshot is written once and never changed, durable when `write` returns, and never half of it
-is seen under its name. What a store refuses is a StoreError that names the path and what to do.
+In every store a snapshot is written once and never changed. It is durable when `write` returns, and no reader sees an
+incomplete one under its name. A failure is a StoreError that names the path and what to do.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ from connectors.errors import StartError
 from river_margins import snapshot
 
 SUFFIX = ".snapshot"
-PATIENCE = 10.0  # seconds for an answer, where nobody says another number
-READING = 6  # times as long for a snapshot: other partitions go on while it is loaded
-# Stores of objects: one appears whole when its upload has ended. Elsewhere a file is written under another name first.
-WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
+STORE_TIMEOUT = 10.0  # seconds for an answer, by default
+READING_FACTOR = 6  # reading a snapshot may take this much longer: other partitions go on meanwhile
+# Object-store uploads become visible atomically; elsewhere write a temporary name, then rename.
+ATOMIC_UPLOADS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
 ADVICE = {
     errno.ENOSPC: "it is full: make room, for instance with `river-margins snapshots prune`",
     errno.EDQUOT: "the quota is used up: make room, for instance with `river-margins snapshots prune`",
@@ -33,44 +33,45 @@ ADVICE = {
 
 
 class StoreError(OSError):
-    """A store refuses; the text, `strerror`, names the path, the reason and what to do."""
+    """A store refuses. The text, `strerror`, names the path, the reason and what to do."""
 
     def __str__(self) -> str:
         return str(self.strerror)
 
 
 class Store(Protocol):
-    """Snapshots of one topic, `<folder>/<partition>/<name>.snapshot`."""
+    """A store of the snapshots of one topic or file: `<folder>/<partition>/<name>.snapshot`."""
 
     @property
-    def folder(self) -> str: ...
+    def folder(self) -> str:
+        """The path or URL of the store."""
 
     def check(self) -> None:
-        """Raises StoreError unless something can be written."""
+        """Raise StoreError if nothing can be written."""
 
     def beside(self) -> "Sequence[Store]":
-        """Returns the stores in the other folders beside this one."""
+        """Return the stores in the other folders beside this one."""
 
     def path(self, partition: int, name: str) -> str:
-        """Says where a snapshot lies."""
+        """Return the path or URL of a snapshot."""
 
     def write(self, partition: int, name: str, data: bytes) -> None:
-        """Returns when the snapshot is durable."""
+        """Write a snapshot, and return once it is durable."""
 
     def read(self, partition: int, name: str) -> bytes:
-        """Returns a snapshot; FileNotFoundError when it is not there."""
+        """Return a snapshot. Raise FileNotFoundError if there is none of this name."""
 
     def sizes(self, partition: int) -> dict[str, int]:
-        """Returns the snapshots of a partition in the order of their names, with their bytes."""
+        """Return the sizes of the snapshots of a partition, in the order of their names."""
 
     def delete(self, partition: int, name: str) -> None:
-        """Removes a snapshot, if it is there."""
+        """Delete a snapshot, if there is one of this name."""
 
 
-def open_store(location: str, *below: str, seconds: float = PATIENCE) -> Store:
-    """Returns the store at a path or a URL, in the folder `below` it; `seconds` are those of `UrlStore`.
+def open_store(location: str, *below: str, seconds: float = STORE_TIMEOUT) -> Store:
+    """Return the store at a path or a URL, in the folder `below` it; `seconds` are those of `UrlStore`.
 
-    Raises StartError when the package that a URL needs is not installed.
+    Raise StartError if the package that a URL needs is not installed.
     """
     if location.startswith(("file://", "local://")):
         location = location.partition("://")[2]
@@ -80,7 +81,7 @@ def open_store(location: str, *below: str, seconds: float = PATIENCE) -> Store:
 
 
 class FolderStore:
-    """A Store in a folder: each file and each new folder is synced to the disk.
+    """A store in a folder. Each file and each new folder is synced to the disk.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +128,7 @@ class FolderStore:
         with _refusals("listed", str(folder)):
             found = {}
             for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
-                with contextlib.suppress(FileNotFoundError):  # which another process has just deleted
+                with contextlib.suppress(FileNotFoundError):  # another process may have just deleted it
                     found[path.name.removesuffix(SUFFIX)] = path.stat().st_size
             return found
 
@@ -138,26 +139,26 @@ class FolderStore:
 
 
 class UrlStore:
-    """A Store at a URL, through fsspec; credentials come from the environment, as the package of the protocol says.
+    """A store at a URL, through fsspec. Credentials come from the environment, as the protocol's package documents.
 
-    An answer may take so many `seconds`, and one with a snapshot READING times as long: the packages themselves try
-    again for minutes. Those that are not asynchronous cannot be stopped; those of the clouds are.
+    Each answer has a time limit of `seconds`, or READING_FACTOR times as long if it holds a snapshot, since the
+    packages themselves retry for minutes. The limit applies to asynchronous packages only; those for clouds are.
     """
 
-    def __init__(self, url: str, seconds: float = PATIENCE) -> None:
+    def __init__(self, url: str, seconds: float = STORE_TIMEOUT) -> None:
         self.folder, self._seconds = url, seconds
         protocol = url.partition("://")[0]
         try:
             import fsspec
 
-            # what another process has written must be seen at once
+            # without a cache, files of other processes are seen at once
             self._files, self._root = fsspec.url_to_fs(url, use_listings_cache=False)
         except (ImportError, ValueError) as error:
             raise StartError(
                 f"the snapshots at `{url}` need the extra `stores` (`pip install 'river-margins[stores]'`) and "
                 f"fsspec's package for `{protocol}`, such as s3fs for `s3`: {error}"
             ) from error
-        self._is_whole = protocol in WHOLE
+        self._uploads_atomically = protocol in ATOMIC_UPLOADS
 
     def check(self) -> None:
         probe = f"{self._root}/.probe-{secrets.token_hex(4)}"
@@ -176,13 +177,13 @@ class UrlStore:
             found = [entry["name"].rstrip("/").rpartition("/")[2] for entry in entries if entry["type"] == "directory"]
         return [UrlStore(f"{above}/{name}", self._seconds) for name in sorted(found) if name != own]
 
-    def _ask(self, what: str, *arguments: Any, patience: float = 1.0, **options: Any) -> Any:
-        """Calls a method of the package, and gives its answer up when that takes too long."""
+    def _ask(self, what: str, *arguments: Any, factor: float = 1.0, **options: Any) -> Any:
+        """Call a method of the package. Raise OSError if the answer takes too long."""
         from fsspec import asyn, exceptions
 
         if not self._files.async_impl:
             return getattr(self._files, what)(*arguments, **options)
-        seconds, method = self._seconds * patience, getattr(self._files, f"_{what}")
+        seconds, method = self._seconds * factor, getattr(self._files, f"_{what}")
         try:
             return asyn.sync(self._files.loop, method, *arguments, timeout=seconds, **options)
         except exceptions.FSTimeoutError as error:
@@ -196,7 +197,7 @@ class UrlStore:
             self._put(self._place(partition, name), data)
 
     def _put(self, path: str, data: bytes) -> None:
-        if self._is_whole:
+        if self._uploads_atomically:
             self._ask("pipe_file", path, data)
             return
         folder, _, name = path.rpartition("/")
@@ -210,7 +211,7 @@ class UrlStore:
 
     def read(self, partition: int, name: str) -> bytes:
         with _refusals("read", self.path(partition, name)):
-            data: bytes = self._ask("cat_file", self._place(partition, name), patience=READING)
+            data: bytes = self._ask("cat_file", self._place(partition, name), factor=READING_FACTOR)
             return data
 
     def sizes(self, partition: int) -> dict[str, int]:
@@ -229,7 +230,7 @@ class UrlStore:
 
 @contextlib.contextmanager
 def _refusals(done: str, path: str) -> Iterator[None]:
-    """Whatever the store's own library raises becomes a StoreError, but for a file that is not there."""
+    """Turn every exception of the store's own library into a StoreError, except FileNotFoundError."""
     try:
         yield
     except FileNotFoundError:
@@ -252,14 +253,14 @@ def _reason(error: Any) -> str:
 
 
 def make_folder(folder: pathlib.Path) -> None:
-    """Makes a folder whose name survives a crash of the machine: each new entry is synced in the folder above."""
+    """Make a folder that survives a crash of the machine: each new entry is synced in the folder above."""
     if folder.is_dir():
         return
     make_folder(folder.parent)
     try:
         folder.mkdir()
     except FileExistsError:
-        if not folder.is_dir():  # or another process was quicker
+        if not folder.is_dir():  # if it is one, another process has just made it
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
     above = os.open(folder.parent, os.O_RDONLY)
     try:

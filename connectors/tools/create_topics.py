@@ -12,7 +12,7 @@ from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, NotPermitted, client
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import from_any_client
-from connectors.topics.startup import PATIENCE, patiently
+from connectors.topics.startup import BROKER_WAIT, retried
 
 PARTITIONS = 4
 MOST_REPLICAS = 3
@@ -93,12 +93,12 @@ def look(config: Config, topics: list[str]) -> Cluster:
     """Return what the brokers tell about topics; StartError or AccessError if they do not answer or refuse."""
     kafka = config.kafka
     try:
-        found = client(kafka.client).describe(topics, kafka.consumer_settings, PATIENCE)
+        found = client(kafka.client).describe(topics, kafka.consumer_settings, BROKER_WAIT)
     except NotPermitted as error:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
         raise StartError(
-            f"no broker answered at `{kafka.bootstrap_servers}` within {PATIENCE:g} s; is it running, and are "
+            f"no broker answered at `{kafka.bootstrap_servers}` within {BROKER_WAIT:g} s; is it running, and are "
             f"`bootstrap_servers` and the security settings right? ({error})"
         ) from error
     return found
@@ -110,7 +110,7 @@ def _create(config: Config, topics: dict[str, tuple[str, int]], replication_fact
         return 0
     settings = from_any_client(config.kafka.consumer_settings, KafkaAdminClient.DEFAULT_CONFIG)
     try:
-        return patiently(lambda: _ask(settings, topics, replication_factor))
+        return retried(lambda: _ask(settings, topics, replication_factor))
     except NotPermitted as error:
         raise AccessError(f"grant `Create` on these topics, or on the cluster, to this user ({error})") from error
     except ClientError as error:

@@ -7,7 +7,6 @@ processed, or that has no label, leaves the model as it was and is counted.
 import ast
 import contextlib
 import os
-import pathlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,9 +20,8 @@ from connectors.errors import ConfigError, StartError
 from connectors.files.byte_streams import Unfit
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
-from connectors.kafka import Committed
-from connectors.model.partition import Partition
-from connectors.model.records import Example, Reject
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record, Reject
 from connectors.suggest import did_you_mean
 from river_margins import snapshot
 
@@ -114,22 +112,23 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
         After how many further examples with a label an example's own label becomes known; None: at once.
     """
     saved = {"": snapshot.dumps(result.learner)}
-    partition = Partition(result.learner, Committed(0, ""), "", 0, lambda name: snapshot.loads(saved[name]))
+    model = PartitionModel(result.learner, "", 0, lambda name: snapshot.loads(saved[name]))
     is_classifier = isinstance(result.learner, base.Classifier)
     in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
     in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
     pending: dict[int, tuple[Any, Any]] = {}  # predictions whose label is not known yet, by the number of the example
     for number, features, label in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
+        record = Record.of_example(features, label)
         try:
             if label is None:  # the example comes first, and its label in a later round
-                prediction = partition.predict(features)[0]
-                probabilities = partition.learner.predict_proba_one(features) if in_probabilities else None
-                pending[number] = prediction, probabilities
+                model.predict(record)
+                probabilities = model.learner.predict_proba_one(features) if in_probabilities else None
+                pending[number] = record.prediction, probabilities
                 continue
             if number not in pending:
                 continue
             predictions = pending.pop(number)
-            partition.learn(features, label)
+            model.learn(record)
         except Reject as reject:
             result.reject(f"example {number + 1}", reject)
             continue
@@ -138,18 +137,18 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
                 metric.update(label, prediction)
         result.note_one()
         if result.examples % REMEMBERED == 0:
-            saved[""] = snapshot.dumps(partition.learner)
-            partition.remember(partition.written, "")
+            saved[""] = snapshot.dumps(model.learner)
+            model.saved_as("")
         yield result.examples
-    result.learner = partition.learner
+    result.learner = model.learner
 
 
 def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[tuple[dict[Any, Any], Any]]:
-    for _, features, label in source.examples(result):
-        if label is None:
+    for record in source.examples(result):
+        if record.label is None:
             result.unlabelled += 1
         else:
-            yield features, label
+            yield record.features, record.label
 
 
 class FileSource:
@@ -168,27 +167,27 @@ class FileSource:
         """The number of bytes read so far."""
         return self._reader.length
 
-    def examples(self, result: Result) -> Iterator[Example]:
+    def examples(self, result: Result) -> Iterator[Record]:
         """Yield the examples, and reject records that are not examples."""
-        for place, value in self.lines():
+        for record in self.records():
             try:
-                example = self._decoder.decode(value, place)
+                self._decoder.decode(record)
             except Reject as reject:
-                result.reject(place, reject)
+                result.reject(record.source, reject)
             else:
-                yield example
+                yield record
 
     @property
     def columns(self) -> list[str] | None:
         """The header of a CSV file, else None."""
         return self._reader.columns
 
-    def lines(self) -> Iterator[tuple[str, bytes]]:
-        """Yield the place and the bytes of each record."""
+    def records(self) -> Iterator[Record]:
+        """Yield the records, not decoded."""
         with self._named():
-            for line in self._reader:
-                if line is not None:
-                    yield f"{pathlib.Path(self._path).name}:{line.offset}", line.value
+            for record in self._reader:
+                if record is not None:
+                    yield record
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
@@ -208,14 +207,14 @@ class DataSet:
         self.total, self.done = self._data.n_samples, 0
         self._features = config.record.features
 
-    def examples(self, result: Result) -> Iterator[Example]:
+    def examples(self, result: Result) -> Iterator[Record]:
         """Yield the examples, and reject those that hold none of the listed features."""
         for features, label in self.pairs():
             self.done += 1
             if self._features is not None:
                 features = {name: features[name] for name in self._features if name in features}
             if features:
-                yield None, features, label
+                yield Record.of_example(features, label)
             else:
                 result.reject(f"{self.name}:{self.done}", Reject("no features"))
 

@@ -126,7 +126,8 @@ def _of_data_set(record: Record, source: evaluate.DataSet) -> Iterator[Message]:
 
 def _of_file(record: Record, source: evaluate.FileSource, counts: Counts) -> Iterator[Message]:
     parse = csv_rows.parser(source.columns, record.id) if source.columns else None
-    for place, value in source.lines():
+    for line in source.records():
+        place, value = line.source, line.value or b""
         try:
             if parse is not None:
                 fields = parse(value)

@@ -79,7 +79,7 @@ def _progress(source: evaluate.FileSource | evaluate.DataSet) -> Iterator[Callab
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
-        task = progress.add_task(source.name, total=source.total)
+        task = progress.add_task(pathlib.Path(source.name).name, total=source.total)  # a long path would hide the bar
         yield lambda: progress.update(task, completed=source.done)
 
 

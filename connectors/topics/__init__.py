@@ -1,1 +1,1 @@
-"""The processor between Kafka topics."""
+"""The processor between topics of Kafka."""

@@ -11,7 +11,7 @@ from connectors.errors import AccessError, ConnectorError, StartError
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.suggest import did_you_mean
-from connectors.topics.startup import PATIENCE
+from connectors.topics.startup import BROKER_WAIT
 
 SHORT_RETENTION = 3600.0  # seconds; whoever repairs a broken host needs longer
 SHORT_OFFSETS_RETENTION = 86_400.0
@@ -45,10 +45,10 @@ def check(config: Config) -> list[Finding]:
     roles = {"input": config.input.topic, "output": config.output.topic}
     roles |= {"rejects": config.rejects.topic} if config.rejects else {}
     try:
-        facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, PATIENCE)
+        facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, BROKER_WAIT)
     except ClientError as error:
         raise StartError(
-            f"no broker answered at `{kafka.bootstrap_servers}` within {PATIENCE:g} s; is it running, and are "
+            f"no broker answered at `{kafka.bootstrap_servers}` within {BROKER_WAIT:g} s; is it running, and are "
             f"`bootstrap_servers` and the security settings right? ({error})"
         ) from error
     findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]

@@ -1,48 +1,50 @@
-"""Models on their way from the store: they are loaded in threads, while other partitions go on."""
+"""Models that are being loaded from the store, in threads, while other partitions go on."""
 
 import concurrent.futures
 from collections.abc import Callable, Iterator, Mapping
 
 from connectors.kafka import Committed
-from connectors.model.partition import Partition
+from connectors.topics.partition import Partition
 
 Restore = Callable[[int, Committed], Partition]
-AT_ONCE = 4  # models; a slow one does not hold up the others
-PATIENCE = 0.2  # seconds that all wait for models: most are there by then
+MAX_THREADS = 4  # each loads one model at a time, so that a slow one does not delay the others
+RESTORE_WAIT = 0.2  # seconds that all partitions wait for models; most are loaded by then
 
 
 class Loading:
-    """The models that were asked for and not yet taken; false when there is none."""
+    """The models that were requested and not taken yet; false if there are none."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, tuple[Committed, concurrent.futures.Future[Partition]]] = {}
-        self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="restore")
+        self._requested: dict[int, tuple[Committed, concurrent.futures.Future[Partition]]] = {}
+        self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="restore")
 
     def __bool__(self) -> bool:
-        return bool(self._asked)
+        return bool(self._requested)
 
-    def ask(self, wanted: Mapping[int, Committed], restore: Restore) -> None:
-        """Loads these and no others; what is on its way already is not asked for again."""
-        before, self._asked = self._asked, {}
+    def request(self, wanted: Mapping[int, Committed], restore: Restore) -> None:
+        """Load these models and no others. Those that are being loaded already are not requested again."""
+        before, self._requested = self._requested, {}
         for number, committed in wanted.items():
             if number in before and before[number][0] == committed:
-                self._asked[number] = before[number]
+                self._requested[number] = before[number]
             else:
-                self._asked[number] = committed, self._threads.submit(restore, number, committed)
+                self._requested[number] = committed, self._threads.submit(restore, number, committed)
 
     def wait(self) -> None:
-        """Waits a little for all of them."""
-        concurrent.futures.wait([future for _, future in self._asked.values()], PATIENCE)
+        """Wait a little for all of them."""
+        concurrent.futures.wait([future for _, future in self._requested.values()], RESTORE_WAIT)
 
-    def done(self) -> Iterator[tuple[int, Partition]]:
-        """Hands out what has been loaded; raises what stood in the way."""
-        for number, (_, future) in list(self._asked.items()):
+    def take_finished(self) -> Iterator[tuple[int, Partition]]:
+        """Yield the models that have been loaded, by partition. Raise the exception of one that could not be."""
+        for number, (_, future) in list(self._requested.items()):
             if future.done():
-                del self._asked[number]
+                del self._requested[number]
                 yield number, future.result()
 
     def clear(self) -> None:
-        self._asked = {}
+        """Forget all requests."""
+        self._requested = {}
 
     def close(self) -> None:
+        """Start no further loads, and wait for none."""
         self._threads.shutdown(wait=False, cancel_futures=True)

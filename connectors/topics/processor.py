@@ -1,20 +1,16 @@
-"""The stream processor: poll, decode, predict, learn, encode, send, checkpoint.
+"""The processor between topics: poll, decode, predict, encode, learn, send, commit.
 
-The loop is `Processor._step`; what must hold at a crash is in `connectors.topics.checkpoint`.
+The loop is `Processor._step`; the order of a commit, which makes crashes harmless, is in `connectors.topics.commit`.
 """
 
 import collections
 import contextlib
 import gc
 import logging
-import os
 import random
-import signal
-import threading
 import time
 import uuid
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from connectors.config import Config
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
@@ -31,61 +27,44 @@ from connectors.kafka import (
 )
 from connectors.logs import where
 from connectors.model.counts import Counts
-from connectors.model.partition import Elsewhere, WentBack
-from connectors.model.process_record import answer
-from connectors.runtime.health import Watch, serving
+from connectors.model.partition_model import PartitionModel, ReplayNeeded
+from connectors.model.process_record import process_record
+from connectors.model.records import Record
+from connectors.model.replay_proof import ReplayMismatch
+from connectors.runtime.health import Health, serving
+from connectors.runtime.stop import Stop
 from connectors.topics import startup
-from connectors.topics.checkpoint import Checkpoint, Timeouts
+from connectors.topics.assignment import Assignment
+from connectors.topics.commit import Committer
+from connectors.topics.lag import following_lag
+from connectors.topics.outbox import Outbox
 from connectors.topics.restore import Restorer
+from connectors.topics.timeouts import Timeouts
 
 log = logging.getLogger(__name__)
 
-LONGEST_POLL = 0.5  # seconds; a signal is seen after it
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
-YOUNG = 50_000  # objects that may be left over before the collector looks at them
-MOST_RESETS = 20  # in a row without a commit: some minutes
-MOST_FENCINGS, FENCING_WINDOW = 5, 120.0
+MAX_POLL = 0.5  # seconds; a signal is seen after that at the latest
+MIN_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds between two attempts
+GC_THRESHOLD = 50_000  # new objects before the collector scans them
+MAX_RESETS = 20  # in a row without a commit, which takes some minutes
+MAX_FENCINGS, FENCING_WINDOW = 5, 120.0  # how many, within how many seconds
 
 
-class Stop:
-    """Whether the processor shall end. A flag and no Event: a signal handler must not take a lock."""
-
-    requested = False
-
-    @contextlib.contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """SIGTERM and Ctrl-C request the end; the second Ctrl-C ends the process at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _handle(self, number: int, frame: Any) -> None:
-        if self.requested and number == signal.SIGINT:
-            os._exit(130)
-        self.requested = True
-
-
-def run(config: Config, stop: Stop | None = None, watch: Watch | None = None) -> Counts:
-    """Runs a processor until SIGTERM or Ctrl-C, which finish the batch, commit and leave the group.
+def run(config: Config, stop: Stop | None = None, health: Health | None = None) -> Counts:
+    """Run a processor until SIGTERM or Ctrl-C. These finish the batch, commit and leave the group.
 
     Parameters
     ----------
     config
         The processor's file, as `connectors.config.load_topics` returns it.
     stop
-        Ends the processor when its `requested` is set; default: signals only.
-    watch
-        Is kept informed of what goes on; default: one for `config.metrics`.
+        Ends the processor once it is requested; default: signals only.
+    health
+        The state of the processor, for other threads; default: one for `config.metrics`.
 
     Returns
     -------
-    What was done and committed.
+    The counts of committed work.
 
     Raises
     ------
@@ -93,14 +72,14 @@ def run(config: Config, stop: Stop | None = None, watch: Watch | None = None) ->
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
     stop = stop or Stop()
-    watch = watch or Watch(config)
-    with stop.on_signals(), serving(watch, config.metrics), _ready(config, watch) as processor:
+    health = health or Health(config)
+    with stop.on_signals(), serving(health, config.metrics), _ready(config, health) as processor:
         return processor.run(stop)
 
 
 @contextlib.contextmanager
-def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
-    """Checks what can be checked before the group is joined, and puts the parts together."""
+def _ready(config: Config, health: Health) -> Iterator["Processor"]:
+    """Check everything that can be checked before the group is joined, and build a processor."""
     module = client(config.kafka.client)
     for_consumer, for_producer = config.kafka.consumer_settings, config.kafka.producer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
@@ -108,53 +87,105 @@ def _ready(config: Config, watch: Watch) -> Iterator["Processor"]:
     if config.checkpoint.guarantee == "exactly_once":
         transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
 
+    def make_consumer() -> Consumer:
+        return module.Consumer(config.input.topic, config.name, for_consumer)
+
     def make_producer(sends_apart: bool) -> Producer:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
 
     def find_restorer() -> Restorer:
-        return startup.find(config, for_consumer)
+        return startup.make_restorer(config, for_consumer)
 
     startup.check_store(config)
-    restorer = startup.look(config, for_consumer)
+    restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
-        consumer = module.Consumer(config.input.topic, config.name, for_consumer)
+        consumer = make_consumer()
     try:
         with refusals_as_errors(config):
-            startup.patiently(lambda: startup.check_input(config, for_consumer))
-            startup.patiently(lambda: startup.check(config, consumer, restorer, timeouts.committed))
-        checkpoint = Checkpoint(config, consumer, restorer, make_producer, find_restorer, timeouts, watch.metrics)
-        watch.metrics.work = checkpoint
-        watch.wait_for_brokers(timeouts)
-        with watch.following(lambda: module.Consumer(config.input.topic, config.name, for_consumer)):
-            yield Processor(config, consumer, checkpoint, timeouts, watch)
+            startup.retried(lambda: startup.check_input(config, for_consumer))
+            startup.retried(lambda: startup.check(config, consumer, restorer, timeouts.committed))
+        outbox = Outbox(config, make_producer)
+        assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, health.metrics)
+        processor = Processor(config, consumer, assignment, outbox, timeouts, health)
+        health.metrics.report(processor)
+        health.extend_limit(sum(timeouts))
+        with following_lag(health.metrics, make_consumer) if health.needs_lag else contextlib.nullcontext():
+            yield processor
     finally:
         consumer.close(5.0)
 
 
 class Processor:
-    """Takes the records of its partitions through their models, in order, and gives a message for each."""
+    """A processor between topics: it takes the records of its partitions through their models, in order.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    consumer
+        The member of the group.
+    assignment
+        The partitions with their models.
+    outbox
+        Where the message for each record goes.
+    timeouts
+        The time-outs of the processor.
+    health
+        The state of the processor, for other threads.
+    """
 
     def __init__(
-        self, config: Config, consumer: Consumer, checkpoint: Checkpoint, timeouts: Timeouts, watch: Watch
+        self,
+        config: Config,
+        consumer: Consumer,
+        assignment: Assignment,
+        outbox: Outbox,
+        timeouts: Timeouts,
+        health: Health,
     ) -> None:
-        self._config, self._consumer, self._checkpoint, self._timeouts = config, consumer, checkpoint, timeouts
-        self._watch = watch
-        self._topic = config.input.topic
-        self._output = config.output.topic
-        self._rejects = config.rejects.topic if config.rejects else None
+        self._config, self._consumer, self._assignment, self._outbox = config, consumer, assignment, outbox
+        self._timeouts, self._health = timeouts, health
+        self._committer = Committer(config, consumer, assignment, outbox, timeouts, health.metrics)
+        self._has_rejects = config.rejects is not None
         self._resets, self._progress = 0, 0
-        self._fencings: collections.deque[float] = collections.deque(maxlen=MOST_FENCINGS)
+        self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
+
+    # For metrics, in other threads
+
+    @property
+    def counts(self) -> Counts:
+        return self._committer.counts
+
+    @property
+    def models(self) -> Mapping[int, PartitionModel]:
+        return {number: partition.model for number, partition in dict(self._assignment.partitions).items()}
+
+    @property
+    def assigned(self) -> int | None:
+        ownership = self._assignment.ownership
+        return len(ownership.partitions) if ownership else None
+
+    @property
+    def is_ready(self) -> bool:
+        ownership, there = self._assignment.ownership, self._assignment.partitions
+        return ownership is not None and all(n in there and not there[n].is_replaying for n in ownership.partitions)
+
+    @property
+    def committed_offsets(self) -> Mapping[int, int]:
+        return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
+
+    # Work
 
     def run(self, stop: Stop) -> Counts:
-        """Joins the group and works until the end is requested."""
+        """Join the group, and work until the end is requested."""
         with refusals_as_errors(self._config):
-            startup.patiently(self._consumer.join)
-        # What is there by now stays: a collector that walks through it again and again takes a third of the CPU time.
-        # What a poll brings goes again without it: only when more is left does it look, or it takes a tenth.
+            startup.retried(self._consumer.join)
+        # Freeze the objects loaded so far: rescanning them costs a third of CPU time. The objects of a record are freed
+        # without the collector. A high threshold keeps it from scanning them, which costs a tenth.
         gc.collect()
         gc.freeze()
         before = gc.get_threshold()
-        gc.set_threshold(YOUNG)
+        gc.set_threshold(GC_THRESHOLD)
         try:
             while not stop.requested:
                 try:
@@ -164,88 +195,92 @@ class Processor:
             self._finish()
         finally:
             gc.set_threshold(*before)
-            self._checkpoint.close()
-        log.info("ended: %s", self._checkpoint.counts)
-        return self._checkpoint.counts
+            self._committer.close()
+        log.info("ended: %s", self.counts)
+        return self.counts
 
     def _step(self) -> None:
-        self._watch.beat()
-        checkpoint, now = self._checkpoint, time.monotonic
-        longest = SHORTEST_PAUSE if checkpoint.is_loading else LONGEST_POLL
-        records = self._consumer.poll(min(max(0.0, checkpoint.due - now()), longest))
-        if checkpoint.ownership is not self._consumer.ownership:
-            checkpoint.own()  # and goes on from where its models are, so these records come again
+        self._health.beat()
+        assignment, committer, now = self._assignment, self._committer, time.monotonic
+        longest = MIN_PAUSE if assignment.is_loading else MAX_POLL
+        records = self._consumer.poll(min(max(0.0, committer.due - now()), longest))
+        if not assignment.is_current:
+            self._take_over()  # which seeks, so that these records come again
             return
-        checkpoint.take_loaded()
-        went_back: set[int] = set()
+        assignment.take_loaded()
+        replayed: set[int] = set()
         for number, offset, key, value in records:
-            if number in went_back:
+            if number in replayed:
                 continue
             try:
                 self._process(number, offset, key, value)
-            except WentBack:
-                went_back.add(number)
-                self._consumer.seek(number, checkpoint.partitions[number].position)
-            if now() >= checkpoint.due:
-                checkpoint.commit()
-        if now() >= checkpoint.due:
-            checkpoint.pass_markers()
-            checkpoint.commit()
+            except ReplayNeeded as needed:
+                replayed.add(number)
+                assignment.partitions[number].replay_and_reject(needed.reason)
+                assignment.seek(number)
+            if now() >= committer.due:
+                committer.commit()
+        if now() >= committer.due:
+            assignment.pass_markers()
+            committer.commit()
+
+    def _take_over(self) -> None:
+        started = self._assignment.take_over()
+        if started:
+            self._committer.commit()  # so that from now on a missing offset means that it was lost
+        if self._assignment.ownership is not None:
+            self._assignment.resume()
 
     def _process(self, number: int, offset: int, key: bytes | None, value: bytes | None) -> None:
-        checkpoint = self._checkpoint
-        partition, source = checkpoint.partitions[number], f"{self._topic}-{number}-{offset}"
-        was_answered = partition.goal is not None  # before the committed offset: only the model must learn it again
-        if was_answered:
-            checkpoint.check_goal(number, offset)
-        counts = Counts() if was_answered else checkpoint.pending
+        partition = self._assignment.partitions[number]
+        record = Record(f"{partition.source}{offset}", key, value, partition.known_reject())
+        proof = partition.proof
+        is_replayed = proof.target is not None  # then only the model must learn it again
+        if is_replayed:
+            self._assignment.check_replay(number, offset)
+        process_record(partition.model, record, Counts() if is_replayed else self._outbox.pending)
         try:
-            id, message, reason = answer(partition, key, value, source, counts)
-        except WentBack:
-            counts.read -= 1
-            raise
-        try:
-            partition.take_note(offset, value)
-        except Elsewhere as error:
-            raise checkpoint.elsewhere(number, error) from error
-        if partition.wants_snapshot and partition.goal is None:
-            checkpoint.due = time.monotonic()
-        if was_answered:
+            proof.advance(offset, value, partition.model.examples)
+        except ReplayMismatch as error:
+            raise self._assignment.replay_error(number, error) from error
+        if partition.wants_snapshot and proof.target is None:
+            self._committer.request()
+        if is_replayed:
             return
-        topic = self._output if reason is None else self._rejects
-        if topic is None:
-            log.warning("rejected %s: %s", source, reason, extra=where(self._topic, number, offset))
-        checkpoint.send(number, offset, topic, id, message)
+        if record.reason is not None and not self._has_rejects:
+            at = where(self._config.input.topic, number, offset)
+            log.warning("rejected %s: %s", record.source, record.reason, extra=at)
+        self._outbox.send(number, offset, record, partition)
 
     def _finish(self) -> None:
-        """Commits what is done; if that fails, the next start does it again."""
+        """Commit the work done so far. If that fails, the next start does it again."""
         try:
-            if self._checkpoint.ownership is self._consumer.ownership is not None:
-                self._checkpoint.pass_markers()
-                self._checkpoint.settle()
-                self._checkpoint.commit()
+            if self._assignment.is_current and self._assignment.ownership is not None:
+                self._assignment.pass_markers()
+                self._committer.write_all_snapshots()
+                self._committer.commit()
         except (ClientError, OSError) as error:
             log.warning("the last commit failed, the next start repeats its records: %s", error)
 
     def _recover(self, error: ClientError | OSError, stop: Stop) -> None:
-        """Gives up what is not committed, ends the process when that cannot help, and waits before the next attempt."""
-        age = self._checkpoint.transaction_age()
-        self._checkpoint.reset()
-        self._watch.metrics.resets.inc()
+        """Drop uncommitted work, and wait before the next attempt. Raise an error if no attempt can help."""
+        age = self._outbox.transaction_age
+        self._committer.drop_uncommitted()
+        self._health.metrics.resets.inc()
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):
             if isinstance(error, NotPermitted | NotAccepted | OutOfRange):
                 raise error
         if isinstance(error, TooLarge):
             return
-        if self._checkpoint.counts.checkpoints > self._progress:
-            self._resets, self._progress = 0, self._checkpoint.counts.checkpoints
+        if self.counts.checkpoints > self._progress:
+            self._resets, self._progress = 0, self.counts.checkpoints
         if isinstance(error, Fenced) and age < self._timeouts.transaction:
             self._count_fencing(error)
         self._resets += 1
-        if self._resets > MOST_RESETS:
-            raise StalledError(f"{MOST_RESETS} resets in a row without a commit, the last one for: {error}") from error
-        pause = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**self._resets) * random.uniform(0.5, 1.0)
+        if self._resets > MAX_RESETS:
+            raise StalledError(f"{MAX_RESETS} resets in a row without a commit, the last one for: {error}") from error
+        pause = min(MAX_PAUSE, MIN_PAUSE * 2**self._resets) * random.uniform(0.5, 1.0)
         end = time.monotonic() + pause
         while not stop.requested and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
@@ -253,10 +288,10 @@ class Processor:
     def _count_fencing(self, error: Fenced) -> None:
         now = time.monotonic()
         self._fencings.append(now)
-        if len(self._fencings) == MOST_FENCINGS and now - self._fencings[0] < FENCING_WINDOW:
+        if len(self._fencings) == MAX_FENCINGS and now - self._fencings[0] < FENCING_WINDOW:
             whose = f"`instance: {self._config.instance}`" if self._config.instance else "a fresh transactional id"
             raise FencedError(
-                f"another process took over the transactional id of this one {MOST_FENCINGS} times within "
+                f"another process took over the transactional id of this one {MAX_FENCINGS} times within "
                 f"{FENCING_WINDOW:g} s (with {whose}): give each process of group `{self._config.name}` an `instance` "
                 f"of its own, or none"
             ) from error
@@ -264,7 +299,7 @@ class Processor:
 
 @contextlib.contextmanager
 def refusals_as_errors(config: Config) -> Iterator[None]:
-    """Turns what no further attempt can repair into errors for a user."""
+    """Turn failures that no further attempt can repair into errors for a user."""
     try:
         yield
     except NotPermitted as error:

@@ -1,6 +1,6 @@
-"""From a committed offset to the model that belongs to it: by what its metadata names and nothing else.
+"""From a committed offset to the model that belongs to it, by the metadata of the offset and nothing else.
 
-Whatever does not fit together is a StateError that says what happened and what to do.
+If anything does not fit, a StateError says what happened and what to do.
 """
 
 import hashlib
@@ -15,10 +15,14 @@ from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
 from connectors.logs import where
-from connectors.model.partition import Elsewhere, Mark, Partition
+from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder
-from connectors.snapshots.names import Name, Pointer
+from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
+from connectors.snapshots.check_learner import check_learner
+from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.partition import Partition
 from river_margins import snapshot
 
 log = logging.getLogger(__name__)
@@ -28,9 +32,9 @@ HOST = socket.gethostname()
 
 @dataclass(frozen=True)
 class Restorer:
-    """Finds models of the group `config.name`, whose input topic is now `topic`.
+    """Restores the models of the group `config.name`, whose input topic is now `topic`.
 
-    `aligned` are the topics with as many partitions: a message keeps its partition there.
+    `aligned` are the topics with as many partitions as the input: a message keeps its partition number there.
     """
 
     config: Config
@@ -38,46 +42,50 @@ class Restorer:
     topic: Topic
     aligned: frozenset[str]
 
-    def check(self, partition: int, committed: Committed) -> Pointer:
-        """Checks all that can be without building the model."""
+    def check(self, partition: int, committed: Committed) -> OffsetMetadata:
+        """Return the metadata of an offset, after all checks that can be made without building the model."""
         return self._checked(partition, committed)[0]
 
-    def _checked(self, partition: int, committed: Committed) -> tuple[Pointer, bytes]:
-        pointer = self._pointer(partition, committed)
-        data = self._data(partition, pointer)
-        named = f"snapshot `{pointer.snapshot}` of {self._of(partition)}"
+    def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes]:
+        metadata = self._metadata(partition, committed)
+        data = self._data(partition, metadata)
+        named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
         check_learner(self.config.build_learner(), data, named, self._start_over())
-        return pointer, data
+        return metadata, data
 
     def restore(self, partition: int, committed: Committed) -> Partition:
-        """Returns the partition as the committed metadata says; it may have inputs to read again."""
-        pointer, data = self._checked(partition, committed)
-        found = self._partition(partition, self._loads(partition, pointer.snapshot, data), committed, pointer)
-        found.go_back(Mark(pointer.offset, pointer.inputs, pointer.crc, pointer.examples))
+        """Return a partition with the model that the committed metadata name; it may have inputs to replay."""
+        metadata, data = self._checked(partition, committed)
+        name, examples = SnapshotName.parse(metadata.snapshot), metadata.examples
+        if metadata.inputs and name:  # the model of the snapshot has learned fewer than that of the committed offset
+            examples = name.examples
+        learner = self._loads(partition, metadata.snapshot, data)
+        found = self._partition(partition, learner, committed, metadata.snapshot, examples)
+        found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))
         log.info(
             "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
-            self._of(partition), pointer.snapshot, found.examples, pointer.offset, pointer.inputs,
-            extra=where(self.config.input.topic, partition, pointer.offset),
+            self._of(partition), metadata.snapshot, examples, metadata.offset, metadata.inputs,
+            extra=where(self.config.input.topic, partition, metadata.offset),
         )  # fmt: skip
         return found
 
     def start(self, partition: int, offset: int) -> Partition:
-        """Returns a partition whose model is as it begins, and that nothing is committed for yet."""
+        """Return a partition with a new model, for which nothing is committed yet."""
         self.check_start(partition)
         self.check_former(partition)
-        return self._partition(partition, self.config.first_learner(), Committed(offset, ""), None)
+        return self._partition(partition, self.config.first_learner(), Committed(offset, ""), "", 0)
 
-    def _partition(self, partition: int, learner: Any, committed: Committed, pointer: Pointer | None) -> Partition:
+    def _partition(self, number: int, learner: Any, committed: Committed, snapshot: str, examples: int) -> Partition:
         def load(name: str) -> Any:
-            return self._loads(partition, name, self.store.read(partition, name))
+            return self._loads(number, name, self.store.read(number, name))
 
-        name, examples = (pointer.snapshot, pointer.examples) if pointer else ("", 0)
-        # inputs that are read otherwise are other inputs
-        seed = zlib.crc32(self.config.record.model_dump_json().encode())
-        rereads = self.config.snapshots.every is not None
-        record = self.config.record
+        can_replay, record = self.config.snapshots.every is not None, self.config.record
         decode = Decoder(record.id, record.label, record.features).decode
-        return Partition(learner, committed, name, examples, load, decode, rereads, seed)
+        # the same bytes decoded in another way are other inputs
+        seed = zlib.crc32(record.model_dump_json().encode())
+        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay)
+        proof = ReplayProof(committed.offset, seed, can_replay)
+        return Partition(f"{self.config.input.topic}-{number}-", model, proof, committed)
 
     def _loads(self, partition: int, name: str, data: bytes) -> Any:
         try:
@@ -85,26 +93,26 @@ class Restorer:
         except snapshot.SnapshotError as error:
             raise StateError(f"snapshot `{name}` of {self._of(partition)}: {error}") from error
 
-    def check_offset(self, partition: int, pointer: Pointer, edges: tuple[int, int]) -> None:
-        """Checks that the records are there which come next, or again."""
+    def check_offset(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
+        """Raise StateError unless the topic still has the next record, and those to replay."""
         first, end = edges
         of = self._of(partition)
-        if not first <= pointer.offset <= end:
-            is_late = pointer.offset < first
+        if not first <= metadata.offset <= end:
+            is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
             raise StateError(
-                f"offset {pointer.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
+                f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
                 f"{self._start_over()}"
             )
-        if pointer.inputs and pointer.snapshot_offset < first:
+        if metadata.inputs and metadata.snapshot_offset < first:
             raise StateError(
-                f"{of} must be read again from offset {pointer.snapshot_offset} of snapshot `{pointer.snapshot}`, but "
-                f"begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._go_on(pointer.snapshot)}, or {self._start_over()}"
+                f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
+                f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
+                f"{self._go_on(metadata.snapshot)}, or {self._start_over()}"
             )
 
-    def elsewhere(self, partition: int, snapshot: str, error: Elsewhere) -> StateError:
-        """Says that inputs which came again did not lead to the committed model."""
+    def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> StateError:
+        """Return the error for replayed inputs that did not lead to the committed model."""
         return StateError(
             f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
             f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
@@ -112,11 +120,11 @@ class Restorer:
         )
 
     def has_learned(self, partition: int) -> bool:
-        """Tells whether there is a snapshot of a model that has read a record."""
+        """Return whether there is a snapshot of a model that has read a record."""
         return bool(_learned(self.store, partition))
 
     def check_start(self, partition: int) -> None:
-        """Checks a partition for which nothing is committed."""
+        """Raise StateError if nothing is committed for a partition, but it has snapshots: its offset was lost."""
         if names := _learned(self.store, partition):
             raise StateError(
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
@@ -125,7 +133,7 @@ class Restorer:
             )
 
     def check_former(self, partition: int) -> None:
-        """Checks that a partition for which nothing is committed is none of a topic that was created again."""
+        """Raise StateError if nothing is committed for a partition because its topic was created again."""
         topic = self.config.input.topic
         for store in self.store.beside():
             of_topic = re.fullmatch(rf"{re.escape(topic)}-[0-9a-f-]{{36}}", store.folder.rpartition("/")[2])
@@ -136,49 +144,49 @@ class Restorer:
                     f"`river-margins snapshots rewind FILE --empty`, or move that folder away"
                 )
 
-    def _pointer(self, partition: int, committed: Committed) -> Pointer:
-        pointer = Pointer.from_text(committed.metadata)
+    def _metadata(self, partition: int, committed: Committed) -> OffsetMetadata:
+        metadata = OffsetMetadata.from_text(committed.metadata)
         of = self._of(partition)
-        if pointer is None:
+        if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
             raise StateError(
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
                 f"together with a model; {self._start_over()}"
             )
-        if pointer.offset != committed.offset:
+        if metadata.offset != committed.offset:
             raise StateError(
-                f"offset {committed.offset} of {of} was committed with the metadata of offset {pointer.offset}: an "
+                f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
                 f"offset cannot be moved alone; `river-margins snapshots rewind` moves it together with a model; "
                 f"{self._start_over()}"
             )
-        if pointer.topic_id != self.topic.id:
+        if metadata.topic_id != self.topic.id:
             raise StateError(
                 f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
-                f" committed (topic id {pointer.topic_id}, now {self.topic.id}); {self._start_over()}"
+                f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
-        if pointer.partitions != self.topic.partitions:
+        if metadata.partitions != self.topic.partitions:
             raise StateError(
-                f"`{self.config.input.topic}` has {self.topic.partitions} partitions, and had {pointer.partitions} "
+                f"`{self.config.input.topic}` has {self.topic.partitions} partitions, and had {metadata.partitions} "
                 f"when {of} was learned: keys now lie in other partitions than the models that know them; "
                 f"{self._start_over()}"
             )
-        return pointer
+        return metadata
 
-    def _data(self, partition: int, pointer: Pointer) -> bytes:
-        path = self.store.path(partition, pointer.snapshot)
+    def _data(self, partition: int, metadata: OffsetMetadata) -> bytes:
+        path = self.store.path(partition, metadata.snapshot)
         named = f"the snapshot `{path}`, which the committed offset of {self._of(partition)} names,"
         try:
-            data = self.store.read(partition, pointer.snapshot)
+            data = self.store.read(partition, metadata.snapshot)
         except FileNotFoundError:
-            if pointer.host != HOST and "://" not in path:
-                where = f"does not exist on host `{HOST}`; it was written on host `{pointer.host}`: all hosts of a "
+            if metadata.host != HOST and "://" not in path:
+                where = f"does not exist on host `{HOST}`; it was written on host `{metadata.host}`: all hosts of a "
                 raise StateError(f"{named} {where}group must share the folder `snapshots`") from None
             raise StateError(
                 f"{named} does not exist; restore it from a backup, or go on from another one with `river-margins "
                 f"snapshots rewind` (the output since then comes again), or {self._start_over()}"
             ) from None
-        if hashlib.sha256(data).hexdigest() != pointer.sha256:
+        if hashlib.sha256(data).hexdigest() != metadata.sha256:
             raise StateError(
                 f"{named} is corrupt: its SHA-256 is not the committed one ({len(data)} bytes); "
                 f"restore it from a backup, or {self._start_over()}"
@@ -201,17 +209,6 @@ class Restorer:
         )
 
 
-def check_learner(learner: Any, data: bytes, named: str, start_over: str) -> None:
-    """Raises StateError when the bytes of a snapshot are not of this learner, trained or not."""
-    try:
-        changes = snapshot.difference(data, learner)
-    except snapshot.SnapshotError as error:
-        raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
-    if changes:
-        said = f"the learner is not the one of {named}: {'; '.join(changes)}"
-        raise StateError(f"{said}; put `learner` back as it was, or {start_over}")
-
-
 def _learned(store: Store, partition: int) -> list[str]:
-    # an empty model may be left of a first start that died, and what else lies there is not ours
-    return [name for name in store.sizes(partition) if (found := Name.parse(name)) and not found.is_anchor]
+    # an empty model may come from a first start that died; other files in the folder are not ours
+    return [name for name in store.sizes(partition) if (found := SnapshotName.parse(name)) and not found.is_empty]

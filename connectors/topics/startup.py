@@ -1,4 +1,4 @@
-"""What is checked before the group is joined, so that what a person must repair is said at once."""
+"""Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,17 +11,17 @@ from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
 from connectors.topics.restore import Restorer
 
-PATIENCE = 15.0  # seconds for a broker to answer
+BROKER_WAIT = 15.0  # seconds for a broker to answer
 Answer = TypeVar("Answer")
 
 
-def patiently(ask: Callable[[], Answer]) -> Answer:
-    """Ask again what is not answered at once: of several brokers one may be away, or have only just begun."""
-    return retry(lambda _: ask(), PATIENCE)
+def retried(ask: Callable[[], Answer]) -> Answer:
+    """Return an answer of the brokers. Ask again on failure: one of them may be away, or still be starting."""
+    return retry(lambda _: ask(), BROKER_WAIT)
 
 
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
-    """Checks that each partition of the input can be taken over.
+    """Check that each partition of the input can be taken over.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
     consumer
         A consumer of the group that has not joined.
     restorer
-        Where snapshots lie.
+        The restorer for the input topic.
     seconds
         How long to wait for offsets that are pending in the transaction of a dead process.
 
@@ -49,12 +49,12 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
 
 def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     numbers = range(restorer.topic.partitions)
-    # Listed first: a snapshot of a record is younger than the first committed offset, so one without the other is loss.
+    # List before reading offsets: a learned snapshot without a committed offset means the offset was lost.
     learned = {number for number in numbers if restorer.has_learned(number)}
     for number, committed in consumer.committed(numbers, seconds).items():
         if committed is not None:
-            pointer = restorer.check(number, committed)
-            restorer.check_offset(number, pointer, consumer.offset_range(number))
+            metadata = restorer.check(number, committed)
+            restorer.check_offset(number, metadata, consumer.offset_range(number))
             continue
         if number in learned:
             restorer.check_start(number)
@@ -62,7 +62,7 @@ def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
 
 
 def check_store(config: Config) -> None:
-    """Raises StartError when a snapshot could not be written."""
+    """Raise StartError if snapshots cannot be written."""
     try:
         _store(config).check()
     except StoreError as error:
@@ -70,40 +70,40 @@ def check_store(config: Config) -> None:
 
 
 def _store(config: Config, *below: str) -> Store:
-    """A write must fail while the transaction, which began up to a checkpoint's interval before, can be committed."""
+    """Open the store. Its writes time out early enough for the open transaction to be committed."""
     transaction = config.kafka.timeouts[0]
     seconds = max(transaction - config.checkpoint.every, transaction / 2)
     return open_store(config.snapshots.folder, *below, seconds=seconds)
 
 
 def check_input(config: Config, settings: dict[str, Any]) -> None:
-    """Raises StartError when inputs would have to be read again that may be gone."""
+    """Raise StartError if inputs must be replayed, but the topic is compacted."""
     topic = config.input.topic
-    if config.snapshots.every is not None and client(config.kafka.client).is_compacted(topic, settings, PATIENCE):
+    if config.snapshots.every is not None and client(config.kafka.client).is_compacted(topic, settings, BROKER_WAIT):
         raise StartError(
             f"`{topic}` is compacted: with `snapshots.every`, inputs since the last snapshot are read again, and some "
             f"may be gone; leave `snapshots.every` out, or set `cleanup.policy=delete` for the topic"
         )
 
 
-def look(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Does as `find`, and says as a StartError that there is no broker to ask."""
+def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Do as `make_restorer`, but raise StartError or AccessError if no broker answers or it refuses."""
     servers = config.kafka.bootstrap_servers
     try:
-        return find(config, settings)
+        return make_restorer(config, settings)
     except NotPermitted as error:
         raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
     except ClientError as error:
         raise StartError(
-            f"no broker answered at `{servers}` within {PATIENCE:g} s; is it running, and are `bootstrap_servers` and"
-            f" the security settings right? ({error})"
+            f"no broker answered at `{servers}` within {BROKER_WAIT:g} s; is it running, and are `bootstrap_servers` "
+            f"and the security settings right? ({error})"
         ) from error
 
 
-def find(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Looks at the cluster for the topics of the file; StartError when one does not exist."""
+def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
+    """Look up the topics of the file, and return the restorer for its input. Raise StartError if one does not exist."""
     topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
-    cluster = client(config.kafka.client).describe(topics, settings, PATIENCE)
+    cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
         hint = did_you_mean(missing[0], cluster.names) or "; create it first"

@@ -12,8 +12,7 @@ from prometheus_client import generate_latest
 
 from connectors import config
 from connectors.errors import StateError
-from connectors.kafka import Committed
-from connectors.model.partition import Partition
+from connectors.model.partition_model import PartitionModel
 from connectors.runtime.metrics import Metrics, NoWork
 from connectors.topics import processor
 from tests.helpers.paths import ROOT
@@ -85,8 +84,9 @@ learner: [{learner}]
 output: {{topic: b}}
 """)
         metrics = Metrics(config.load(file))
-        metrics.work = NoWork()
-        metrics.work.partitions = {0: Partition(config.load(file).build_learner(), Committed(0, ""), "", 0, None)}
+        work = NoWork()
+        work.models = {0: PartitionModel(config.load(file).build_learner(), "", 0, None)}
+        metrics.report(work)
         text += generate_latest(metrics.registry).decode()
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     return {

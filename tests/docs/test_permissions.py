@@ -12,6 +12,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePattern
 from connectors import config
 from connectors.errors import AccessError
 from connectors.kafka.local import LocalKafka
+from connectors.runtime.stop import Stop
 from connectors.tools import create_topics
 from connectors.topics import processor
 from tests.helpers import streams
@@ -94,12 +95,12 @@ rejects: {{topic: {topics["rejects"]}}}
 checkpoint: {{guarantee: {guarantee}, every: 100ms}}
 snapshots: {{folder: {tmp_path}/snapshots, every: 1s}}
 """)
-        stop, done = processor.Stop(), threading.Event()
+        stop, done = Stop(), threading.Event()
 
         def wait_for_output():
             while not (done.is_set() or reader.poll(timeout_ms=100)):
                 pass
-            stop.requested = True
+            stop.request()
 
         waiting = threading.Thread(target=wait_for_output)
         waiting.start()

@@ -21,6 +21,7 @@ from river.datasets import Phishing
 from connectors import config
 from connectors.kafka import CLIENTS
 from connectors.model.counts import Counts
+from connectors.runtime.stop import Stop
 from connectors.topics import processor
 
 DEADLINE = 60.0
@@ -223,7 +224,7 @@ class Running:
     """A processor in a thread of this process."""
 
     def __init__(self, file: config.Config) -> None:
-        self.stop = processor.Stop()
+        self.stop = Stop()
         self.result: Counts | BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=[file], daemon=True)
         self._thread.start()
@@ -236,7 +237,7 @@ class Running:
 
     def end(self) -> Counts:
         """Asks for the end and returns what was done; raises what the processor raised."""
-        self.stop.requested = True
+        self.stop.request()
         return self.wait()
 
     def wait(self) -> Counts:
@@ -260,7 +261,7 @@ def running(file: config.Config) -> Iterator[Running]:
         yield process
     finally:
         _running.remove(process)
-        process.stop.requested = True
+        process.stop.request()
         process._thread.join(DEADLINE)
 
 

@@ -17,15 +17,15 @@ import confluent_kafka
 from connectors import cli, config
 from connectors.kafka import Ownership, client
 from connectors.kafka.kafka_python import consumer as kafka_python
-from connectors.model.partition import Partition
-from connectors.topics.checkpoint import Checkpoint
+from connectors.topics.commit import Committer
+from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
 
 STEPS = (
     "write_snapshots", "flush", "check_sends", "send_offsets", "end_transaction", "remember", "delete_superseded"
 )  # fmt: skip
 DEADLINE = 60.0
-Action = Callable[[Checkpoint, str], None]
+Action = Callable[[Committer, str], None]
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -49,34 +49,34 @@ class Plan:
         self.armed = False
 
     def install(self) -> None:
-        commit, step = Checkpoint.commit, getattr(Checkpoint, self.step)
+        commit, step = Committer.commit, getattr(Committer, self.step)
 
-        def counting_commit(checkpoint: Checkpoint) -> None:
-            has_opened = checkpoint._opened is not None
+        def counting_commit(committer: Committer) -> None:
+            has_opened = committer._outbox.has_transaction
             self.commits += has_opened
             self.armed = has_opened and self.commits >= self.number and not Plan.fired
-            commit(checkpoint)
+            commit(committer)
 
-        def wrapped_step(checkpoint: Checkpoint) -> None:
+        def wrapped_step(committer: Committer) -> None:
             if self.armed and self.place == "before":
-                self.act(checkpoint)
-            step(checkpoint)
+                self.act(committer)
+            step(committer)
             if self.armed and self.place == "after":
-                self.act(checkpoint)
+                self.act(committer)
 
-        Checkpoint.commit = counting_commit  # type: ignore[assignment, method-assign]
-        setattr(Checkpoint, self.step, wrapped_step)
+        Committer.commit = counting_commit  # type: ignore[assignment, method-assign]
+        setattr(Committer, self.step, wrapped_step)
 
-    def act(self, checkpoint: Checkpoint) -> None:
+    def act(self, committer: Committer) -> None:
         self.armed = False
         Plan.fired = True
-        self.action(checkpoint, f"{self.place} {self.step}")
+        self.action(committer, f"{self.place} {self.step}")
 
 
 def crash(folder: Path) -> Action:
     """Notes where, then dies as by kill -9."""
 
-    def act(checkpoint: Checkpoint, where: str) -> None:
+    def act(committer: Committer, where: str) -> None:
         with (folder / "crashes").open("a") as file:
             file.write(f"{where}\n")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -86,17 +86,17 @@ def crash(folder: Path) -> Action:
 
 def freeze(folder: Path) -> Action:
     """Freezes until somebody sends SIGCONT."""
-    return lambda checkpoint, where: os.kill(os.getpid(), signal.SIGSTOP)
+    return lambda committer, where: os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def leave(folder: Path) -> Action:
     """Leaves the group in the middle of a commit, ends the commit when released, and dies."""
 
-    def act(checkpoint: Checkpoint, where: str) -> None:
-        checkpoint._consumer.close(5.0)
+    def act(committer: Committer, where: str) -> None:
+        committer._consumer.close(5.0)
         (folder / "left").touch()
         wait_until((folder / "released").exists)
-        checkpoint.end_transaction()
+        committer.end_transaction()
         os.kill(os.getpid(), signal.SIGKILL)
 
     return act
@@ -120,8 +120,10 @@ def newest(module: Any) -> None:
     def restore_newest(restorer: Restorer, number: int, committed: Any) -> Partition:
         partition = restore(restorer, number, committed)
         name = list(restorer.store.sizes(number))[-1]
-        partition._take(partition._load(name))
-        partition._begin(name)
+        partition.model.saved_as(name)
+        partition.model.reload()
+        partition.proof.start_at_snapshot()
+        partition._start_at_snapshot()
         return partition
 
     Restorer.restore = restore_newest  # type: ignore[assignment, method-assign]
@@ -129,7 +131,7 @@ def newest(module: Any) -> None:
 
 def uncommitted(module: Any) -> None:
     """Wrong: takes committed offsets as they are while another's transaction may still move them, and looks once."""
-    Checkpoint._check_committed = lambda self: None  # type: ignore[method-assign]
+    Committer._check_committed = lambda self: None  # type: ignore[method-assign]
     consumers = kafka_python.KafkaConsumer, confluent_kafka.Consumer
     kafka_python.KafkaConsumer = lambda *topics, **settings: consumers[0](  # type: ignore[misc, assignment]
         *topics, **settings | {"isolation_level": "read_uncommitted"}

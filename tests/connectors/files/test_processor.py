@@ -27,7 +27,7 @@ from connectors.files import byte_streams, csv_rows
 from connectors.files import processor as files
 from connectors.files.record_files import Reader
 from connectors.model.records import Decoder, Reject
-from connectors.topics.processor import Stop
+from connectors.runtime.stop import Stop
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import DEADLINE, phishing, twin
@@ -156,13 +156,14 @@ def test_what_a_cell_means(tmp_path):
     assert reader.columns == ["id", "a", "b", "y"]
     decoder = Decoder("id", "y", None, csv_rows.parser(reader.columns, "id"))
 
-    def read(line):
+    def read(record):
         try:
-            return tuple(decoder.decode(line.value, "here"))
+            decoder.decode(record)
+            return record.id, record.features, record.label
         except Reject as reject:
             return str(reject).partition(":")[0]
 
-    assert [(line.offset, read(line)) for line in reader] == [
+    assert [(int(record.source.removeprefix("in.csv:")), read(record)) for record in reader] == [
         (2, ("007", {"a": 1, "b": "x"}, "red")),
         (3, ("8", {"a": 2.5}, True)),
         (4, ("9", {"a": -0.5, "b": 'a "b",\n c'}, 12)),
@@ -191,7 +192,7 @@ def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_streams, "CHUNK", chunk)
         reader = Reader(str(path))
-        assert [csv_rows.cells(line.value) for line in reader] == rows
+        assert [csv_rows.cells(record.value) for record in reader] == rows
     content = path.read_bytes()
     assert reader.mark() == (len(content), hashlib.sha256(content).hexdigest())
 
@@ -201,14 +202,15 @@ def test_a_reader_can_be_stopped_and_resumed_after_each_record(tmp_path, suffix)
     path = tmp_path / f"in.csv{suffix}"
     path.write_bytes(PACK[suffix](b'\xef\xbb\xbfid,a\r\n1,"x\ny"\r\n\n2,"z\r\n3,4\n5,6'))
     whole = list(Reader(str(path)))
-    assert [line.offset for line in whole] == [2, 4, 5]
+    assert [record.source for record in whole] == [f"{path.name}:{line}" for line in (2, 4, 5)]
+    expected = [(record.source, record.value) for record in whole]
     for number in range(len(whole) + 1):
         reader = Reader(str(path))
         for _ in zip(range(number), reader, strict=False):
             pass
         again = Reader(str(path))
         again.skip(reader.mark(), reader.lines)
-        assert list(again) == whole[number:]
+        assert [(record.source, record.value) for record in again] == expected[number:]
 
 
 BAD = [
@@ -503,7 +505,7 @@ def test_a_reader_that_goes_away(folder):
 def test_a_stop_ends_in_order_and_the_next_start_goes_on(folder):
     folder.put(lines_of(phishing(100)))
     stop = Stop()
-    stop.requested = True
+    stop.request()
     assert files.run(folder.config(), stop).read == 1
     assert folder.run().read == 99
     assert folder.output() == twin(folder.config().build_learner(), phishing(100))

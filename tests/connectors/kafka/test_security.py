@@ -180,7 +180,7 @@ def test_topics_records_and_output_by_command(stream, secure):
 
 def test_a_wrong_password(stream, secure, monkeypatch, caplog, capfd):
     """The broker says so and closes the connection at once: both may arrive together."""
-    monkeypatch.setattr("connectors.topics.startup.PATIENCE", 3.0)
+    monkeypatch.setattr("connectors.topics.startup.BROKER_WAIT", 3.0)
     stream.settings["kafka"] = by_password(secure, WRONG)
     file = stream.config()
     with caplog.at_level(logging.DEBUG), pytest.raises(AccessError, match="uthentication") as refused:
@@ -190,7 +190,7 @@ def test_a_wrong_password(stream, secure, monkeypatch, caplog, capfd):
 
 
 def test_a_broker_that_a_stranger_vouches_for(stream, secure, monkeypatch, caplog):
-    monkeypatch.setattr("connectors.topics.startup.PATIENCE", 2.0)
+    monkeypatch.setattr("connectors.topics.startup.BROKER_WAIT", 2.0)
     stream.settings["kafka"] = by_password(secure, SECRET, "stranger.pem")
     with pytest.raises(StartError, match=r"(?i)certificate") as refused:
         processor.run(stream.config())

@@ -1,15 +1,16 @@
 """Bytes to examples and back, without Kafka."""
 
-import hashlib
 import json
 
 import pytest
 
-from connectors.model.records import Decoder, Reject, encode, rejected, shortened
+from connectors.model.records import Decoder, Record, Reject, encode
 
 
 def decode(value, id="id", label="y", features=None):
-    return Decoder(id, label, features).decode(value, "events-2-9")
+    record = Record("events-2-9", None, value)
+    Decoder(id, label, features).decode(record)
+    return record.id, record.features, record.label
 
 
 def test_every_other_field_is_a_feature():
@@ -74,23 +75,3 @@ def test_ids_that_are_numbers_keep_their_digits(id):
 def test_output_has_a_label_only_if_it_is_known():
     assert json.loads(encode("a", None, {}, None)) == {"id": "a", "prediction": None, "score": {}}
     assert json.loads(encode("a", True, 0.5, False))["label"] is False
-
-
-def test_rejects_keep_null_distinct_from_empty():
-    assert rejected(b"k", None, b"p", "r") == (b"k", None, [("reason", b"r"), ("source", b"p")])
-    assert rejected(None, b"", b"p", "r") == (None, b"", [("reason", b"r"), ("source", b"p")])
-    assert rejected(None, None, b"p", "r")[2][-1] == ("null", b"key and value")
-
-
-def test_a_short_message_names_what_it_stands_for():
-    value = b"\xff" + b"x" * 5000
-    key, short, headers = shortened({"deep": 1}, (b"k" * 2000, value, [("reason", b"r" * 900)]))
-    assert key is None and headers == [("reason", b"r" * 200)]
-    assert json.loads(short) == {
-        "id": '{"deep":1}',
-        "too_large": True,
-        "length": 5001,
-        "sha256": hashlib.sha256(value).hexdigest(),
-        "first_bytes": "\ufffd" + "x" * 199,
-    }
-    assert len(short) < 1500

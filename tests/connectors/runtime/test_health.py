@@ -27,8 +27,8 @@ from connectors import cli, config
 from connectors.errors import StartError
 from connectors.model.counts import Counts
 from connectors.runtime import health
-from connectors.runtime.metrics import LONGEST_CLASS, MOST_CLASSES, Metrics, by_class
-from connectors.topics import processor
+from connectors.runtime.metrics import MAX_CLASS_LENGTH, MAX_CLASSES, Metrics, by_class
+from connectors.topics import lag, processor
 from tests.helpers.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 PREFIX = "river_margins_"
@@ -68,7 +68,7 @@ def samples(text):
 
 @pytest.fixture
 def stream(kafka, tmp_path, monkeypatch):
-    monkeypatch.setattr(health, "LAG_EVERY", 0.1)
+    monkeypatch.setattr(lag, "LAG_EVERY", 0.1)
     stream = Stream(kafka, tmp_path)
     stream.settings["metrics"] = {"port": free_port()}
     return stream
@@ -156,16 +156,16 @@ def test_an_outage_is_no_death_and_what_is_done_again_counts_once(stream, kafka)
 
 def test_a_commit_that_fails_is_a_reset_and_counts_nothing(stream, monkeypatch):
     from connectors.kafka import ClientError
-    from connectors.topics.checkpoint import Checkpoint
+    from connectors.topics.commit import Committer
 
-    port, times, step = stream.settings["metrics"]["port"], itertools.count(), Checkpoint.end_transaction
+    port, times, step = stream.settings["metrics"]["port"], itertools.count(), Committer.end_transaction
 
     def fail_once(self):
-        if self.pending.read and next(times) == 0:
+        if self._outbox.pending.read and next(times) == 0:
             raise ClientError("on purpose")
         step(self)
 
-    monkeypatch.setattr(Checkpoint, "end_transaction", fail_once)
+    monkeypatch.setattr(Committer, "end_transaction", fail_once)
     stream.produce(map(orjson.dumps, phishing(50)))
     with running(stream.config()):
         stream.read(stream.output, 50)
@@ -176,8 +176,10 @@ def test_a_commit_that_fails_is_a_reset_and_counts_nothing(stream, monkeypatch):
 
 def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
     port, held = stream.settings["metrics"]["port"], threading.Event()
-    monkeypatch.setattr(health.Watch, "wait_for_brokers", lambda self, timeouts: setattr(self, "patience", 1.5))
-    monkeypatch.setattr(processor, "answer", lambda *_, answer=processor.answer: held.wait(DEADLINE) and answer(*_))
+    monkeypatch.setattr(health, "LIVENESS_LIMIT", 1.5)
+    monkeypatch.setattr(health.Health, "extend_limit", lambda self, seconds: None)
+    original = processor.process_record
+    monkeypatch.setattr(processor, "process_record", lambda *_: held.wait(DEADLINE) and original(*_))
     with running(stream.config()):
         wait_for(lambda: ask(port, "/ready")[0] == 200, "restored")
         assert ask(port, "/live")[0] == 200
@@ -189,10 +191,11 @@ def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
 
 
 def test_not_ready_before_partitions_are_restored(stream, monkeypatch):
-    from connectors.topics.checkpoint import Checkpoint
+    from connectors.topics.assignment import Assignment
 
     port, held = stream.settings["metrics"]["port"], threading.Event()
-    monkeypatch.setattr(Checkpoint, "own", lambda self, own=Checkpoint.own: held.wait(DEADLINE) and own(self))
+    original = Assignment.take_over
+    monkeypatch.setattr(Assignment, "take_over", lambda self: held.wait(DEADLINE) and original(self))
     with running(stream.config()):
         wait_for(lambda: scrape(port).get(("assigned_partitions",)) == 0, "a scrape")
         assert ask(port, "/ready") == (503, NOT_READY)
@@ -202,22 +205,22 @@ def test_not_ready_before_partitions_are_restored(stream, monkeypatch):
 
 def test_not_ready_before_inputs_were_read_again(stream, monkeypatch):
     """With the model of an old snapshot, predictions are not yet those of the committed offset."""
-    from connectors.topics.checkpoint import Checkpoint
+    from connectors.topics.commit import Committer
 
     port, held, seen = stream.settings["metrics"]["port"], threading.Event(), threading.Event()
-    monkeypatch.setattr(Checkpoint, "settle", lambda self: None)  # an end in order leaves nothing to read again
+    monkeypatch.setattr(Committer, "write_all_snapshots", lambda self: None)  # which an end in order does
     stream.settings["snapshots"] = {"folder": str(stream.folder / "snapshots"), "every": "1h"}
     stream.produce(map(orjson.dumps, phishing(60)))
     with running(stream.config()):
         stream.read(stream.output, 60)
 
-    def slow(partition, key, value, source, *rest, answer=processor.answer):
-        if source.endswith("-1-20"):
+    def slow(model, record, counts, original=processor.process_record):
+        if record.source.endswith("-1-20"):
             seen.set()
             assert held.wait(DEADLINE)
-        return answer(partition, key, value, source, *rest)
+        return original(model, record, counts)
 
-    monkeypatch.setattr(processor, "answer", slow)
+    monkeypatch.setattr(processor, "process_record", slow)
     with running(stream.config()):
         wait_for(seen.is_set, "an input that comes again")
         assert scrape(port)["assigned_partitions",] == 2, "assigned, and both models loaded"
@@ -256,7 +259,7 @@ def test_classes_are_bounded_and_only_grow():
     for n in range(100):
         counts += Counts(classes=type(counts.classes)({f"{n % 60}-{'long' * n}": 1}))
         found = by_class(counts.classes)
-        assert len(found) <= MOST_CLASSES + 1 and max(map(len, found)) <= LONGEST_CLASS
+        assert len(found) <= MAX_CLASSES + 1 and max(map(len, found)) <= MAX_CLASS_LENGTH
         assert all(found[name] >= number for name, number in before.items()), "a counter never goes down"
         before = found
     assert sum(before.values()) == 100

@@ -78,7 +78,7 @@ def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
     port, held, reached, skip = free_port(), threading.Event(), threading.Event(), Reader.skip
     files.run(config.load(file(phishing(20))))
     found = config.load(file(phishing(30), metrics={"port": port}))
-    watch = health.Watch(found)
+    state = health.Health(found)
 
     def slow(*arguments):
         reached.set()
@@ -86,8 +86,8 @@ def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
         skip(*arguments)
 
     monkeypatch.setattr(Reader, "skip", slow)
-    monkeypatch.setattr(health.Watch, "silence", property(lambda self: 1e9))
-    thread = threading.Thread(target=files.run, args=[found, None, watch])
+    monkeypatch.setattr(health.Health, "silence", property(lambda self: 1e9))
+    thread = threading.Thread(target=files.run, args=[found, None, state])
     thread.start()
     try:
         wait_for(reached.is_set, "the input is read again")
@@ -95,8 +95,8 @@ def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
     finally:
         held.set()
         thread.join(DEADLINE)
-    assert watch.metrics.work.counts.read == 10 and watch.is_ready
-    assert not watch.is_live, "a loop that stands still"
+    assert state.metrics.work.counts.read == 10 and state.is_ready
+    assert not state.is_live, "a loop that stands still"
 
 
 @pytest.mark.parametrize("standard", [False, True])

@@ -13,9 +13,9 @@ import pytest
 import s3fs
 
 from connectors.errors import StartError, StateError
-from connectors.snapshots.names import Pointer
 from connectors.snapshots.stores import FolderStore, StoreError, UrlStore, open_store
 from connectors.topics import processor
+from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers.s3 import serving
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
 
@@ -160,7 +160,7 @@ def exact_through(stream, fail, repair, said, caplog):
         stream.produce(orjson.dumps(record) for record in records[40:])
         found = [json.loads(message.value) for message in stream.read(stream.output, 60)]
     assert found == twin(stream.config().build_learner(), records)
-    return Pointer.from_text(stream.committed(0).metadata).snapshot
+    return OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
 
 
 def test_a_full_disk(kafka, tmp_path, caplog):

@@ -83,7 +83,7 @@ def test_more_replicas_than_brokers(kafka, tmp_path):
 
 
 def test_no_broker(tmp_path, monkeypatch):
-    monkeypatch.setattr(create_topics, "PATIENCE", 1.0)
+    monkeypatch.setattr(create_topics, "BROKER_WAIT", 1.0)
     file = tmp_path / "p.yaml"
     settings = {"bootstrap_servers": "127.0.0.1:1", "client": "kafka-python"}
     file.write_text(json.dumps({"name": "p", "kafka": settings, "learner": ["PAClassifier"]} | topics("p")))

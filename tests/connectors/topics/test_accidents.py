@@ -16,7 +16,7 @@ from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from connectors.errors import StartError, StateError
 from connectors.kafka import settings as kafka_settings
 from connectors.kafka.kafka_python import consumer as kafka_python_consumer
-from connectors.snapshots.names import Name
+from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor, startup
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
 
@@ -160,16 +160,16 @@ def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch
         "consumer": {"session_timeout_ms": 1500, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 2000},
         "producer": {"transaction_timeout_ms": 1200},
     }
-    records, original = phishing(90), processor.answer
+    records, original = phishing(90), processor.process_record
     is_slow, is_over = threading.Event(), threading.Event()
 
-    def answer(partition, key, value, *rest):
-        if b'"r25"' in value and not is_slow.is_set():
+    def process_record(model, record, *rest):
+        if b'"r25"' in record.value and not is_slow.is_set():
             is_slow.set()
             assert is_over.wait(DEADLINE)
-        return original(partition, key, value, *rest)
+        return original(model, record, *rest)
 
-    monkeypatch.setattr(processor, "answer", answer)
+    monkeypatch.setattr(processor, "process_record", process_record)
     with running(stream.config()) as slow:
         produce(stream, records[:60])
         wait_for(is_slow.is_set, "the record that takes long")
@@ -300,5 +300,5 @@ def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):
             produce(stream, records[begin + 30 : begin + 60])
             stream.read(stream.output, begin + 60)
     assert_exact(stream, records)
-    names = [Name.parse(path.stem) for path in (tmp_path / "snapshots").rglob("*.snapshot")]
+    names = [SnapshotName.parse(path.stem) for path in (tmp_path / "snapshots").rglob("*.snapshot")]
     assert max(names).time < min(names).time, "the clock was not set back"

@@ -86,7 +86,7 @@ def test_a_transaction_longer_than_the_broker_takes(stream):
 
 
 def test_no_broker(tmp_path, monkeypatch):
-    monkeypatch.setattr(check_broker, "PATIENCE", 1.0)
+    monkeypatch.setattr(check_broker, "BROKER_WAIT", 1.0)
     settings = {
         "name": "p",
         "kafka": {"bootstrap_servers": "127.0.0.1:1", "client": "kafka-python"},

@@ -9,9 +9,10 @@ from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
 from connectors.model.counts import Counts
 from connectors.snapshots import retention as module
-from connectors.snapshots.names import Name, Pointer
+from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
-from connectors.topics.checkpoint import Checkpoint
+from connectors.topics.commit import Committer
+from connectors.topics.offset_metadata import OffsetMetadata
 from river_margins import snapshot
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -55,7 +56,7 @@ def assert_exact(stream, records):
         model = stream.config().build_learner()
         mine = records[number :: stream.partitions]
         assert outputs == twin(model, mine)
-        pointer = Pointer.from_text(stream.committed(number).metadata)
+        pointer = OffsetMetadata.from_text(stream.committed(number).metadata)
         (path,) = (stream.folder / "snapshots").rglob(f"{pointer.snapshot}.snapshot")
         assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model), "the committed snapshot is the model"
         assert pointer.examples == sum(record.get("y") is not None for record in mine)
@@ -64,26 +65,26 @@ def assert_exact(stream, records):
 def test_the_steps_are_those_of_the_docstring():
     said = [
         line.split("`")[1]
-        for line in Checkpoint.__doc__.splitlines()
+        for line in Committer.__doc__.splitlines()
         if line.strip()[:2] in {f"{n}." for n in range(1, 8)}
     ]
-    assert said == STEPS and all(callable(getattr(Checkpoint, step)) for step in STEPS)
+    assert said == STEPS and all(callable(getattr(Committer, step)) for step in STEPS)
 
 
 @pytest.mark.parametrize("at", ["the first snapshot", "work"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_failure_at_any_step(kafka, tmp_path, monkeypatch, when, at):
     """Each step fails in turn, in one run: from the first snapshot on, or with output in flight."""
-    monkeypatch.setattr(processor, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(processor, "MAX_PAUSE", 0.05)
     stream = Stream(kafka, tmp_path, checkpoint={"every": "30ms"})
     failing = list(STEPS)
     records, failed = phishing(len(failing) * 20), []
 
     def wrap(step):
-        original = getattr(Checkpoint, step)
+        original = getattr(Committer, step)
 
         def wrapped(self):
-            fails = failing[:1] == [step] and (at != "work" or self.pending.read or self.counts.read)
+            fails = failing[:1] == [step] and (at != "work" or self._outbox.pending.read or self.counts.read)
             if fails and when == "before":
                 failed.append(failing.pop(0))
                 raise ClientError(f"failed before {step}")
@@ -92,7 +93,7 @@ def test_a_failure_at_any_step(kafka, tmp_path, monkeypatch, when, at):
                 failed.append(failing.pop(0))
                 raise ClientError(f"failed after {step}")
 
-        monkeypatch.setattr(Checkpoint, step, wrapped)
+        monkeypatch.setattr(Committer, step, wrapped)
 
     for step in STEPS:
         wrap(step)
@@ -108,15 +109,15 @@ def test_a_failure_at_any_step(kafka, tmp_path, monkeypatch, when, at):
 def test_at_least_once_may_repeat_but_the_model_is_exact(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": "at_least_once", "every": "50ms"})
     records = phishing(200)
-    original = Checkpoint.end_transaction
+    original = Committer.end_transaction
     failures = iter([True, False] * 3)
 
     def failing(self):
-        if self.partitions[0].position > 50 and next(failures, False):
+        if self._assignment.partitions[0].proof.position > 50 and next(failures, False):
             raise ClientError("failed before the commit, with all output sent")
         original(self)
 
-    monkeypatch.setattr(Checkpoint, "end_transaction", failing)
+    monkeypatch.setattr(Committer, "end_transaction", failing)
     expected = twin(stream.config().build_learner(), records)
     with running(stream.config()) as process:
         for begin in range(0, 200, 50):
@@ -147,15 +148,17 @@ def test_a_snapshot_is_deleted_long_after_its_successor_only(kafka, tmp_path, mo
         name = f"{1:020d}-1-20200101T000000Z-aaaaaaaa.snapshot"
         foreign = next(snapshots.rglob("*.snapshot")).with_name(name)
         foreign.write_bytes(b"of another process")
-        monkeypatch.setattr(module, "KEEP", -1000.0)
+        monkeypatch.setattr(module, "GRACE", -1000.0)
         produce(stream, phishing(10))
         stream.read(stream.output, 40)
         process.end()
-    named = Pointer.from_text(stream.committed(0).metadata).snapshot
+    named = OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
     found = sorted(path.stem for path in snapshots.rglob("*.snapshot"))
     assert len(found) == 3, "the newest two, and what is not ours"
     assert found[0] == foreign.stem and found[-1] == named
-    assert 30 <= Name.parse(found[1]).offset < Name.parse(named).offset == 40, "commits may part the last ten"
+    assert 30 <= SnapshotName.parse(found[1]).offset < SnapshotName.parse(named).offset == 40, (
+        "commits may part the last ten"
+    )
 
 
 @BOTH_CLIENTS
@@ -189,17 +192,17 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     stream.forget_the_dead_soon()
     produce(stream, phishing(20))
     before = """
-        from connectors.topics.checkpoint import Checkpoint
-        original = Checkpoint.commit
+        from connectors.topics.commit import Committer
+        original = Committer.commit
         def commit(self):
             if self.counts.read:
                 self._timeouts = type(self._timeouts)(10.0, 25.0, 1.5)
             original(self)
-        def send_offsets(self, step=Checkpoint.send_offsets):
+        def send_offsets(self, step=Committer.send_offsets):
             if self.counts.read == 20:
                 hold()
             step(self)
-        Checkpoint.commit, Checkpoint.send_offsets = commit, send_offsets
+        Committer.commit, Committer.send_offsets = commit, send_offsets
     """
     process = start(stream.file(), before)
     try:
@@ -220,7 +223,7 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
 
 def test_counts_are_of_committed_work_only(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1)
-    original = Checkpoint.end_transaction
+    original = Committer.end_transaction
     failures = iter([False, True, True])
 
     def failing(self):
@@ -228,7 +231,7 @@ def test_counts_are_of_committed_work_only(kafka, tmp_path, monkeypatch):
             raise ClientError("failed")
         original(self)
 
-    monkeypatch.setattr(Checkpoint, "end_transaction", failing)
+    monkeypatch.setattr(Committer, "end_transaction", failing)
     produce(stream, phishing(20, unlabelled=4))
     with running(stream.config()) as process:
         stream.read(stream.output, 20)
@@ -245,14 +248,14 @@ def test_counts_are_of_committed_work_only(kafka, tmp_path, monkeypatch):
 def test_a_failed_last_commit_is_left_to_the_next_start(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "9s"})
     records = phishing(60)
-    original = Checkpoint.end_transaction
+    original = Committer.end_transaction
 
     def failing(self):
-        if self.pending.read:
+        if self._outbox.pending.read:
             raise ClientError("failed")
         original(self)
 
-    monkeypatch.setattr(Checkpoint, "end_transaction", failing)
+    monkeypatch.setattr(Committer, "end_transaction", failing)
     produce(stream, records)
     with running(stream.config()) as process, stream.reader(stream.output, "read_uncommitted") as (consumer, _):
         wait_for(lambda: consumer.poll(timeout_ms=200), "uncommitted output")

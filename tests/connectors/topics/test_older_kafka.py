@@ -6,8 +6,9 @@ import orjson
 import pytest
 
 from connectors.errors import StartError, StateError
-from connectors.snapshots.names import Name, Pointer
+from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
+from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
 
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
@@ -50,7 +51,7 @@ def test_records_expire_before_they_are_read(older_kafka, tmp_path):
 @BOTH_CLIENTS
 @GUARANTEES
 def test_the_broker_takes_no_metadata_of_that_length(older_kafka, tmp_path, monkeypatch, guarantee):
-    monkeypatch.setattr("connectors.topics.checkpoint.HOST", "h" * 600)
+    monkeypatch.setattr("connectors.topics.commit.HOST", "h" * 600)
     stream = Stream(older_kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee})
     with pytest.raises(StartError, match=r"does not accept .*raise `offset.metadata.max.bytes` of the brokers"):
         processor.run(stream.config())
@@ -59,6 +60,6 @@ def test_the_broker_takes_no_metadata_of_that_length(older_kafka, tmp_path, monk
 def test_the_longest_metadata_is_short_enough_by_far():
     """Of 4096 bytes, which brokers take unless they are told otherwise."""
     most = 2**63
-    name = Name.new(most, most, is_anchor=True)
-    longest = Pointer(name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most)
+    name = SnapshotName.new(most, most, is_empty=True)
+    longest = OffsetMetadata(name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most)
     assert len(longest.to_text()) < 1000

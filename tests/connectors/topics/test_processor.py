@@ -15,6 +15,7 @@ from kafka import TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import FencedError, StalledError, StartError, StateError
+from connectors.runtime.stop import Stop
 from connectors.topics import processor
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -96,12 +97,12 @@ def test_killed_with_a_transaction_open_and_started_again(kafka, tmp_path):
     stream.forget_the_dead_soon()
     records = phishing(1500)
     before = """
-        from connectors.topics.checkpoint import Checkpoint
-        def flush(self, step=Checkpoint.flush):
+        from connectors.topics.commit import Committer
+        def flush(self, step=Committer.flush):
             step(self)
             if self.counts.read >= 500:
                 hold()
-        Checkpoint.flush = flush
+        Committer.flush = flush
     """
     stream.produce(encoded(records[:500]))
     first = start(stream.file(), before)
@@ -143,8 +144,8 @@ def test_sigterm_finishes_and_leaves(kafka, tmp_path):
 
 
 def test_second_ctrl_c_ends_at_once(kafka, tmp_path):
-    stop = processor.Stop()
-    stop.requested = True
+    stop = Stop()
+    stop.request()
     child = os.fork()
     if child == 0:
         stop._handle(signal.SIGINT, None)
@@ -352,7 +353,7 @@ def test_refuses_an_offset_that_an_operator_has_reset(kafka, tmp_path):
 
 @BOTH_CLIENTS
 def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
-    monkeypatch.setattr(processor, "MOST_FENCINGS", 2)
+    monkeypatch.setattr(processor, "MAX_FENCINGS", 2)
     stream = Stream(kafka, tmp_path, instance="same")
     with running(stream.config()) as one, running(stream.config()) as two:
         for _ in range(200):
@@ -371,17 +372,22 @@ def silenced(stream, before=""):
     }  # fmt: skip
     pause = """
         from connectors.topics import processor
-        from connectors.kafka import confluent
-        confluent.PATIENCE = 3.0
+        from connectors.kafka.confluent import consumer, producer
+        consumer.REQUEST_TIMEOUT = producer.INIT_TIMEOUT = producer.QUEUE_TIMEOUT = 3.0
         def impatient(transaction, committed, commit, make=processor.Timeouts):
             return make(transaction, 3.0, commit)
         processor.Timeouts = impatient
-        from connectors.topics.checkpoint import Checkpoint
-        def send(self, *message, step=Checkpoint.send):
-            if self.counts.read == 20:
+        from connectors.topics.commit import Committer
+        from connectors.topics.outbox import Outbox
+        committed = []
+        def remember(self, step=Committer.remember):
+            step(self)
+            committed.append(self.counts.read)
+        def send(self, *message, step=Outbox.send):
+            if committed[-1] == 20:
                 hold()
             step(self, *message)
-        Checkpoint.send = send
+        Committer.remember, Outbox.send = remember, send
     """
     stream.produce(encoded(phishing(20)))
     process = start(stream.file(), textwrap.dedent(pause) + before)
@@ -412,7 +418,7 @@ def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
 def test_resets_without_progress_end_the_process(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     try:
-        process = silenced(stream, "processor.MOST_RESETS = 2")
+        process = silenced(stream, "processor.MAX_RESETS = 2")
         _, said = process.communicate(timeout=DEADLINE)
     finally:
         kafka.resume(1)

@@ -9,8 +9,8 @@ import pytest
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
-from connectors.snapshots.names import Pointer
 from connectors.topics import processor
+from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
 from tests.helpers.streams import Stream, ended, phishing, running, start, twin, wait_for
@@ -34,7 +34,7 @@ def outputs(stream, count):
 
 
 def pointer(stream):
-    return Pointer.from_text(stream.committed(0).metadata)
+    return OffsetMetadata.from_text(stream.committed(0).metadata)
 
 
 def snapshots(stream):
@@ -168,8 +168,8 @@ def test_a_rejected_record_is_met_again_by_the_next_process(stream, monkeypatch)
     records = phishing(60)
     produce(stream, [*records[:20], OVERFLOWS, *records[20:40]])
     never = (
-        "from connectors.topics.checkpoint import Checkpoint; "
-        "Checkpoint._needs_snapshot = lambda self, p: not p.snapshot"
+        "from connectors.topics.commit import Committer; "
+        "Committer._needs_snapshot = lambda self, p: not p.model.snapshot"
     )
     process = start(stream.file(), never)
     try:

@@ -5,8 +5,8 @@ import pytest
 
 from connectors.errors import StartError, StateError
 from connectors.kafka import ClientError, client
-from connectors.snapshots.names import Pointer
 from connectors.topics import processor, startup
+from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
@@ -40,14 +40,14 @@ def snapshots(stream):
 
 
 def named_snapshot(stream):
-    name = Pointer.from_text(stream.committed(0).metadata).snapshot
+    name = OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
     return next(path for path in snapshots(stream) if path.stem == name)
 
 
 @BOTH_CLIENTS
 def test_no_broker(stream):
     file = stream.file(kafka={"bootstrap_servers": "localhost:1"})
-    process = start(file, "from connectors.topics import startup; startup.PATIENCE = 1.0")
+    process = start(file, "from connectors.topics import startup; startup.BROKER_WAIT = 1.0")
     _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == StartError.exit_code
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
@@ -79,7 +79,7 @@ def test_a_broker_that_answers_late(stream, monkeypatch):
         raise ClientError("not yet")
 
     monkeypatch.setattr(consumer, "committed", never)
-    monkeypatch.setattr(startup, "PATIENCE", 1.5)
+    monkeypatch.setattr(startup, "BROKER_WAIT", 1.5)
     refused(stream, StartError, "does not answer as it should: not yet")
 
 

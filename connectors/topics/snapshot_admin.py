@@ -1,4 +1,4 @@
-"""What an operator does with snapshots: list, show, export, prune, rewind."""
+"""Commands of an operator on the snapshots of a group: list, show, export, prune, rewind."""
 
 import contextlib
 import hashlib
@@ -13,30 +13,31 @@ from river import compose
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, client
-from connectors.snapshots.names import Name, Pointer
-from connectors.snapshots.retention import KEEP, kept
+from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.retention import GRACE, kept
 from connectors.snapshots.stores import StoreError
 from connectors.topics import startup
-from connectors.topics.checkpoint import Timeouts
+from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.processor import refusals_as_errors
 from connectors.topics.restore import HOST, Restorer
+from connectors.topics.timeouts import Timeouts
 from river_margins import snapshot
 
 COUNTS = ("n_seen", "n_mistakes", "n_updates")
 
 
 class Entry(NamedTuple):
-    """A snapshot in the store; `is_named` by the committed offset of its partition."""
+    """A snapshot in the store. `is_named` if the committed offset of its partition names it."""
 
     partition: int
     id: str
-    name: Name
+    name: SnapshotName
     size: int
     is_named: bool
 
 
 class Move(NamedTuple):
-    """Where a partition was, None without a committed offset, and which offset and snapshot it is moved to."""
+    """The move of a partition: the committed offset before (None without one), the new offset and its snapshot."""
 
     partition: int
     before: int | None
@@ -45,23 +46,23 @@ class Move(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(config: Config) -> Iterator["Shelf"]:
-    """Opens the snapshots of a processor, whether or not it runs."""
+def opened(config: Config) -> Iterator["SnapshotAdmin"]:
+    """Open the snapshots of a processor, whether or not it runs."""
     module = client(config.kafka.client)
     for_consumer = config.kafka.consumer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
-    restorer = startup.look(config, for_consumer)
+    restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
         consumer = module.Consumer(config.input.topic, config.name, for_consumer)
         try:
-            yield Shelf(config, consumer, restorer, timeouts)
+            yield SnapshotAdmin(config, consumer, restorer, timeouts)
         except StoreError as error:
             raise StateError(f"the snapshots of `{config.name}`: {error}") from error
         finally:
             consumer.close(5.0)
 
 
-class Shelf:
+class SnapshotAdmin:
     """The snapshots of one processor, and the offsets of its group."""
 
     def __init__(self, config: Config, consumer: Consumer, restorer: Restorer, timeouts: Timeouts) -> None:
@@ -70,19 +71,19 @@ class Shelf:
         self._numbers = range(restorer.topic.partitions)
 
     def entries(self) -> list[Entry]:
-        """Lists all snapshots, partition by partition in the order of their offsets."""
-        # First the names: what a transaction that is open now may name is ahead of the offsets that are read then.
+        """Return all snapshots, by partition and offset."""
+        # List before reading offsets: snapshots of transactions open now are then ahead of the committed offsets.
         sizes = {number: self._store.sizes(number) for number in self._numbers}
-        named = {number: pointer.snapshot for number, pointer in self._pointers().items() if pointer}
+        named = {number: metadata.snapshot for number, metadata in self._metadata().items() if metadata}
         return [
             Entry(number, text, name, size, text == named.get(number))
             for number in self._numbers
             for text, size in sizes[number].items()
-            if (name := Name.parse(text))
+            if (name := SnapshotName.parse(text))
         ]
 
     def partitions(self, only: int | None) -> list[int]:
-        """Returns all partitions, or the only one that is wanted."""
+        """Return all partitions, or only one. Raise StateError if there is no such partition."""
         if only is not None and only not in self._numbers:
             topic = self._config.input.topic
             raise StateError(f"`{topic}` has no partition {only}, it has {len(self._numbers)}")
@@ -91,12 +92,14 @@ class Shelf:
     def _committed(self) -> dict[int, Committed | None]:
         return self._consumer.committed(self._numbers, self._timeouts.committed)
 
-    def _pointers(self) -> dict[int, Pointer | None]:
-        return {n: Pointer.from_text(found.metadata) if found else None for n, found in self._committed().items()}
+    def _metadata(self) -> dict[int, OffsetMetadata | None]:
+        return {
+            n: OffsetMetadata.from_text(found.metadata) if found else None for n, found in self._committed().items()
+        }
 
-    def find(self, id: str) -> Entry:
-        """Finds a snapshot by its id, or by the eight characters of it that nothing else has."""
-        found = [entry for entry in self.entries() if id in (entry.id, entry.name.mark)]
+    def entry(self, id: str) -> Entry:
+        """Return a snapshot by its name, or by the eight characters that make the name unique."""
+        found = [entry for entry in self.entries() if id in (entry.id, entry.name.suffix)]
         if len(found) != 1:
             what = "no snapshot" if not found else f"{len(found)} snapshots"
             raise StateError(
@@ -105,7 +108,7 @@ class Shelf:
         return found[0]
 
     def read(self, entry: Entry) -> bytes:
-        """Returns a snapshot that can be loaded."""
+        """Return the bytes of a snapshot. Raise StateError if it cannot be loaded."""
         try:
             data = self._store.read(entry.partition, entry.id)
             snapshot.loads(data)
@@ -116,10 +119,10 @@ class Shelf:
         return data
 
     def prune(self, is_trial: bool) -> list[Entry]:
-        """Deletes what `snapshots.keep` does not keep; on trial only says what that is.
+        """Delete the snapshots that `snapshots.keep` does not keep, and return them. On trial delete nothing.
 
-        What a committed offset names stays, what lies ahead of it (an open transaction may be about to name it), and
-        what is younger than a minute and a transaction.
+        These snapshots always stay: the one that the committed offset names, later ones (an open transaction may name
+        them soon), and all that are younger than a transaction and a minute.
         """
         entries = self.entries()
         named = {entry.partition: entry.name for entry in entries if entry.is_named}
@@ -128,7 +131,7 @@ class Shelf:
             for number in self._numbers
             for text in kept((entry.id for entry in entries if entry.partition == number), self._config.snapshots.keep)
         }
-        youngest = time.time() - self._timeouts.transaction - KEEP
+        youngest = time.time() - self._timeouts.transaction - GRACE
         removed = [
             entry
             for entry in entries
@@ -143,12 +146,12 @@ class Shelf:
         return removed
 
     def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
-        """Moves offsets and models of these partitions to snapshots, all or none; StateError while anybody works."""
+        """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
         targets = {number: self._target(entry, self.read(entry)) for number, entry in chosen.items()}
         return self._move(targets)
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
-        """Moves partitions to an offset, or leaves them at theirs, with a model as a processor begins with."""
+        """Give partitions a new model, at this offset or, without one, at their committed offset."""
         committed = self._committed()
         targets = {}
         for number in partitions:
@@ -157,8 +160,8 @@ class Shelf:
             begin = first if self._config.input.start == "earliest" else end
             at = offset if offset is not None else found.offset if found else begin
             data = snapshot.dumps(self._config.first_learner())
-            id = Name.new(at, 0, is_anchor=True)
-            name = Name.parse(id)
+            id = SnapshotName.new(at, 0, is_empty=True)
+            name = SnapshotName.parse(id)
             assert name is not None
             self._store.write(number, id, data)
             targets[number] = self._target(Entry(number, id, name, len(data), False), data)
@@ -167,10 +170,10 @@ class Shelf:
     def _target(self, entry: Entry, data: bytes) -> Committed:
         topic, name = self._restorer.topic, entry.name
         digest = hashlib.sha256(data).hexdigest()
-        pointer = Pointer(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
-        committed = Committed(name.offset, pointer.to_text())
+        metadata = OffsetMetadata(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
+        committed = Committed(name.offset, metadata.to_text())
         self._restorer.check(entry.partition, committed)
-        self._restorer.check_offset(entry.partition, pointer, self._consumer.offset_range(entry.partition))
+        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range(entry.partition))
         return committed
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
@@ -182,16 +185,16 @@ class Shelf:
                 f"group `{self._config.name}` has members, and nothing was changed: stop its processors first (one "
                 f"that was killed is a member until its session ends)"
             ) from error
-        after = self._pointers()
+        after = self._metadata()
         return [
-            Move(number, found.offset if (found := before[number]) else None, pointer.offset, pointer.snapshot)
+            Move(number, found.offset if (found := before[number]) else None, metadata.offset, metadata.snapshot)
             for number in targets
-            if (pointer := after[number])
+            if (metadata := after[number])
         ]
 
 
 def choose(entries: list[Entry], partitions: list[int], offset: int | None, moment: float | None) -> dict[int, Entry]:
-    """Chooses for each partition the newest snapshot that is not after an offset or a time."""
+    """Return for each partition the newest snapshot not after an offset or a time."""
     chosen = {}
     for number in partitions:
         possible = [
@@ -211,7 +214,7 @@ def choose(entries: list[Entry], partitions: list[int], offset: int | None, mome
 
 
 def moment_of(text: str) -> float:
-    """Reads a time; UTC when it names no zone.
+    """Read a time; it is UTC if it names no zone.
 
     >>> moment_of("1970-01-02T00:00:01"), moment_of("1970-01-01T01:00+01:00")
     (86401.0, 0.0)
@@ -222,17 +225,17 @@ def moment_of(text: str) -> float:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def time_of(name: Name) -> str:
-    """Says when a snapshot was written.
+def time_of(name: SnapshotName) -> str:
+    """Return the time at which a snapshot was written, as text.
 
-    >>> time_of(Name(17, 12, 1795256700, "0badcafe", False))
+    >>> time_of(SnapshotName(17, 12, 1795256700, "0badcafe", False))
     '2026-11-21T10:25:00Z'
     """
     return datetime.fromtimestamp(name.time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def contents(data: bytes) -> list[tuple[str, str]]:
-    """Says what is in a snapshot: the learner with its parameters, who wrote it, and the counts of each step."""
+    """Return what is in a snapshot: the learner with parameters, the versions that wrote it, counts of each step."""
     text, versions = snapshot.describe(data)
     model: Any = snapshot.loads(data)
     rows = [("learner", text), ("written by", ", ".join(f"{name} {number}" for name, number in versions.items()))]
@@ -245,13 +248,13 @@ def contents(data: bytes) -> list[tuple[str, str]]:
 
 
 def _size(weights: Any) -> int:
-    """How many numbers there are, over all classes."""
+    """Return the number of weights of all classes."""
     values = list(weights.values())
     return sum(len(value) if hasattr(value, "values") else 1 for value in values)
 
 
 def read_file(path: pathlib.Path) -> bytes:
-    """Returns the bytes of a snapshot file; StateError when it is none."""
+    """Return the bytes of a snapshot file. Raise StateError if it is not one."""
     try:
         data = path.read_bytes()
         snapshot.loads(data)

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from connectors import cli
 from connectors.errors import ConnectorError, StateError
-from connectors.snapshots.names import Name, Pointer
+from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
+from connectors.topics.offset_metadata import OffsetMetadata
 from river_margins import snapshot
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 
@@ -69,7 +70,7 @@ def stream(kafka, tmp_path, keep):
             stream.read(stream.output, begin + 20)
             wait_for(lambda end=begin + 20: stream.committed(0).offset == end, "its commit")
     for path in (tmp_path / "snapshots").rglob("*.snapshot"):
-        if Name.parse(path.stem).offset % 20:  # a commit that was due between two records
+        if SnapshotName.parse(path.stem).offset % 20:  # a commit that was due between two records
             path.unlink()
     return stream
 
@@ -94,7 +95,7 @@ def goes_on(stream, offset, count):
         found = [json.loads(message.value) for message in stream.read(stream.output, before + len(expected))]
         assert process.end().read == len(expected)
     assert found[before:] == expected
-    last = Pointer.from_text(stream.committed(0).metadata)
+    last = OffsetMetadata.from_text(stream.committed(0).metadata)
     (path,) = (stream.folder / "snapshots").rglob(f"{last.snapshot}.snapshot")
     model = model_after(stream, count)
     twin(model, RECORDS[offset:])
@@ -282,15 +283,15 @@ def test_prune(stream, operator):
 @pytest.mark.parametrize("keep", [{"last": 0}], indirect=True)
 def test_prune_never_touches_what_an_offset_names(stream, operator):
     """A group that stands still names an old snapshot; without a committed offset nothing goes at all."""
-    named = Pointer.from_text(stream.committed(0).metadata)
+    named = OffsetMetadata.from_text(stream.committed(0).metadata)
     moment = f"{named.offset:020d}-{named.examples}-20250101T000000Z-0badcafe"
     (path,) = (stream.folder / "snapshots").rglob(f"{named.snapshot}.snapshot")
     path.rename(path.with_name(f"{moment}.snapshot"))
     other = old(stream, 10, 9999)
     with stream.group() as consumer:
         text = named._replace(snapshot=moment).to_text()
-        consumer.commit({stream.place(0): OffsetAndMetadata(60, text)})
-    assert Name.parse(moment).time < time.time() - 1e6
+        consumer.commit({stream.place(0): ended(OffsetAndMetadata(60, text))})
+    assert SnapshotName.parse(moment).time < time.time() - 1e6
     assert [row["snapshot"] for row in operator.table("prune")] == [other]
     with stream.admin() as admin:
         admin.delete_group_offsets(stream.name, [stream.place(0)])

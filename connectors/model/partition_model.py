@@ -1,0 +1,137 @@
+"""The model of one partition, which predicts and learns its records in order."""
+
+from collections.abc import Callable
+from typing import Any
+
+from river import base, compose
+
+from connectors.model.records import Record, Reject
+
+
+class ReplayNeeded(Exception):
+    """A step has raised half-way: `reload` the model and replay the inputs. `reason` rejects the present record."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _no_decoder(record: Record) -> None:
+    raise NotImplementedError("this model was made without a decoder: give it examples only")
+
+
+class PartitionModel:
+    """A learner with the records it has learned since its snapshot, so that a failure can be undone.
+
+    Parameters
+    ----------
+    learner
+        The learner as the snapshot holds it.
+    snapshot, examples
+        The name of the snapshot, and how many examples its learner has learned.
+    load
+        Returns the learner of a snapshot by its name.
+    decode
+        Fills in id, features and label of a record from its bytes.
+    can_replay
+        Whether the inputs since the snapshot can be replayed (see `ReplayNeeded`). If not, they are held in memory.
+    """
+
+    def __init__(
+        self,
+        learner: Any,
+        snapshot: str,
+        examples: int,
+        load: Callable[[str], Any],
+        decode: Callable[[Record], None] = _no_decoder,
+        can_replay: bool = False,
+    ) -> None:
+        self.examples = examples
+        self.decode = decode
+        self._load, self._can_replay = load, can_replay
+        self._set_learner(learner)
+        self.saved_as(snapshot)
+
+    def _set_learner(self, learner: Any) -> None:
+        steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
+        self.learner = learner
+        self._last = steps[-1]
+        self.is_regressor = isinstance(self._last, base.Regressor)
+        self._check_label = getattr(self._last, "check_label", None)
+        # Some transformers of River store features that they only transform. Ours change nothing when they transform.
+        self._is_pure = all(type(step).__module__.startswith("river_margins") for step in steps[:-1])
+        self._predict_score_one = getattr(learner, "predict_score_one", None)
+
+    def saved_as(self, snapshot: str) -> None:
+        """Note that this snapshot holds the model of this moment: failures go back to it."""
+        self.snapshot = snapshot
+        self._saved_examples = self.examples
+        self._learned: list[bytes | tuple[dict[str, Any], Any]] = []
+
+    def reload(self) -> None:
+        """Go back to the model of the snapshot."""
+        self._set_learner(self._load(self.snapshot))
+        self.examples = self._saved_examples
+
+    @property
+    def updates(self) -> int:
+        """How often the learner has moved its weights."""
+        return getattr(self._last, "n_updates", 0)
+
+    def predict(self, record: Record) -> None:
+        """Fill in prediction and score; the model does not move. Raise Reject if a step refuses the features."""
+        record.examples = self.examples
+        features = record.features
+        try:
+            if self._predict_score_one is not None:
+                record.prediction, record.score = self._predict_score_one(features)
+            else:
+                record.prediction, record.score = self.learner.predict_one(features), self.learner.score_one(features)
+        except Exception as error:
+            if not self._is_pure:
+                self._undo(error)
+            raise _reject(error, "features") from error
+
+    def learn(self, record: Record) -> None:
+        """Learn a record with a label. If that fails, raise Reject with the model as it was, bit for bit."""
+        features, label = record.features, record.label
+        try:
+            if self._check_label is not None:
+                self._check_label(label)
+        except ValueError as error:
+            raise _reject(error, "label") from error
+        try:
+            self.learner.learn_one(features, label)
+        except Exception as error:
+            self._undo(error)
+            raise _reject(error, "features") from error
+        if not self._can_replay:
+            value = record.value  # the bytes take less memory than the features
+            self._learned.append((features, label) if value is None else value)
+        self.examples += 1
+
+    def _undo(self, error: Exception) -> None:
+        """Bring the model back to its state before the present record: the step that raised may have moved.
+
+        Raise ReplayNeeded if that takes a replay.
+        """
+        if self._can_replay:
+            reject = _reject(error, "features")
+            raise ReplayNeeded(str(reject)) if isinstance(reject, Reject) else reject
+        self._set_learner(self._load(self.snapshot))
+        for held in self._learned:
+            self.learner.learn_one(*(held if isinstance(held, tuple) else self._example(held)))
+
+    def _example(self, value: bytes) -> tuple[dict[str, Any], Any]:
+        record = Record("", None, value)
+        self.decode(record)
+        return record.features, record.label
+
+
+def _reject(error: Exception, kind: str) -> Exception:
+    if isinstance(error, MemoryError):
+        return error
+    said = str(error) or "no reason given"
+    if isinstance(error, OverflowError):
+        kind = "overflow"
+    return Reject(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)

@@ -1,0 +1,36 @@
+"""The request to end a running processor."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+
+class Stop:
+    """A request to end. It is a plain flag and not an Event, because a signal handler must not take a lock."""
+
+    requested = False
+
+    def request(self) -> None:
+        """Ask the processor to end: it finishes what it has begun, and commits."""
+        self.requested = True
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Request the end on SIGTERM and Ctrl-C; a second Ctrl-C ends the process at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: Any) -> None:
+        if self.requested and number == signal.SIGINT:
+            os._exit(130)
+        self.request()

@@ -1,0 +1,219 @@
+"""The assignment: the partitions that this process has taken over, with their models."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from connectors.config import Config
+from connectors.kafka import ClientError, Committed, Consumer, Ownership
+from connectors.model.replay_proof import ReplayMismatch
+from connectors.runtime.metrics import Metrics
+from connectors.topics.loading import Loading
+from connectors.topics.outbox import Outbox
+from connectors.topics.partition import Partition
+from connectors.topics.restore import Restorer
+from connectors.topics.timeouts import Timeouts
+
+log = logging.getLogger(__name__)
+
+
+class Assignment:
+    """The partitions of this process, under the generation and member id with which they were assigned.
+
+    In each new generation, before any record is processed, the committed offsets are read. A model stays in memory if
+    the group has what this process committed or loaded last; else it is dropped, and loaded from the snapshot that the
+    committed offset names.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    consumer
+        The member of the group.
+    outbox
+        The uncommitted work, which ends with the assignment that it belongs to.
+    restorer, find_restorer
+        Restores models of the input topic; looks at the cluster again, since the topic may be another one by now.
+    timeouts
+        The time-outs of the processor.
+    metrics
+        The metrics of the processor.
+
+    Attributes
+    ----------
+    partitions
+        The partitions whose models are in memory.
+    ownership
+        The assignment that was taken over; None if there is none.
+    restorer
+        The restorer for the input topic of this generation.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        consumer: Consumer,
+        outbox: Outbox,
+        restorer: Restorer,
+        find_restorer: Callable[[], Restorer],
+        timeouts: Timeouts,
+        metrics: Metrics,
+    ) -> None:
+        self.partitions: dict[int, Partition] = {}
+        self.ownership: Ownership | None = None
+        self._config, self._consumer, self._outbox = config, consumer, outbox
+        self._find_restorer, self._timeouts, self._metrics = find_restorer, timeouts, metrics
+        self._loading = Loading()
+        self._use(restorer)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the latest assignment of the consumer was taken over."""
+        return self.ownership is self._consumer.ownership
+
+    # Rebalance
+
+    def take_over(self) -> set[int]:
+        """Take over the partitions of the latest assignment.
+
+        Returns
+        -------
+        The partitions for which nothing was ever committed. Commit them before `resume`.
+        """
+        ownership, before, self.ownership = self._consumer.ownership, self.ownership, None
+        assigned = ownership.partitions if ownership else frozenset()
+        is_same_member = ownership and before and ownership.member == before.member
+        if self._outbox.moved and not (is_same_member and self._outbox.moved <= assigned):
+            self.drop_uncommitted()
+        if ownership is None:
+            return set()
+        self._outbox.connect()  # which ends the transaction of an earlier process, whose offsets may be pending
+        self._look_at_topic(assigned)
+        committed = self._read_committed(assigned)
+        if any(self.partitions[number].committed != committed[number] for number in self._outbox.moved):
+            self.drop_uncommitted()
+            self._outbox.connect()
+            committed = self._read_committed(assigned)
+        self._keep_start_or_load(committed)
+        self.ownership = ownership
+        self._metrics.rebalances.inc()
+        started = {number for number, found in committed.items() if found is None}
+        self._outbox.add_moved(started)
+        return started
+
+    def _read_committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
+        return self._consumer.committed(numbers, self._timeouts.committed)
+
+    def _look_at_topic(self, assigned: frozenset[int]) -> None:
+        """Look up the input topic. If it is another one than before, drop all models."""
+        restorer, before = self._find_restorer(), self.restorer
+        if assigned and max(assigned) >= restorer.topic.partitions:
+            name = self._config.input.topic
+            raise ClientError(
+                f"a broker has not heard yet that `{name}` has more than {restorer.topic.partitions} partitions"
+            )
+        if restorer.topic != before.topic:  # each model must be checked against the topic of today
+            self.drop_uncommitted()
+            self.partitions.clear()
+            self._loading.clear()
+            self._outbox.connect()
+        self._use(restorer)
+
+    def _use(self, restorer: Restorer) -> None:
+        self.restorer = restorer
+        self._outbox.align(restorer.aligned)
+
+    def _keep_start_or_load(self, committed: Mapping[int, Committed | None]) -> None:
+        """Keep known models, start new ones, and load the others in threads, so that no partition waits for them."""
+        known, self.partitions = self.partitions, {}
+        missing = {}
+        for number, found in committed.items():
+            if found is None:
+                first, end = self._consumer.offset_range(number)
+                offset = first if self._config.input.start == "earliest" else end
+                self.partitions[number] = self.restorer.start(number, offset)
+            elif number in known and known[number].committed == found:
+                self.partitions[number] = known[number]
+            else:
+                missing[number] = found
+        self._loading.request(missing, self._restore)
+
+    def _restore(self, number: int, committed: Committed) -> Partition:
+        with self._metrics.restore_seconds.time():
+            return self.restorer.restore(number, committed)
+
+    def resume(self) -> None:
+        """Read on where the models are."""
+        for number in self.partitions:
+            self.seek(number)
+        self._loading.wait()
+        self.take_loaded()
+        assert self.ownership is not None
+        numbers = listed(self.ownership.partitions)
+        log.info("generation %d: partitions %s", self.ownership.generation, numbers)
+
+    # Models
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a model is still being loaded. Its partition is paused meanwhile."""
+        return bool(self._loading)
+
+    def take_loaded(self) -> None:
+        """Take over the models that have been loaded, and read their partitions."""
+        for number, partition in self._loading.take_finished():
+            self.partitions = self.partitions | {number: partition}
+            self.seek(number)
+
+    def seek(self, number: int) -> None:
+        """Read a partition from the position of its model."""
+        self._consumer.seek(number, self.partitions[number].proof.position)
+
+    def pass_markers(self) -> None:
+        """Move past offsets without records, once all records that were read are processed.
+
+        Transactions of the input leave markers and aborted records. These give no output, but their offsets are
+        committed too: else the lag would never be 0.
+        """
+        for number, partition in self.partitions.items() if self.ownership else ():
+            position = self._consumer.position(number)
+            self.check_replay(number, position)
+            if not partition.is_replaying and position > partition.proof.position:
+                partition.proof.skip_to(position)
+                self._outbox.add_moved([number])
+
+    def check_replay(self, number: int, position: int) -> None:
+        """Raise StateError if a replay came to this position, and the inputs differ from those learned before."""
+        try:
+            self.partitions[number].proof.check_not_passed(position)
+        except ReplayMismatch as error:
+            raise self.replay_error(number, error) from error
+
+    def replay_error(self, number: int, error: ReplayMismatch) -> Exception:
+        """Return the StateError for replayed inputs that differ from those learned before."""
+        return self.restorer.replay_error(number, self.partitions[number].model.snapshot, error)
+
+    # Failure
+
+    def drop_uncommitted(self) -> None:
+        """Drop all uncommitted work: the messages with their transaction, and the models that have moved.
+
+        The next `take_over` reads what the group has. That also tells the outcome of a commit that failed unclearly.
+        """
+        moved = self._outbox.moved
+        self._outbox.drop()
+        for number in moved:
+            self.partitions.pop(number, None)
+        self.ownership = None
+
+    def close(self) -> None:
+        """Stop loading models."""
+        self._loading.close()
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Return partition numbers as text.
+
+    >>> listed({2, 0}), listed([])
+    ('0,2', 'none')
+    """
+    return ",".join(str(number) for number in sorted(numbers)) or "none"

@@ -1,0 +1,205 @@
+"""The commit: offsets, models and output of a processor move together, or not at all."""
+
+import contextlib
+import logging
+import time
+
+from connectors.config import Config
+from connectors.kafka import ClientError, Committed, Consumer
+from connectors.model.counts import Counts
+from connectors.runtime.metrics import Metrics
+from connectors.runtime.watchdog import watchdog
+from connectors.snapshots.retention import Superseded
+from connectors.topics.assignment import Assignment, listed
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.outbox import Outbox
+from connectors.topics.partition import Partition
+from connectors.topics.restore import HOST
+from connectors.topics.timeouts import Timeouts
+from river_margins import snapshot
+
+log = logging.getLogger(__name__)
+
+
+class Committer:
+    """Commits the models of an assignment, its offsets, and the messages of an outbox.
+
+    `commit` first checks that the group still has what this process committed last. Then it takes these steps, in this
+    order:
+
+    1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name (with
+       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since);
+    2. `flush`: all output is sent;
+    3. `check_sends`: each message has been acknowledged by the broker;
+    4. `send_offsets`: the offsets, with the names of the snapshots, join the transaction under the generation in which
+       the partitions were assigned (at least once: nothing to do);
+    5. `end_transaction`: output and offsets become visible at once (at least once: the offsets are committed);
+    6. `remember`: the offsets written are noted as what the group has;
+    7. `delete_superseded`: snapshots that no open transaction can name any more are deleted, except those to keep.
+
+    A crash before the end of step 5 leaves offsets, models and output as they were; after it, all have moved. Steps 4
+    and 5 can hang if a broker is silent: a watchdog then ends the process, and the next start reads the outcome.
+
+    Attributes
+    ----------
+    counts
+        The counts of committed work.
+    due
+        When the next commit is due, on the clock of `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        consumer: Consumer,
+        assignment: Assignment,
+        outbox: Outbox,
+        timeouts: Timeouts,
+        metrics: Metrics,
+    ) -> None:
+        self.counts = Counts()
+        self.due = time.monotonic()
+        self._config, self._consumer, self._assignment, self._outbox = config, consumer, assignment, outbox
+        self._timeouts, self._metrics = timeouts, metrics
+        self._is_transactional = config.checkpoint.guarantee == "exactly_once"
+        self._new: dict[int, OffsetMetadata] = {}
+        self._superseded = Superseded(config.snapshots.keep, timeouts.transaction)
+        self._writes_all_snapshots = False
+
+    def request(self) -> None:
+        """Let the next commit be due at once."""
+        self.due = time.monotonic()
+
+    def _restart_interval(self) -> None:
+        self.due = time.monotonic() + self._config.checkpoint.every
+
+    def write_all_snapshots(self) -> None:
+        """Let the next commit write a snapshot of each model, so that the next start has nothing to replay."""
+        self._writes_all_snapshots = True
+        found = self._assignment.partitions.items()
+        self._outbox.add_moved([n for n, partition in found if partition.proof.inputs and not partition.is_replaying])
+
+    def commit(self) -> None:
+        """Move offsets, models and output together. Do nothing if no partition has moved."""
+        began = time.monotonic()
+        if not self._outbox.moved:
+            self._restart_interval()
+            return
+        self._check_committed()
+        self.write_snapshots()  # 1
+        self.flush()  # 2
+        self.check_sends()  # 3
+        with watchdog(self._timeouts.commit):
+            self.send_offsets()  # 4
+            self.end_transaction()  # 5
+        done, numbers = self._outbox.pending, listed(self._outbox.moved)
+        place = {"topic": self._config.input.topic, "offsets": {n: to.offset for n, to in self._new.items()}}
+        self.remember()  # 6
+        self.delete_superseded()  # 7
+        self._metrics.note_commit(time.monotonic() - began)
+        log.info(
+            "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
+            numbers, done.read, done.learned, done.rejected, done.snapshots, time.monotonic() - began, extra=place,
+        )  # fmt: skip
+
+    def _check_committed(self) -> None:
+        """Raise ClientError unless the group still has what this process committed last.
+
+        The offsets of a topic are deleted with it. If the topic is created again at once, the client reads on by its
+        name, at an offset that has another meaning there.
+        """
+        moved = self._outbox.moved
+        found = self._consumer.committed(moved, self._timeouts.committed)
+        for number in sorted(moved):
+            partition = self._assignment.partitions[number]
+            if found[number] != (partition.committed if partition.model.snapshot else None):
+                raise ClientError(
+                    f"the committed offset of partition {number} of `{self._config.input.topic}` is no longer the one "
+                    f"of this process: the topic was created again, or the offset was moved or deleted"
+                )
+
+    def write_snapshots(self) -> None:
+        self._new = {}
+        for number in sorted(self._outbox.moved):
+            partition = self._assignment.partitions[number]
+            if self._needs_snapshot(partition):
+                self._new[number] = self._write_snapshot(number, partition)
+            else:
+                last = OffsetMetadata.from_text(partition.committed.metadata)
+                assert last is not None
+                offset, inputs, crc, examples = partition.progress
+                self._new[number] = last._replace(offset=offset, examples=examples, inputs=inputs, crc=crc)
+
+    def _write_snapshot(self, number: int, partition: Partition) -> OffsetMetadata:
+        began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
+        data = snapshot.dumps(partition.model.learner)
+        metadata = OffsetMetadata.of_snapshot(
+            data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
+            topic_id=topic.id, partitions=topic.partitions, host=HOST,
+        )  # fmt: skip
+        self._assignment.restorer.store.write(number, metadata.snapshot, data)
+        self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
+        return metadata
+
+    def _needs_snapshot(self, partition: Partition) -> bool:
+        if not partition.model.snapshot:
+            return True
+        if not partition.proof.inputs or partition.is_replaying:
+            return False
+        every = self._config.snapshots.every
+        is_due = every is None or partition.snapshot_age >= every
+        return is_due or self._writes_all_snapshots or partition.wants_snapshot
+
+    def flush(self) -> None:
+        self._outbox.flush(self._timeouts.transaction)
+
+    def check_sends(self) -> None:
+        self._outbox.check_sends()
+
+    def send_offsets(self) -> None:
+        assert self._assignment.ownership is not None
+        if self._is_transactional:
+            self._outbox.send_offsets(self._offsets(), self._assignment.ownership)
+
+    def end_transaction(self) -> None:
+        assert self._assignment.ownership is not None
+        if self._is_transactional:
+            self._outbox.end_transaction()
+        else:
+            self._consumer.commit(self._offsets(), self._assignment.ownership, self._timeouts.transaction)
+
+    def remember(self) -> None:
+        partitions, new_snapshots = self._assignment.partitions, 0
+        for number, committed in self._offsets().items():
+            partition, name, last = partitions[number], self._new[number].snapshot, partitions[number].model.snapshot
+            new_snapshots += name != last
+            if last and name != last:
+                self._superseded.add(number, last)
+            partition.note_commit(committed, name)
+        self._outbox.pending.add_commit(new_snapshots)
+        self.counts += self._outbox.pending
+        self._outbox.note_commit({number: partition.proof.position for number, partition in partitions.items()})
+        self._restart_interval()
+
+    def delete_superseded(self) -> None:
+        named = {number: partition.model.snapshot for number, partition in self._assignment.partitions.items()}
+        self._superseded.delete(named, self._assignment.restorer.store)
+
+    def _offsets(self) -> dict[int, Committed]:
+        return {number: Committed(metadata.offset, metadata.to_text()) for number, metadata in self._new.items()}
+
+    # Failure
+
+    def drop_uncommitted(self) -> None:
+        """Drop all uncommitted work, and start another interval."""
+        self._assignment.drop_uncommitted()
+        self._restart_interval()
+
+    def close(self) -> None:
+        """Drop uncommitted work, and abort its transaction: readers need not wait for the time-out."""
+        is_open = self._outbox.has_transaction
+        self._assignment.close()
+        self.drop_uncommitted()
+        if is_open:
+            with contextlib.suppress(ClientError):
+                self._outbox.abort_transaction()

@@ -1,0 +1,176 @@
+"""The outbox: the messages of a processor since the last commit, in one open transaction."""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping
+
+from connectors.config import Config
+from connectors.kafka import Committed, Ownership, Producer, TooLarge
+from connectors.logs import where
+from connectors.model.counts import Counts
+from connectors.model.records import Record
+from connectors.topics.messages import output_message, reject_message, shortened
+from connectors.topics.partition import Partition
+
+log = logging.getLogger(__name__)
+
+Tag = tuple[int, int]  # partition and offset of the record that a message belongs to
+
+
+class Outbox:
+    """Uncommitted work of a process: sent messages, partitions that have moved, and counts.
+
+    All of it is committed together, or dropped together.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    make_producer
+        Makes a producer. With True it sends each message by itself, which tells which message is too large.
+
+    Attributes
+    ----------
+    moved
+        The partitions that have moved since the last commit.
+    pending
+        The counts since the last commit.
+    """
+
+    def __init__(self, config: Config, make_producer: Callable[[bool], Producer]) -> None:
+        self.moved: set[int] = set()
+        self.pending = Counts()
+        self._input, self._output = config.input.topic, config.output.topic
+        self._rejects = config.rejects.topic if config.rejects else None
+        self._is_transactional = config.checkpoint.guarantee == "exactly_once"
+        self._make_producer = make_producer
+        self._producer: Producer | None = None
+        self._opened: float | None = None
+        self._aligned: Collection[str] = ()
+        self._shortening: dict[Tag, int] = {}
+        self._sends_apart = False
+
+    def align(self, topics: Collection[str]) -> None:
+        """Keep the partition number of records in these topics: they have as many partitions as the input."""
+        self._aligned = topics
+
+    def add_moved(self, numbers: Collection[int]) -> None:
+        """Note that these partitions have moved without a message."""
+        self.moved |= set(numbers)
+
+    # Messages
+
+    def send(self, number: int, offset: int, record: Record, partition: Partition) -> None:
+        """Send the one message of a processed record.
+
+        A message that is too large for the broker is replaced by a short one; if that is too large as well, it is
+        logged.
+        """
+        self.moved.add(number)
+        if record.reason is None:
+            topic, message = self._output, output_message(record, partition.model.snapshot)
+        elif self._rejects is None:
+            return
+        else:
+            topic, message = self._rejects, reject_message(record)
+        tag = number, offset
+        level = self._shortening.get(tag, 0) if self._shortening else 0
+        if level:
+            message = shortened(record.id, message)
+        if level > 1:
+            self.pending.add_unsent()
+            at = where(self._input, number, offset)
+            log.error("record %s: not even a short message fits into `%s`: %r", record.id, topic, message[1], extra=at)
+            return
+        if self._is_transactional and self._opened is None:
+            self._open()
+        to = number if topic in self._aligned else None
+        key, value, headers = message
+        try:
+            (self._producer or self.connect()).send(topic, to, key, value, headers, tag)
+        except TooLarge as error:
+            self._shorten(error.opaque)
+            if error.opaque != tag:
+                raise
+            self.send(number, offset, record, partition)
+            return
+        if level:
+            self.pending.add_shortened()
+
+    def _shorten(self, tag: Tag | None) -> None:
+        if tag is None:
+            self._sends_apart = True
+            return
+        self._shortening[tag] = self._shortening.get(tag, 0) + 1
+
+    def _open(self) -> None:
+        self.connect().begin()
+        self._opened = time.monotonic()
+
+    def connect(self) -> Producer:
+        """Return the producer. A new one ends the open transaction of an earlier process with the same id."""
+        if self._producer is None:
+            self._producer = self._make_producer(self._sends_apart)
+        return self._producer
+
+    # Commit
+
+    def flush(self, seconds: float) -> None:
+        """Wait until each message has an outcome."""
+        self.connect().flush(seconds)
+
+    def check_sends(self) -> None:
+        """Raise the first failure among the outcomes."""
+        try:
+            self.connect().check()
+        except TooLarge as error:
+            self._shorten(error.opaque)
+            raise
+
+    def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+        """Add offsets to the transaction."""
+        if self._opened is None:
+            self._open()
+        self.connect().send_offsets(self._input, offsets, ownership)
+
+    def end_transaction(self) -> None:
+        """Commit the transaction: its messages and offsets become visible at once."""
+        self.connect().commit()
+
+    def note_commit(self, positions: Mapping[int, int]) -> None:
+        """Start with nothing uncommitted, the partitions being at these positions."""
+        self._shortening = {
+            (number, offset): level
+            for (number, offset), level in self._shortening.items()
+            if number in positions and offset >= positions[number]
+        }
+        if self._sends_apart:
+            self.connect().close()
+            self._producer, self._sends_apart = None, False
+        self._clear()
+
+    def _clear(self) -> None:
+        self.moved, self._opened, self.pending = set(), None, Counts()
+
+    # Failure
+
+    @property
+    def has_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._opened is not None
+
+    @property
+    def transaction_age(self) -> float:
+        """Seconds since the open transaction began; 0 without one."""
+        return time.monotonic() - self._opened if self._opened is not None else 0.0
+
+    def drop(self) -> None:
+        """Drop all uncommitted work, and close the producer with its transaction."""
+        if self._producer is not None:
+            self._producer.close()
+            self._producer = None
+        self._clear()
+
+    def abort_transaction(self) -> None:
+        """End a transaction whose producer was closed: a new producer of the same id aborts it."""
+        self._make_producer(False).close()

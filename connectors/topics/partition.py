@@ -1,0 +1,77 @@
+"""One assigned partition of the input: its model, the proof of its inputs, and what is committed for it."""
+
+import time
+
+from connectors.kafka import Committed
+from connectors.model.partition_model import PartitionModel
+from connectors.model.replay_proof import Progress, ReplayProof
+from connectors.snapshots.names import SnapshotName
+
+
+class Partition:
+    """A partition of the input topic that this process has taken over.
+
+    Parameters
+    ----------
+    source
+        The beginning of the source of its records, such as `events-0-`.
+    model
+        The model, as its snapshot holds it.
+    proof
+        The position, with the proof that replayed inputs are the same.
+    committed
+        The committed offset with its metadata.
+    """
+
+    def __init__(self, source: str, model: PartitionModel, proof: ReplayProof, committed: Committed) -> None:
+        self.source, self.model, self.proof, self.committed = source, model, proof, committed
+        self._start_at_snapshot()
+
+    def _start_at_snapshot(self) -> None:
+        name = SnapshotName.parse(self.model.snapshot)
+        age = max(0.0, time.time() - name.time) if name else 0.0
+        self._snapshot_time = time.monotonic() - age
+        self._rejects: dict[int, str] = {}
+        self.wants_snapshot = False
+
+    @property
+    def progress(self) -> Progress:
+        """How far the records were processed; a replay does not change that."""
+        return self.proof.progress(self.model.examples)
+
+    @property
+    def is_replaying(self) -> bool:
+        """Whether the model learns inputs again that were processed before."""
+        return self.proof.target is not None
+
+    @property
+    def snapshot_age(self) -> float:
+        """Seconds since the snapshot was written."""
+        return time.monotonic() - self._snapshot_time
+
+    def known_reject(self) -> str | None:
+        """Return the reason why the next record is rejected without being tried, or None."""
+        return self._rejects.get(self.proof.inputs) if self._rejects else None
+
+    def replay_and_reject(self, reason: str) -> None:
+        """Reload the model, replay the inputs since its snapshot, and then reject the present record."""
+        target = self.progress
+        self.model.reload()
+        self._rejects[self.proof.inputs] = reason
+        self.wants_snapshot = True
+        self.replay(target)
+
+    def replay(self, target: Progress) -> None:
+        """Replay the inputs since the snapshot, which the model holds now, up to a progress."""
+        if target.inputs:
+            name = SnapshotName.parse(self.model.snapshot)
+            assert name is not None
+            self.proof.replay(target, name.offset)
+
+    def note_commit(self, committed: Committed, snapshot: str) -> None:
+        """Note what was committed; a new snapshot holds the model of this moment."""
+        self.committed = committed
+        if snapshot != self.model.snapshot:
+            self.model.saved_as(snapshot)
+            self.proof.start_at_snapshot()
+            self._start_at_snapshot()

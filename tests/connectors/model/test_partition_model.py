@@ -1,0 +1,141 @@
+"""The model of a partition: predictions do not move it, a failure leaves it as it was."""
+
+import gc
+import weakref
+
+import pytest
+from river import base, compose, preprocessing
+
+import river_margins as rm
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record, Reject
+from river_margins import snapshot
+
+EXAMPLES = [({"a": n % 3 - 1.0, "b": n % 5 * 0.25}, n % 3 > 0) for n in range(30)]
+
+
+def build():
+    return compose.Pipeline(rm.StandardScaler(), rm.PAClassifier(C=0.1, mode=1))
+
+
+def model_of(learner, saved):
+    return PartitionModel(learner, "s", 0, lambda name: snapshot.loads(saved[name]))
+
+
+def learn(model, features, label):
+    model.learn(Record.of_example(features, label))
+
+
+def predict(model, features):
+    record = Record.of_example(features)
+    model.predict(record)
+    return record.prediction, record.score
+
+
+@pytest.mark.parametrize("scaler", [rm.StandardScaler, preprocessing.StandardScaler], ids=["ours", "River's"])
+def test_a_model_that_is_dropped_is_freed_at_once(scaler):
+    model = model_of(scaler() | rm.PAClassifier(), {})
+    gone = weakref.ref(model)
+    gc.disable()  # which would find it some day
+    try:
+        predict(model, {"a": 1.0})
+        del model
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_predicting_moves_nothing():
+    model = model_of(build(), {})
+    for example in EXAMPLES:
+        learn(model, *example)
+    before = snapshot.dumps(model.learner)
+    for features, _ in EXAMPLES:
+        predict(model, features)
+    assert snapshot.dumps(model.learner) == before
+
+
+def test_prediction_and_score_are_those_of_the_pipeline():
+    model, bare = model_of(build(), {}), build()
+    for features, label in EXAMPLES:
+        prediction, score = predict(model, features)
+        assert prediction == bare.predict_one(features)
+        assert score == bare["PAClassifier"].score_one(bare["StandardScaler"].transform_one(features))
+        learn(model, features, label)
+        bare.learn_one(features, label)
+
+
+def test_a_step_that_raises_half_way_leaves_the_model_as_it_was():
+    """The scaler has moved when the classifier finds that the example would overflow it."""
+
+    def build():
+        return compose.Pipeline(rm.StandardScaler(with_std=False), rm.PAClassifier(C=0.1, mode=1))
+
+    start = build()
+    start.learn_one(*EXAMPLES[0])
+    model = model_of(start, {"s": snapshot.dumps(start)})
+    for example in EXAMPLES[1:10]:
+        learn(model, *example)
+    before = snapshot.dumps(model.learner)
+    with pytest.raises(Reject, match="scale the features"):
+        learn(model, dict.fromkeys("ab", 1.2e154), True)
+    assert snapshot.dumps(model.learner) == before
+    assert model.examples == 9
+    for example in EXAMPLES[10:]:
+        learn(model, *example)
+    bare = build()
+    for example in EXAMPLES:
+        bare.learn_one(*example)
+    assert snapshot.dumps(model.learner) == snapshot.dumps(bare)
+
+
+def test_after_a_checkpoint_a_failure_goes_back_to_that_checkpoint():
+    saved = {"s": snapshot.dumps(build())}
+    model = model_of(build(), saved)
+    for n, example in enumerate(EXAMPLES):
+        learn(model, *example)
+        if n == 20:
+            saved["t"] = snapshot.dumps(model.learner)
+            model.saved_as("t")
+            del saved["s"]
+    before = snapshot.dumps(model.learner)
+    with pytest.raises(Reject):
+        learn(model, {"a": 1.0}, "spam")
+    assert snapshot.dumps(model.learner) == before
+
+
+class OutOfMemory(base.Classifier):
+    def learn_one(self, x, y):
+        raise MemoryError
+
+    def predict_one(self, x):
+        raise MemoryError
+
+
+def test_no_memory_is_not_the_fault_of_a_record():
+    model = model_of(OutOfMemory(), {"s": snapshot.dumps(build())})
+    with pytest.raises(MemoryError):
+        predict(model, {})
+    with pytest.raises(MemoryError):
+        learn(model, {}, True)
+
+
+def test_a_label_that_cannot_be_taken_moves_no_step():
+    model = model_of(build(), {})  # with nothing to build it again from
+    for example in EXAMPLES:
+        learn(model, *example)
+    before = snapshot.dumps(model.learner)
+    with pytest.raises(Reject, match="'spam'"):
+        learn(model, {"a": 1.0, "new": 7.0}, "spam")
+    assert snapshot.dumps(model.learner) == before
+
+
+def test_a_transformer_of_rivers_forgets_what_it_was_asked_about_a_reject():
+    start = compose.Pipeline(preprocessing.StandardScaler(), rm.PAClassifier())
+    for example in EXAMPLES[:5]:
+        start.learn_one(*example)
+    saved = snapshot.dumps(start)
+    model = model_of(start, {"s": saved})
+    with pytest.raises(Reject):
+        predict(model, {"new": 1.0, "a": "text"})
+    assert snapshot.dumps(model.learner) == saved

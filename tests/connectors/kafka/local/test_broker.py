@@ -1,5 +1,7 @@
 import inspect
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -229,18 +231,21 @@ def test_serve_takes_the_port_of_the_examples_unless_told_otherwise() -> None:
     assert inspect.signature(LocalKafka).parameters["port"].default == 0
 
 
-def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str) -> None:
-    said = NEXT.format(servers=kafka.bootstrap_servers).replace("TOPIC", topic)
-    create, produce_records = [line.strip() for line in said.splitlines() if line.strip().startswith("python -m")]
-    command, source = produce_records.split(" < ")
-    assert source == "records.jsonl"
-    for line, records in ((create, b""), (command, b'{"a": 1}\n{"a": 2}\n')):
-        words = [sys.executable, *line.split()[1:]]
-        done = subprocess.run(words, input=records, capture_output=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr.decode()
+def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str, tmp_path: Path) -> None:
+    """All commands but the last, which goes on until Ctrl-C."""
+    *before, last = [line.split() for line in NEXT.splitlines() if line.startswith("  river-margins ")]
+    assert last == ["river-margins", "run", "FILE"]
+    (servers,) = re.findall(r"`kafka.bootstrap_servers` is ([\d.:]+):\n", NEXT.format(servers=kafka.bootstrap_servers))
+    names = {"name": topic, "input": {"topic": topic}, "output": {"topic": f"{topic}-out"}, "learner": ["Perceptron"]}
+    (tmp_path / "FILE").write_text(json.dumps(names | {"kafka": {"bootstrap_servers": servers}}))  # JSON is YAML
+    (tmp_path / "records.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    for _, *words in before:
+        command = [sys.executable, "-m", "connectors.cli", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
     try:
-        consumer.assign([TopicPartition(topic, partition) for partition in range(4)])
+        consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)])
         consumer.seek_to_beginning()
         values: list[bytes] = []
         wait_until(
@@ -249,7 +254,7 @@ def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str) -> None
         )
     finally:
         consumer.close()
-    assert sorted(values) == [b'{"a": 1}', b'{"a": 2}']
+    assert sorted(json.loads(value)["a"] for value in values) == [1, 2]
 
 
 @pytest.mark.kafka

@@ -1,7 +1,7 @@
 """Every use of what confluent-kafka and librdkafka do not document: byte layouts, positions of arguments, texts.
 
 Each function says why it is needed. `tests/connectors/kafka/confluent/test_internals.py` fails by the name of the
-function when a release of confluent-kafka no longer does what it relies on. Tried with confluent-kafka 2.12 to 2.16.
+function when a release of confluent-kafka no longer does what it relies on.
 """
 
 import threading
@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from connectors.kafka.errors import NotAccepted
 
+TRIED_VERSIONS = ("2.16.1",)
 GROUP_METADATA_MAGIC = b"CGMDv2:"
 NO_PARTITION = -1
 

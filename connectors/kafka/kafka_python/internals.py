@@ -1,7 +1,7 @@
 """Every use of what kafka-python does not document: private attributes, replaced methods, and texts of its log.
 
 Each function says why it is needed. `tests/connectors/kafka/kafka_python/test_internals.py` fails by the name of the
-function when a release of kafka-python no longer has what it uses. Tried with kafka-python 3.0.12.
+function when a release of kafka-python no longer has what it uses.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.structs import OffsetAndMetadata
 
+TRIED_VERSIONS = ("3.0.12",)
 CONNECTION_LOGGER = "kafka.net.manager"
 GROUP_OPERATIONS_VERSION = 5
 

@@ -291,10 +291,10 @@ def create_topics(bootstrap_servers: str, partitions: dict[str, int]) -> None:
         admin.create_topics({t: {"num_partitions": n} for t, n in partitions.items()}, wait_for_metadata=True)
 
 
-NEXT = """in another terminal, for each topic of a processor's file, and then for the processor:
-  python -m kafka.admin -b {servers} topics create -t TOPIC --num-partitions 4
-  python -m kafka.producer -b {servers} -t TOPIC < records.jsonl
-  river-margins run FILE    # whose `kafka.bootstrap_servers` is {servers}
+NEXT = """in another terminal, with a FILE whose `kafka.bootstrap_servers` is {servers}:
+  river-margins topics create FILE
+  river-margins produce FILE records.jsonl
+  river-margins run FILE
 Ctrl-C stops Kafka and deletes its data"""
 
 

@@ -1,11 +1,8 @@
 """The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
 
 import contextlib
-import gc
-import threading
 import time
 import uuid
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,7 +21,6 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
-from connectors.kafka.confluent import internals
 from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import wait_for
 
@@ -303,33 +299,6 @@ def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
     wait_for(lambda: consumer.poll(0.1) or len(cluster.partitions_for_topic(place.name)) == 3, "the third partition")
     for close in place.opened:
         close()
-
-
-def test_confluent_leaves_a_call_alone_that_does_not_end():
-    """As adding offsets may not, where the brokers no longer know who coordinates the group."""
-    held = threading.Event()
-    assert internals.returns_in_time(held.is_set, seconds=TIMEOUT)
-    with pytest.raises(ZeroDivisionError):
-        internals.returns_in_time(divmod, 1, 0, seconds=TIMEOUT)
-    assert not internals.returns_in_time(held.wait, seconds=0.1)
-    held.set()
-
-
-def test_confluent_holds_on_to_no_producer_whose_call_failed():
-    class Owner:
-        def fail(self):
-            raise ClientError("refused")
-
-    owner = Owner()
-    gone = weakref.ref(owner)
-    gc.disable()  # which would find it some day
-    try:
-        with contextlib.suppress(ClientError):
-            internals.returns_in_time(owner.fail, seconds=TIMEOUT)
-        del owner
-        wait_for(lambda: gone() is None, "the end of the thread")
-    finally:
-        gc.enable()
 
 
 def test_settings_that_the_guarantee_owns_are_refused():

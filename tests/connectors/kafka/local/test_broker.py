@@ -1,5 +1,7 @@
 import inspect
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -34,12 +36,12 @@ def produce(kafka: LocalKafka, topic: str, values: list[bytes], partition: int =
         producer.close()
 
 
-def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0, seconds: float = 60) -> list[bytes]:
+def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> list[bytes]:
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
     try:
         consumer.assign([TopicPartition(topic, partition)])
         values: list[bytes] = []
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + 60
         while len(values) < count and time.monotonic() < deadline:
             for records in consumer.poll(timeout_ms=1000).values():
                 values += [record.value for record in records]
@@ -229,17 +231,30 @@ def test_serve_takes_the_port_of_the_examples_unless_told_otherwise() -> None:
     assert inspect.signature(LocalKafka).parameters["port"].default == 0
 
 
-def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str) -> None:
-    said = NEXT.format(servers=kafka.bootstrap_servers).replace("TOPIC", topic)
-    create, produce_records = [line.strip() for line in said.splitlines() if line.strip().startswith("python -m")]
-    command, source = produce_records.split(" < ")
-    assert source == "records.jsonl"
-    for line, records in ((create, b""), (command, b'{"a": 1}\n{"a": 2}\n')):
-        words = [sys.executable, *line.split()[1:]]
-        done = subprocess.run(words, input=records, capture_output=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr.decode()
-    found = [value for partition in range(4) for value in consume(kafka, topic, 2, partition, seconds=5)]
-    assert sorted(found) == [b'{"a": 1}', b'{"a": 2}']
+def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str, tmp_path: Path) -> None:
+    """All commands but the last, which goes on until Ctrl-C."""
+    *before, last = [line.split() for line in NEXT.splitlines() if line.startswith("  river-margins ")]
+    assert last == ["river-margins", "run", "FILE"]
+    (servers,) = re.findall(r"`kafka.bootstrap_servers` is ([\d.:]+):\n", NEXT.format(servers=kafka.bootstrap_servers))
+    names = {"name": topic, "input": {"topic": topic}, "output": {"topic": f"{topic}-out"}, "learner": ["Perceptron"]}
+    (tmp_path / "FILE").write_text(json.dumps(names | {"kafka": {"bootstrap_servers": servers}}))  # JSON is YAML
+    (tmp_path / "records.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    for _, *words in before:
+        command = [sys.executable, "-m", "connectors.cli", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
+    try:
+        consumer.assign([TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)])
+        consumer.seek_to_beginning()
+        values: list[bytes] = []
+        wait_until(
+            lambda: values.extend(r.value for some in consumer.poll(200).values() for r in some) or len(values) == 2,
+            "both records are there",
+        )
+    finally:
+        consumer.close()
+    assert sorted(json.loads(value)["a"] for value in values) == [1, 2]
 
 
 @pytest.mark.kafka

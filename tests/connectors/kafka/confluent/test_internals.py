@@ -1,0 +1,151 @@
+"""What confluent-kafka does not document, and does as `internals` relies on. A failure names the function."""
+
+import contextlib
+import gc
+import importlib.metadata
+import inspect
+import threading
+import time
+import uuid
+import weakref
+
+import confluent_kafka
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from kafka import KafkaConsumer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from connectors.kafka import ClientError, NotAccepted
+from connectors.kafka.confluent import internals
+from connectors.kafka.confluent.errors import log
+from tests.helpers.streams import DEADLINE, wait_for
+
+
+def broken(function):
+    installed = importlib.metadata.version("confluent-kafka")
+    return (
+        f"confluent-kafka {installed} has changed what `internals.{function.__name__}` relies on (tried with "
+        f"{', '.join(internals.TRIED_VERSIONS)}): {inspect.getdoc(function)}"
+    )
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"i{uuid.uuid4().hex[:12]}"
+    kafka.create_topics({name: 2})
+    return name
+
+
+@pytest.fixture
+def consumer(kafka, topic):
+    made = confluent_kafka.Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": topic})
+    yield made
+    made.close()
+
+
+def test_parse_group_metadata(consumer, topic):
+    """`test_facts` compares what is read with what the broker says."""
+    consumer.subscribe([topic])
+    wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), "an assignment")
+    generation, member = internals.parse_group_metadata(consumer.consumer_group_metadata())
+    assert generation == 1 and member.startswith("rdkafka-"), broken(internals.parse_group_metadata)
+    with pytest.raises(NotAccepted, match="update this package"):
+        internals.parse_group_metadata(b"CGMDv9:" + bytes(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\0', ['{"a": 1}']),
+        ('{"a": 1}', ['{"a": 1}', "not readable"]),  # what lies behind it in memory may be no text
+    ],
+)
+def test_offset_metadata(kafka, consumer, topic, text, expected):
+    with contextlib.closing(
+        KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id=topic, enable_auto_commit=False)
+    ) as other:
+        other.commit({TopicPartition(topic, 0): OffsetAndMetadata(7, text, -1)})
+    (found,) = consumer.committed([confluent_kafka.TopicPartition(topic, 0)], DEADLINE)
+    assert found.offset == 7
+    assert internals.offset_metadata(found) in expected, broken(internals.offset_metadata)
+
+
+def test_produce(kafka, topic):
+    reported = []
+    producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    headers = [("source", b"a-0-1")]
+    internals.produce(producer, topic, 1, b"key", b"value", headers, lambda *outcome: reported.append(outcome))
+    internals.produce(producer, topic, None, None, None, [], None)
+    assert producer.flush(DEADLINE) == 0
+    ((error, message),) = reported
+    assert (error, message.topic(), message.partition()) == (None, topic, 1), broken(internals.produce)
+    reader = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
+    with contextlib.closing(reader):
+        reader.assign([TopicPartition(topic, 1)])
+        reader.seek_to_beginning()
+        found = wait_for(lambda: [one for some in reader.poll(100).values() for one in some], "the message")[0]
+    assert (found.key, found.value, found.headers) == (b"key", b"value", headers), broken(internals.produce)
+    assert abs(found.timestamp / 1000 - time.time()) < 3600, broken(internals.produce)
+
+
+def test_cause_of():
+    error = KafkaError(KafkaError._FATAL)
+    wrapped = SystemError("returned a result with an exception set")
+    assert internals.cause_of(wrapped) is None
+    wrapped.__cause__ = KafkaException(error)
+    assert internals.cause_of(wrapped) is internals.cause_of(KafkaException(error)) is error, broken(internals.cause_of)
+
+
+def refusal(**settings):
+    with pytest.raises(KafkaException) as raised:
+        confluent_kafka.Producer({name.replace("_", "."): value for name, value in settings.items()})
+    return raised.value.args[0].str()
+
+
+def test_is_unknown_setting():
+    assert internals.is_unknown_setting(refusal(no_such_setting=1)), broken(internals.is_unknown_setting)
+    assert not internals.is_unknown_setting(refusal(acks="many")), broken(internals.is_unknown_setting)
+
+
+def test_is_contradiction():
+    together = refusal(enable_idempotence="true", acks=1)
+    assert internals.is_contradiction(together), broken(internals.is_contradiction)
+    assert not internals.is_contradiction(refusal(acks="many")), broken(internals.is_contradiction)
+
+
+def test_drop_messages_and_close():
+    producer = confluent_kafka.Producer({"bootstrap.servers": "127.0.0.1:1", "logger": log})
+    for _ in range(10):
+        producer.produce("nowhere", b"x")
+    began = time.monotonic()
+    internals.drop_messages_and_close(producer)
+    del producer
+    gc.collect()
+    assert time.monotonic() - began < 4, broken(internals.drop_messages_and_close)
+
+
+def test_returns_in_time_leaves_a_call_alone_that_does_not_end():
+    """As adding offsets may not, where the brokers no longer know who coordinates the group."""
+    held = threading.Event()
+    assert internals.returns_in_time(held.is_set, seconds=DEADLINE)
+    with pytest.raises(ZeroDivisionError):
+        internals.returns_in_time(divmod, 1, 0, seconds=DEADLINE)
+    assert not internals.returns_in_time(held.wait, seconds=0.1)
+    held.set()
+
+
+def test_returns_in_time_keeps_no_producer_alive_whose_call_failed():
+    class Owner:
+        def fail(self):
+            raise ClientError("refused")
+
+    owner = Owner()
+    gone = weakref.ref(owner)
+    gc.disable()  # which would find it some day
+    try:
+        with contextlib.suppress(ClientError):
+            internals.returns_in_time(owner.fail, seconds=DEADLINE)
+        del owner
+        wait_for(lambda: gone() is None, "the end of the thread")
+    finally:
+        gc.enable()

@@ -1,0 +1,268 @@
+"""What kafka-python does not document, and has as `internals` uses it. A failure names the function."""
+
+import contextlib
+import importlib.metadata
+import inspect
+import logging
+import socket
+import time
+import uuid
+
+import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import errors as kafka_errors
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer import sender
+from kafka.structs import OffsetAndMetadata
+
+from connectors.kafka.kafka_python import internals
+from tests.helpers.streams import DEADLINE, wait_for
+
+
+def broken(function):
+    installed = importlib.metadata.version("kafka-python")
+    return (
+        f"kafka-python {installed} has changed what `internals.{function.__name__}` relies on (tried with "
+        f"{', '.join(internals.TRIED_VERSIONS)}): {inspect.getdoc(function)}"
+    )
+
+
+def needless(function):
+    return f"kafka-python {importlib.metadata.version('kafka-python')} no longer needs `internals.{function.__name__}`"
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"i{uuid.uuid4().hex[:12]}"
+    kafka.create_topics({name: 2})
+    return name
+
+
+@pytest.fixture
+def consumer(kafka, topic):
+    """A consumer that is subscribed and knows its topic."""
+    made = KafkaConsumer(
+        topic,
+        bootstrap_servers=kafka.bootstrap_servers,
+        group_id=topic,
+        enable_auto_commit=False,
+        allow_auto_create_topics=False,
+        metadata_max_age_ms=300,
+    )
+    with contextlib.closing(made):
+        wait_for(lambda: made.partitions_for_topic(topic), "the partitions")
+        yield made
+
+
+@pytest.fixture
+def producer(kafka, topic):
+    made = KafkaProducer(
+        bootstrap_servers=kafka.bootstrap_servers,
+        transactional_id=topic,
+        allow_auto_create_topics=False,
+        linger_ms=60_000,
+    )
+    try:
+        made.init_transactions()
+        yield made
+    finally:
+        internals.close_at_once(made)
+
+
+@pytest.fixture
+def admin(kafka):
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as made:
+        yield made
+
+
+def test_never_create_consumed_topic(consumer):
+    function = internals.never_create_consumed_topic
+    assert consumer._cluster.metadata_request().allow_auto_topic_creation, needless(function)
+    function(consumer)
+    assert not consumer._cluster.metadata_request().allow_auto_topic_creation, broken(function)
+
+
+def test_never_create_produced_topic(producer):
+    function = internals.never_create_produced_topic
+    assert producer._metadata.metadata_request().allow_auto_topic_creation, needless(function)
+    function(producer)
+    assert not producer._metadata.metadata_request().allow_auto_topic_creation, broken(function)
+
+
+def test_knows_topic(consumer, topic):
+    assert internals.knows_topic(consumer, topic), broken(internals.knows_topic)
+    assert not internals.knows_topic(consumer, f"{topic}-unknown"), broken(internals.knows_topic)
+
+
+def test_keep_refreshing_metadata(consumer, topic, admin):
+    """The library's loop waits for a refresh that another caller began, and ends with it when that fails."""
+    function = internals.keep_refreshing_metadata
+    cluster, manager = consumer._cluster, consumer._manager
+    refresh, loop = cluster._do_refresh_metadata, cluster._refresh_loop_future
+    function(consumer)
+    assert cluster._refresh_loop_future is loop, broken(function)
+
+    async def fail(node_id):
+        cluster._do_refresh_metadata = refresh
+        await manager._net.sleep(1)  # later on the same clock than the loop, which wakes up in between and waits for it
+        raise kafka_errors.KafkaConnectionError("away")
+
+    async def refresh_and_fail():
+        while cluster.metadata_refresh_in_progress:
+            await manager._net.sleep(0.01)
+        cluster._do_refresh_metadata = fail
+        await cluster.refresh_metadata()
+
+    manager.call_soon(refresh_and_fail)
+    wait_for(lambda: loop.is_done, needless(function))
+    admin.create_partitions({topic: 3})
+
+    def sees_third_partition():
+        function(consumer)
+        consumer.poll(100)
+        return len(cluster.partitions_for_topic(topic)) == 3
+
+    wait_for(sees_third_partition, broken(function))
+
+
+def test_must_join_and_wait_for_assignment_and_resume_join(consumer):
+    assert internals.must_join(consumer), broken(internals.must_join)
+
+    def is_assigned():
+        internals.wait_for_assignment(consumer, 0.5)
+        return not internals.must_join(consumer)
+
+    wait_for(is_assigned, broken(internals.wait_for_assignment))
+    assert len(consumer.assignment()) == 2, broken(internals.wait_for_assignment)
+    internals.resume_join(consumer)
+    assert not internals.must_join(consumer), broken(internals.resume_join)
+    assert consumer._coordinator.rejoining is False, broken(internals.resume_join)
+    consumer._coordinator.rejoining = True
+    internals.resume_join(consumer)
+    assert internals.must_join(consumer), broken(internals.resume_join)
+    wait_for(is_assigned, broken(internals.resume_join))
+
+
+def test_fetch_committed(consumer, topic):
+    places = [TopicPartition(topic, number) for number in range(2)]
+    wait_for(lambda: consumer.poll(100) or consumer.assignment(), "an assignment")
+    consumer.commit({places[1]: OffsetAndMetadata(7, "mine", -1)})
+    found = internals.fetch_committed(consumer, places, DEADLINE)
+    assert found.get(places[0]) is None, broken(internals.fetch_committed)
+    assert (found[places[1]].offset, found[places[1]].metadata) == (7, "mine"), broken(internals.fetch_committed)
+
+
+def test_survive_refused_coordinator(producer):
+    function = internals.survive_refused_coordinator
+    assert ".await_ready(" in inspect.getsource(sender), broken(function)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+    client = producer._sender._client
+
+    def refuse(*arguments, **options):
+        raise kafka_errors.KafkaConnectionError("refused")
+
+    client.await_ready = refuse
+    function(producer)
+    assert client.await_ready("coordinator", timeout_ms=10) is False, broken(function)
+    with pytest.raises(kafka_errors.KafkaError):
+        type(client).await_ready(client, "no-such-node", timeout_ms=10)
+
+
+def test_transaction_error(kafka, topic, producer):
+    function = internals.transaction_error
+    assert function(producer) is None, broken(function)
+    producer.begin_transaction()
+    with contextlib.closing(
+        KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=topic)
+    ) as successor:
+        successor.init_transactions()
+        producer.send(topic, b"x", partition=0)
+        with pytest.raises(kafka_errors.KafkaError):
+            producer.commit_transaction()
+    assert isinstance(function(producer), kafka_errors.KafkaError), broken(function)
+    with contextlib.closing(
+        KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, enable_idempotence=False)
+    ) as plain:
+        assert function(plain) is None, broken(function)
+
+
+def test_close_at_once(kafka, topic):
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=60_000)
+    producer.send(topic, b"x", partition=0)
+    began = time.monotonic()
+    internals.close_at_once(producer)
+    assert time.monotonic() - began < 4, broken(internals.close_at_once)
+    assert not producer._sender.is_alive(), broken(internals.close_at_once)
+    with pytest.raises(kafka_errors.KafkaError):
+        producer.send(topic, b"y", partition=0).get(timeout=1)
+
+
+def test_describe_groups_with_operations(admin):
+    function, group = internals.describe_groups_with_operations, f"new-{uuid.uuid4().hex}"
+
+    def described():
+        with contextlib.suppress(kafka_errors.CoordinatorNotAvailableError):  # of a broker without any group yet
+            return admin.describe_groups([group])[group]
+
+    assert not wait_for(described, "a coordinator")["authorized_operations"], needless(function)
+    function(admin)
+    assert "READ" in wait_for(described, "a coordinator")["authorized_operations"], broken(function)
+
+
+def test_connection_failures():
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    with internals.connection_failures() as reasons, pytest.raises(kafka_errors.KafkaError):
+        KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", bootstrap_timeout_ms=500)
+    assert any("REFUSED" in reason for reason in reasons), broken(internals.connection_failures)
+    assert not logging.getLogger(internals.CONNECTION_LOGGER).handlers
+
+
+def test_authentication_failures():
+    """That the log names this class is tested with a broker that refuses a password, in `test_security`."""
+    name = kafka_errors.SaslAuthenticationFailedError.__name__
+    assert internals.authentication_failures([f"closed: {name}", "closed"]) == [f"closed: {name}"], broken(
+        internals.authentication_failures
+    )
+
+
+@pytest.mark.parametrize("kind", [KafkaTCPTransport, KafkaSSLTransport])
+def test_return_data_before_disconnect(kind, caplog):
+    caplog.set_level(logging.CRITICAL)
+    ours, theirs = socket.socketpair()
+    with contextlib.closing(ours):
+        ours.setblocking(False)
+        transport = kind.__new__(kind)
+        transport._sock = ours
+        theirs.sendall(b"refused")
+        theirs.close()
+        wait_for(lambda: len(ours.recv(20, socket.MSG_PEEK)) == 7, "the bytes")
+        assert transport._sock_recv() == (b"refused", None), broken(internals.return_data_before_disconnect)
+        data, error = transport._sock_recv()
+        assert not data and isinstance(error, kafka_errors.KafkaConnectionError), broken(
+            internals.return_data_before_disconnect
+        )
+
+
+def test_first_out_of_range(kafka, topic):
+    """An error as the library raises it; `test_records_that_are_gone` has the same through our consumer."""
+    with contextlib.closing(
+        KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="none")
+    ) as consumer:
+        place = TopicPartition(topic, 1)
+        consumer.assign([place])
+        consumer.seek(place, 17)
+        with pytest.raises(kafka_errors.OffsetOutOfRangeError) as raised:
+            wait_for(lambda: consumer.poll(100), "an error")
+    assert internals.first_out_of_range(raised.value) == (1, 17), broken(internals.first_out_of_range)
+    truncated = kafka_errors.LogTruncationError({place: OffsetAndMetadata(5, "", -1)})
+    assert internals.first_out_of_range(truncated) == (1, 5), broken(internals.first_out_of_range)
+
+
+def test_errors_named_in():
+    text = "ConsumerError: no such class, then RebalanceInProgressError and more"
+    assert list(internals.errors_named_in(text)) == [kafka_errors.RebalanceInProgressError], broken(
+        internals.errors_named_in
+    )

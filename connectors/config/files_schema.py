@@ -59,22 +59,22 @@ File = Annotated[str, BeforeValidator(_file)]
 
 class InputFile(Section):
     file: File = Field(
-        description="The file to read, to its end: `.jsonl`, one JSON object a line, or `.csv`, and then perhaps `.gz`"
-        " or `.zst`. `-`: JSON lines from standard input."
+        description="The file to read, to its end. Its name ends with `.jsonl` (one JSON object a line) or `.csv`,"
+        " and then perhaps `.gz` or `.zst`. `-`: JSON lines from standard input."
     )
 
 
 class OutputFile(Section):
     file: File = Field(
-        description="The file to write, by the same suffixes. It must not exist at the first start. `-`: JSON lines on"
-        " standard output."
+        description="The file to write, with the same suffixes. It must not exist at the first start. `-`: JSON lines"
+        " on standard output."
     )
 
 
 class RejectsFile(Section):
     file: Annotated[File, AfterValidator(_json_lines)] = Field(
         description="The file for records that cannot be processed, JSON lines: the reason, the position, and the"
-        " original bytes as `text`, or as `base64` where they are no UTF-8. Without `rejects` they are logged and"
+        " original bytes as `text`, or as `base64` if they are not UTF-8. Without `rejects` they are logged and"
         " counted."
     )
 
@@ -82,12 +82,12 @@ class RejectsFile(Section):
 class FileCheckpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once", "none"] = Field(
         default="exactly_once",
-        description="`exactly_once`: output, position and model move together. Standard output cannot be taken back and"
-        " needs `at_least_once`; standard input cannot be read again and needs `none`.",
+        description="`exactly_once`: output, position and model move together. Standard output cannot be cut back"
+        " after a crash and needs `at_least_once`; standard input cannot be read again and needs `none`.",
     )
     every: Every = Field(
         default=1.0,
-        description="Time between two checkpoints, a duration from `10ms` to `1h`. Compressed output has a member or"
+        description="Time between two checkpoints, a duration from `10ms` to `1h`. Compressed output has one member or"
         " frame for each.",
     )
 
@@ -95,9 +95,9 @@ class FileCheckpoint(Section):
 class FileConfig(AnyConfig):
     """A processor between files: one model, one process."""
 
-    input: InputFile = Field(description="What to read.")
-    output: OutputFile = Field(description="Where predictions go.")
-    rejects: RejectsFile | None = Field(default=None, description="Where records go that cannot be processed.")
+    input: InputFile = Field(description="The input.")
+    output: OutputFile = Field(description="The output for predictions.")
+    rejects: RejectsFile | None = Field(default=None, description="The output for records that cannot be processed.")
     checkpoint: FileCheckpoint = Field(
         default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
     )

@@ -116,8 +116,8 @@ class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
 
     last: Count = Field(default=3, description="The newest ones of each partition.")
-    hourly: Count = Field(default=0, description="The newest one of each hour, for so many hours that have one.")
-    daily: Count = Field(default=0, description="The newest one of each day, for so many days that have one.")
+    hourly: Count = Field(default=0, description="The newest one of each hour, for this many hours with snapshots.")
+    daily: Count = Field(default=0, description="The newest one of each day, for this many days with snapshots.")
 
 
 class MetricsAddress(Section):
@@ -133,22 +133,22 @@ class AnyConfig(Section):
     """The keys of every processor's file. One file is one processor."""
 
     name: Name = Field(
-        description="Folder of the snapshots; with topics also consumer group, whose processes share the partitions,"
-        " and prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
+        description="The folder of the snapshots; with topics also the consumer group, whose processes share the"
+        " partitions, and the prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
     )
-    record: Record = Field(default=Record(), description="What the fields of a record mean.")
+    record: Record = Field(default=Record(), description="The meaning of the fields of a record.")
     learner: list[Any] = Field(
         description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
         " first, one classifier or regressor last."
     )
     start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
         default=None,
-        description="A snapshot of this learner, such as `river-margins evaluate --save` writes: what each model begins"
-        " as, instead of an empty one. No effect on a model that has begun.",
+        description="A snapshot of this learner, such as `river-margins evaluate --save` writes: each new"
+        " model starts as this one instead of an untrained one. Models that exist already stay as they are.",
     )
     metrics: MetricsAddress | None = Field(
         default=None,
-        description="Where to answer `/metrics` for Prometheus, `/live` and `/ready`. Default: nowhere.",
+        description="The address of `/metrics` for Prometheus, `/live` and `/ready`. Default: none.",
     )
 
     def build_learner(self) -> Any:

@@ -39,7 +39,7 @@ def _servers(text: str) -> str:
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
         if not host or not port.isdecimal() or not 1 <= int(port) <= 65535:
-            raise ValueError(f"`{server.strip()}` is no broker address: write `host:port`, several separated by commas")
+            raise ValueError(f"`{server.strip()}` is not an address: write `host:port`, several separated by commas")
     return text
 
 
@@ -55,7 +55,7 @@ def _location(value: Any) -> Any:
     if not separator:
         return str(pathlib.Path(value).expanduser().absolute())
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
-        raise ValueError(f"`{value}` is no URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
+        raise ValueError(f"`{value}` is not a URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
     if re.match(r"[^/@]*:[^/@]*@", rest):
         raise ValueError("a URL must not hold a password: credentials come from the environment")
     return value
@@ -66,12 +66,12 @@ ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings
 
 
 class Kafka(Section):
-    """How to reach Kafka. Every key not listed here is a setting of the client, for its consumer and its producer."""
+    """The connection to Kafka. Every other key is a setting of the client, for its consumer and its producer."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
     bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(
-        description="Brokers to ask first, `host:port`, several separated by commas."
+        description="The brokers to contact first, `host:port`, several separated by commas."
     )
     client: Annotated[Literal["kafka-python", "confluent"], AfterValidator(_client)] = Field(
         default="kafka-python",
@@ -112,7 +112,7 @@ class Input(Section):
         description="The topic to read. It must exist; each of its partitions has a learner of its own."
     )
     start: Literal["earliest", "latest"] = Field(
-        default="earliest", description="Where a group begins that has never committed: `earliest` or `latest`."
+        default="earliest", description="Where a group starts that has never committed: `earliest` or `latest`."
     )
 
 
@@ -135,7 +135,7 @@ class Checkpoint(Section):
     )
     every: Every = Field(
         default=1.0,
-        description="Time between two checkpoints, a duration from `10ms` to `1h`. Output is visible after one.",
+        description="Time between two checkpoints, a duration from `10ms` to `1h`. A checkpoint makes output visible.",
     )
 
 
@@ -155,7 +155,8 @@ class Snapshots(Section):
         " Without it, each checkpoint has a snapshot.",
     )
     keep: Keep = Field(
-        default=Keep(), description="Which snapshots outlive their successors; one that an offset names always does."
+        default=Keep(),
+        description="Which snapshots to keep after newer ones were written. One that an offset names is always kept.",
     )
 
     @model_validator(mode="before")
@@ -167,20 +168,20 @@ class Snapshots(Section):
 class Config(AnyConfig):
     """A processor between topics of Kafka."""
 
-    kafka: Kafka = Field(description="How to reach Kafka.")
+    kafka: Kafka = Field(description="The connection to Kafka.")
     instance: Name | None = Field(
         default=None,
         description="A stable transactional id, unique for each process of the group, such as the name of a pod."
-        " Without it each start takes a fresh one.",
+        " Without it, each start makes a new one.",
     )
-    input: Input = Field(description="What to read.")
-    output: Output = Field(description="Where predictions go.")
-    rejects: Rejects | None = Field(default=None, description="Where records go that cannot be processed.")
+    input: Input = Field(description="The input.")
+    output: Output = Field(description="The output for predictions.")
+    rejects: Rejects | None = Field(default=None, description="The output for records that cannot be processed.")
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
     snapshots: Snapshots = Field(
         default={},
         validate_default=True,
-        description="Where the models of a checkpoint lie: a folder or a URL, or the keys below.",
+        description="Where the models of a checkpoint are stored: a folder or a URL, or the keys below.",
     )
 
     @field_validator("output", "rejects")

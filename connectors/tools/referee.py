@@ -138,7 +138,7 @@ def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: lis
     for name, count in sorted(times.items()):
         if name not in known:
             verdict.foreign += 1
-            verdict.note(f"an output comes from `{name}`, which is no input")
+            verdict.note(f"an output comes from `{name}`, which is not an input")
         elif count > 1:
             verdict.doubled += 1
             verdict.note(f"{name} has {count} outputs")

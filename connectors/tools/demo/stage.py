@@ -50,7 +50,7 @@ class Processor:
 
 
 class Screen:
-    """Shows a demo as a table on a terminal, which changes as it goes on, and elsewhere as lines."""
+    """Shows a demo as a table on a terminal, and elsewhere as lines."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -185,7 +185,7 @@ class Stage:
             screen.event(f"process {self.processor.pid} started; the group waits for the end of the dead one's session")
         elif self.killed_at is not None and self.pause is None and self.seen.outputs > self._outputs_then:
             self.pause = time.monotonic() - self.killed_at
-            screen.event(f"output goes on, {self.pause:.1f} s after the kill")
+            screen.event(f"output continues, {self.pause:.1f} s after the kill")
 
     def _show(self, screen: Screen) -> None:
         rows = {

@@ -245,7 +245,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("rejects: {topic: predictions}", "10:10: `rejects`: `predictions` is the output topic already"),
         ("output: {topic: other}", "10:1: `output` appears twice, first in line 9"),
         ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
-        ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is no URL"),
+        ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is not a URL"),
         ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
         ("snapshots: {folder: a, keep: {weekly: 1}}", "10:31: unknown key `snapshots.keep.weekly`; known are `last`"),
         ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),

@@ -20,7 +20,7 @@ def test_a_killed_processor_leaves_no_trace(shortened, capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if line]
     shown = "\n".join(lines)
     assert "killed (kill -9) with" in shown
-    assert "output goes on" in shown
+    assert "output continues" in shown
     assert "asked to stop (SIGTERM): exit code 0" in shown
     assert shown.count("5,000 of 5,000") >= 1
     assert lines[-1] == "exact: the kill cannot be seen in the output"

@@ -12,7 +12,7 @@ from connectors.config import catalogue
 from river_margins.families.structured import Structured
 
 TEMPLATE = pathlib.Path(__file__).with_name("learners.template.md")
-HEAD = "| learner | space | cost of a round | guarantee | use it |\n|---|---|---|---|---|"
+HEAD = "| learner | space | cost of a round | guarantee | advice |\n|---|---|---|---|---|"
 ROLES: dict[str, Callable[[Any], bool]] = {
     "transformers": lambda model: isinstance(model, base.Transformer),
     "regressors": lambda model: isinstance(model, base.Regressor),

@@ -15,15 +15,12 @@ from mkdocs.structure.files import File, Files
 
 import connectors
 import river_margins as rm
-from connectors import errors
 from connectors.config import catalogue
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = {"index.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
-ERRORS = [kind for kind in vars(errors).values() if inspect.isclass(kind)]
-PROCESSOR = [connectors.load, connectors.run, connectors.evaluate, *ERRORS]
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 
 
@@ -75,20 +72,22 @@ def in_repository(link: str, page: str) -> str | None:
 def api() -> dict[str, str]:
     """Return the pages of the API reference."""
     public = [getattr(rm, name) for name in sorted(rm.__all__, key=str.lower)]
+    classes = [each for each in public if inspect.isclass(each)]
     estimators = [entry.kind for entry in catalogue.entries()]
-    rules = [
-        each for each in public if each in (rm.Seen, rm.Step) or (inspect.isclass(each) and issubclass(each, rm.Rule))
-    ]
-    spaces = [each for each in public if inspect.isclass(each) and each not in [*estimators, *rules]]
+    rules = [each for each in classes if issubclass(each, rm.Rule | rm.Seen | rm.Step)]
+    spaces = [each for each in classes if each not in [*estimators, *rules]]
     return {
         "api/estimators.md": reference("Estimators", [Learner, Estimator, *estimators]),
         "api/rules.md": reference("Rules", rules),
         "api/spaces.md": reference("Spaces, kernels and budgets", spaces),
-        "api/snapshot.md": reference(
-            "Snapshots of models", [getattr(rm.snapshot, name) for name in rm.snapshot.__all__]
-        ),
-        "api/connectors.md": reference("The stream processor", PROCESSOR),
+        "api/snapshot.md": reference("Snapshots of models", members(rm.snapshot)),
+        "api/connectors.md": reference("The stream processor", members(connectors)),
     }
+
+
+def members(module: Any) -> list[Any]:
+    """Return the public classes and functions of a module."""
+    return [getattr(module, name) for name in module.__all__]
 
 
 def reference(title: str, things: Iterable[Any]) -> str:

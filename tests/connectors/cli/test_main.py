@@ -29,7 +29,7 @@ def command(tmp_path):
 def test_help_names_the_commands_and_every_exit_code(command):
     shown = command("--help")
     assert shown.returncode == 0
-    for name in ("run", "lint", "explain", "evaluate", "learners", "kafka", "demo"):
+    for name in ("run", "lint", "explain", "evaluate", "learners", "topics", "produce", "tail", "kafka", "demo"):
         assert f"│ {name} " in shown.stdout
     for code, meaning in errors.exit_codes().items():
         assert f"{code}  {meaning}" in shown.stdout

@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from connectors.config.learner import known_names
+from connectors.config.learner import find_class, known_classes, our_classes
 from connectors.errors import ConfigError
 from connectors.suggest import did_you_mean
 from river_margins.core.described import Described, at_a_glance
@@ -29,7 +29,7 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Return an entry for every estimator of the library; River documents its own."""
-    return [_entry(name, kind) for name, kind in known_names().items() if issubclass(kind, Described)]
+    return [_entry(name, kind) for name, kind in our_classes().items() if issubclass(kind, Described)]
 
 
 def steps() -> list[Entry]:
@@ -63,10 +63,11 @@ def show_all() -> None:
 
 def show(name: str) -> None:
     """Print the signature and the docstring of a class that a file can name, rules and spaces included."""
-    known = known_names()
-    if name not in known:
-        raise ConfigError(f"there is no class `{name}`{did_you_mean(name, known)}; `river-margins learners` lists them")
-    print(_heading(known[name], name) + "\n\n" + _description(known[name]))
+    kind = find_class(name)
+    if kind is None:
+        hint = did_you_mean(name, known_classes())
+        raise ConfigError(f"there is no class `{name}`{hint}; `river-margins learners` lists them")
+    print(_heading(kind, name) + "\n\n" + _description(kind))
 
 
 def _description(kind: type) -> str:

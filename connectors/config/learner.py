@@ -7,6 +7,7 @@ compose classes by full name. A file can therefore choose among learners, but ne
 import copy
 import importlib
 import inspect
+from collections.abc import Iterable
 from typing import Any
 
 from connectors.config.yaml_file import Path
@@ -38,13 +39,20 @@ def find_class(name: str) -> type | None:
     return found if isinstance(found, type) else None
 
 
-def known_names() -> dict[str, type]:
-    """Return every class that a file may name, by its name there. Slow: this imports all of `RIVER_MODULES`."""
+def our_classes() -> dict[str, type]:
+    """Return the classes of the library that a file may name, by their names."""
     import river_margins
 
-    names = list(river_margins.__all__)
-    for module_name in RIVER_MODULES:
-        names += [f"{module_name}.{name}" for name in importlib.import_module(module_name).__all__]
+    return _classes(river_margins.__all__)
+
+
+def known_classes() -> dict[str, type]:
+    """Return every class that a file may name, by its name there. Slow: this imports all of `RIVER_MODULES`."""
+    names = [f"{module}.{name}" for module in RIVER_MODULES for name in importlib.import_module(module).__all__]
+    return our_classes() | _classes(names)
+
+
+def _classes(names: Iterable[str]) -> dict[str, type]:
     found = {name: find_class(name) for name in names}
     return {name: kind for name, kind in found.items() if kind is not None}
 
@@ -131,7 +139,7 @@ class _LearnerBuilder:
         return name, parameters or {}, (*path, name)
 
     def report_unknown_class(self, name: str, path: Path) -> None:
-        known = known_names()
+        known = known_classes()
         same_class = [known_name for known_name in known if known_name.rpartition(".")[2] == name.rpartition(".")[2]]
         hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known)
         self.report(path, f"there is no class `{name}`{hint}")

@@ -66,6 +66,11 @@ def test_a_step_of_rivers_preprocessing_imports_it(tmp_path):
     assert "river.preprocessing" in imported(COMMAND, "lint", file)
 
 
+@pytest.mark.parametrize("arguments", [["learners"], ["learners", "PAClassifier"]], ids=" ".join)
+def test_the_list_of_learners_imports_nothing_heavy(arguments):
+    assert imported(COMMAND, *arguments) & (HEAVY | KAFKA) == set()
+
+
 def test_help_imports_neither_learners_nor_schema():
     modules = imported(COMMAND, "--help")
     assert modules & (HEAVY | KAFKA | FRAMEWORKS - {"rich"}) == set()  # rich draws the help

@@ -1,6 +1,7 @@
-"""What a processor would meet at the broker, asked before it runs: topics, permissions, transactions, retention.
+"""Checks of a processor against the brokers before it runs: topics, permissions, transactions, retention.
 
-Nothing is changed there, but that exactly-once processors leave a transactional id, `<name>-check-broker`.
+The checks change nothing, except that those of an exactly-once processor leave a transactional id,
+`<name>-check-broker`.
 """
 
 from collections.abc import Iterator
@@ -13,13 +14,13 @@ from connectors.kafka.facts import Facts, TopicFacts
 from connectors.suggest import did_you_mean
 from connectors.topics.startup import BROKER_WAIT
 
-SHORT_RETENTION = 3600.0  # seconds; whoever repairs a broken host needs longer
+SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence; a problem ends a processor, or loses data, and has the exit code of `kind`. None: worth knowing."""
+    """A finding. A problem would end the processor or lose data, and has the exit code of `kind`; a note has no kind."""
 
     sentence: str
     kind: type[ConnectorError] | None
@@ -29,7 +30,7 @@ class Finding:
 
 
 def check(config: Config) -> list[Finding]:
-    """Returns all that the brokers tell against a processor, or that is worth knowing.
+    """Return the problems that a processor would have with the brokers, and notes worth knowing.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def check(config: Config) -> list[Finding]:
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())
         if role == "input" and config.snapshots.every is not None and name in facts.topics and not topic.configs:
-            # a processor looks whether its input is compacted before it relies on reading it again
+            # with `snapshots.every`, a processor reads the settings of its input to see whether it is compacted
             said = f"grant `DescribeConfigs` on topic `{name}` (input) to this user: `snapshots.every` needs it"
             findings.append(Finding(said, AccessError))
         elif topic.partitions and not topic.configs:
@@ -67,7 +68,7 @@ def check(config: Config) -> list[Finding]:
 
 
 def exit_code(findings: list[Finding]) -> int:
-    """Returns the exit code of the first problem, 0 without one."""
+    """Return the exit code of the first problem; 0 without one."""
     return next((finding.kind.exit_code for finding in findings if finding.kind), 0)
 
 
@@ -101,7 +102,7 @@ def _group(config: Config, facts: Facts) -> Iterator[Finding]:
 
 
 def _transactions(config: Config) -> Iterator[Finding]:
-    """Starts a transactional producer, as the processor does: permission, time-out and coordinator show."""
+    """Start a transactional producer as the processor does, which checks permission, time-out and coordinator."""
     if config.checkpoint.guarantee != "exactly_once":
         return
     kafka, module = config.kafka, client(config.kafka.client)

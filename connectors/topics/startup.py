@@ -101,7 +101,7 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
 
 
 def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Look up the topics of the file, and return the restorer for its input. Raise StartError if one does not exist."""
+    """Look up the topics of the file, and return the restorer of its input. Raise StartError if a topic is missing."""
     topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]

@@ -20,7 +20,7 @@ SHORT_OFFSETS_RETENTION = 86_400.0
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding. A problem would end the processor or lose data, and has the exit code of `kind`; a note has no kind."""
+    """A finding. A problem would end the processor or lose data; `kind` has its exit code. A note has no kind."""
 
     sentence: str
     kind: type[ConnectorError] | None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from connectors.model.counts import Counts
     from connectors.runtime.health import Health
     from connectors.tools.evaluate import Result
-    from connectors.topics.processor import Stop
+    from connectors.runtime.stop import Stop
 
 __all__ = [
     "AccessError",
@@ -53,7 +53,7 @@ _MODULES = {
     "Config": "connectors.config",
     "Counts": "connectors.model.counts",
     "FileConfig": "connectors.config",
-    "Stop": "connectors.topics.processor",
+    "Stop": "connectors.runtime.stop",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import connectors.config
 import river_margins as rm
-from river_margins.core import checks, pairs
+from river_margins.core import checks
 from river_margins.tasks import labels
 from tests.helpers.paths import ROOT
 from tests.learners import Learner
@@ -40,7 +40,7 @@ CONNECTORS = [
 ]
 
 
-@pytest.mark.parametrize("module", [rm, checks, labels, *CONNECTORS], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [rm, checks, labels, pairs, *CONNECTORS], ids=lambda module: module.__name__)
 def test_examples_of_helpers(module):
     assert doctest.testmod(module).failed == 0
 

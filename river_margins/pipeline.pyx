@@ -1,4 +1,4 @@
-"""River's pipeline, driven by compiled code."""
+"""A faster `river.compose.Pipeline`."""
 
 from river import compose
 
@@ -9,10 +9,10 @@ from river_margins.preprocessing import StandardScaler
 
 
 class Pipeline(compose.Pipeline):
-    """A `river.compose.Pipeline` whose rounds cost half as much or less: the same steps, in the same order.
+    """A `river.compose.Pipeline` with the same results, whose rounds take half the time or less.
 
-    `StandardScaler() | learner` makes one. What is out of the ordinary (a union, a supervised transformer, a filter,
-    further arguments, learning during prediction) goes River's own way.
+    `StandardScaler() | learner` makes one. Pipelines with a union, a supervised transformer or a filter, calls with further
+    arguments, and learning during prediction are left to River's code.
 
     Examples
     --------
@@ -26,37 +26,37 @@ class Pipeline(compose.Pipeline):
     """
 
     def learn_one(self, x, y=None, **params):
-        """Let each step learn from x as the steps before it leave it, and the last one from y too."""
+        """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
         cdef tuple plan = self._plan or self._build_plan()
-        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not in_line(plan):
+        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
             super().learn_one(x, y, **params)
             return
-        (<tuple> plan[len(plan) - 1])[1].learn_one(passed(plan, x, True), y)
+        (<tuple> plan[len(plan) - 1])[1].learn_one(transformed(plan, x, True), y)
 
     def predict_one(self, x, **params):
-        """Predict the label of x as the steps before the last one leave it."""
+        """Predict the label of x, after the transformers."""
         cdef tuple plan = self._plan or self._build_plan()
-        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not in_line(plan):
+        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
             return super().predict_one(x, **params)
-        return (<tuple> plan[len(plan) - 1])[1].predict_one(passed(plan, x, False))
+        return (<tuple> plan[len(plan) - 1])[1].predict_one(transformed(plan, x, False))
 
     def predict_score_one(self, x):
-        """The prediction and the score of x: what `predict_one` and `score_one` would say, reading x once."""
+        """Return the results of `predict_one` and `score_one` for x, and read x once."""
         cdef tuple plan = self._plan or self._build_plan()
-        if self._LEARN_UNSUPERVISED_DURING_PREDICT or not in_line(plan):
+        if self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
             return super().predict_one(x), super().score_one(x)
-        last, x = (<tuple> plan[len(plan) - 1])[1], passed(plan, x, False)
+        last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, False)
         return last.predict_score_one(x) if isinstance(last, Learner) else (last.predict_one(x), last.score_one(x))
 
 
-cdef object passed(tuple plan, object x, bint learning):
-    """x as the steps before the last one leave it, after they have learned it where they are to."""
+cdef object transformed(tuple plan, object x, bint learning):
+    """Return x as transformed by all steps but the last one; with `learning`, each step learns x first."""
     cdef Py_ssize_t i
     for i in range(len(plan) - 1):
         step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
-        # Compiled steps need no dict between them; a class that is derived from ours may want to see one.
-        if type(step) is StandardScaler and isinstance(following, Learner) and (<Learner> following).plain:
-            x = (<RunningMoments> step).pass_on(x, learning)
+        # Compiled steps need no dict between them. A subclass written in Python may read one.
+        if type(step) is StandardScaler and isinstance(following, Learner) and (<Learner> following).takes_scaled_rows:
+            x = (<RunningMoments> step).scale_for_next_step(x, learning)
         else:
             if learning:
                 step.learn_one(x)
@@ -64,8 +64,8 @@ cdef object passed(tuple plan, object x, bint learning):
     return x
 
 
-cdef bint in_line(tuple plan):
-    """Whether unsupervised transformers lead to one supervised step, and nothing else is there."""
+cdef bint is_plain_chain(tuple plan):
+    """Return whether the pipeline is a chain of unsupervised transformers with one supervised step at the end."""
     cdef Py_ssize_t i, last = len(plan) - 1
     cdef tuple step
     cdef str kind

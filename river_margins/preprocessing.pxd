@@ -1,5 +1,5 @@
 from river_margins.core.estimator cimport Estimator
-from river_margins.core.scaled_row cimport Passed
+from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.core.reader cimport Reader, Row
 
 
@@ -9,8 +9,8 @@ cdef struct Moments:
 
 cdef class RunningMoments(Estimator):
     cdef Reader reader
-    cdef Row spare
-    cdef Passed passed
+    cdef Row spare_row
+    cdef ScaledRow scaled_row
     cdef Moments* moments  # known features first, then room in which a row's new values are made
     cdef Py_ssize_t capacity
     cdef bint divide
@@ -19,4 +19,4 @@ cdef class RunningMoments(Estimator):
     cdef int learn_row(self, Row row) except -1
     cdef int scale(self, Row row) except -1
     cdef dict as_dict(self, Row row)
-    cdef object pass_on(self, object x, bint learning)
+    cdef object scale_for_next_step(self, object x, bint learning)

@@ -1,4 +1,4 @@
-"""Transformers that do not slow a fast learner down."""
+"""Compiled transformers."""
 
 import numpy as np
 from river import base, compose
@@ -10,7 +10,7 @@ from libc.stdlib cimport free, realloc
 from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
 from river_margins.core.estimator cimport Estimator
-from river_margins.core.scaled_row cimport Passed
+from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.core.reader cimport Reader, Row
 
 from river_margins.core.batch import frame_batch
@@ -18,7 +18,7 @@ from river_margins.core.described import Described
 
 
 cdef class RunningMoments(Estimator):
-    """Count, mean and variance of each feature, by Welford's recurrence: the compiled part of `StandardScaler`."""
+    """The compiled part of `StandardScaler`: count, mean and variance of each feature, by Welford's recurrence."""
 
     def __dealloc__(self):
         free(self.moments)
@@ -27,10 +27,10 @@ cdef class RunningMoments(Estimator):
         return object.__sizeof__(self) + self.capacity * sizeof(Moments)
 
     cdef Row take_row(self):
-        cdef Row row = self.spare
+        cdef Row row = self.spare_row
         if row is None:
             return Row()
-        self.spare = None
+        self.spare_row = None
         return row
 
     cdef int reserve(self, Py_ssize_t length) except -1:
@@ -45,7 +45,7 @@ cdef class RunningMoments(Estimator):
         return 0
 
     cdef int learn_row(self, Row row) except -1:
-        # Everything is computed, and found finite, before anything is written.
+        # Compute and check all values before the first write.
         cdef Py_ssize_t i, size = self.reader.size(), length = row.known + row.fresh
         cdef Moments moment
         cdef double value, old_mean, total = 0.0
@@ -68,14 +68,14 @@ cdef class RunningMoments(Estimator):
             raise OverflowError(f"`{type(self).__name__}`: these values would take a variance beyond floating point")
         for i in range(row.known):
             self.moments[row.index[i]] = made[i]
-        # New features get the next indices in this order, which is where their moments already are, `known` places on.
+        # The new features get the next indices in this order. Their moments lie `known` places further on.
         for i in range(row.fresh):
             self.moments[size + i] = made[row.known + i]
-        self.reader.admit(row)
+        self.reader.add_features(row)
         return 0
 
     cdef int scale(self, Row row) except -1:
-        """Replace the row's values by their scaled ones."""
+        """Scale the values of the row."""
         cdef Py_ssize_t i
         cdef Moments* moment
         cdef double value, total = 0.0
@@ -103,74 +103,74 @@ cdef class RunningMoments(Estimator):
             scaled[row.fresh_keys[i]] = row.own_value[row.capacity + i]
         return scaled
 
-    cdef object pass_on(self, object x, bint learning):
-        """x scaled, and learned before if it is to be, for a step that reads it at once."""
-        cdef Passed passed = self.passed
+    cdef object scale_for_next_step(self, object x, bint learning):
+        """Return x scaled, for the next step, which reads it at once. With `learning`, learn x first."""
+        cdef ScaledRow scaled_row = self.scaled_row
         cdef Row row
         cdef bint is_new
-        if passed is None or passed.waits:
-            self.passed = passed = Passed()
-        passed.waits, passed.reader, row = True, self.reader, passed.row
+        if scaled_row is None or scaled_row.unread:
+            self.scaled_row = scaled_row = ScaledRow()
+        scaled_row.unread, scaled_row.reader, row = True, self.reader, scaled_row.row
         if learning:
-            self.begin()
+            self.start_learning()
         try:
-            self.reader.gather(row, x)
+            self.reader.fill_row(row, x)
             if learning:
                 is_new = row.fresh > 0
                 self.learn_row(row)
-                if is_new:  # new features stand last in the row, and the next step is to meet them in the order of x
-                    self.reader.gather(row, x)
+                if is_new:  # learning has put new features last: read x again, for the next step needs its order
+                    self.reader.fill_row(row, x)
         finally:
             if learning:
-                self.end()
+                self.end_learning()
         self.scale(row)
-        return passed
+        return scaled_row
 
     def learn_one(self, x):
         """Update the moments of the features in x."""
         cdef Row row
-        self.begin()
+        self.start_learning()
         try:
             row = self.take_row()
-            self.reader.gather(row, x)
+            self.reader.fill_row(row, x)
             self.learn_row(row)
-            self.spare = row
+            self.spare_row = row
         finally:
-            self.end()
+            self.end_learning()
 
     def transform_one(self, x):
-        """Scale the features in x; one that was never learned, or never varied, becomes 0."""
+        """Scale the features in x. A feature that was never learned, or that never varied, becomes 0."""
         cdef Row row = self.take_row()
         cdef dict features = self.reader.features_of(x)
-        self.reader.gather_dict(row, features)
+        self.reader.fill_row_from_dict(row, features)
         self.scale(row)
-        scaled = dict_refilled(features, row.value) if row.straight else self.as_dict(row)
-        self.spare = row
+        scaled = dict_refilled(features, row.value) if row.in_dict_order else self.as_dict(row)
+        self.spare_row = row
         return scaled
 
     def learn_many(self, X):
         """Update the moments with the rows of a data frame, in order.
 
-        All values are checked before any row is learned. A variance beyond floating point shows only in learning: the
-        rows before it are then learned, and the error names the row.
+        All values are checked before the first row is learned. Only learning shows that a variance leaves floating point:
+        then the error names the row, and the rows before it are learned.
         """
         cdef Batch batch = frame_batch(X)
         cdef Row row
         cdef Py_ssize_t i = 0
-        self.begin()
+        self.start_learning()
         try:
             row = self.take_row()
             for i in range(batch.length):
-                batch.gather(self.reader, row, i)
+                batch.fill_row(self.reader, row, i)
                 self.learn_row(row)
-            self.spare = row
+            self.spare_row = row
         except OverflowError as error:
             raise OverflowError(f"row {i} of the batch, after {i} that were learned: {error}") from error
         finally:
-            self.end()
+            self.end_learning()
 
     def transform_many(self, X):
-        """Scale the rows of a data frame: a frame of the same library, with its index."""
+        """Scale the rows of a data frame, as a frame of the same library and with the same index."""
         frame = dataframe.into_frame(X)
         cdef Batch batch = frame_batch(frame)
         cdef Row row = self.take_row()
@@ -178,16 +178,16 @@ cdef class RunningMoments(Estimator):
         cdef list columns = frame.columns
         values = np.empty(frame.shape)
         for i in range(batch.length):
-            batch.gather(self.reader, row, i)
+            batch.fill_row(self.reader, row, i)
             self.scale(row)
             scaled = self.as_dict(row)
             values[i] = [scaled[column] for column in columns]
-        self.spare = row
+        self.spare_row = row
         return dataframe.to_native_frame(values, columns=columns, like=frame)
 
     @property
     def counts(self):
-        """How often each feature was seen."""
+        """The number of examples with each feature."""
         return {key: int(self.moments[i].count) for i, key in enumerate(self.reader.vocabulary.keys)}
 
     @property
@@ -228,8 +228,8 @@ cdef class RunningMoments(Estimator):
 class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
     """Scale features to zero mean and unit variance, as seen so far.
 
-    River's scaler, compiled: the same results to rounding, several times faster, and with names of features that the
-    next step recognises at once. A feature that is not a finite number is refused, where River's would turn to NaN.
+    The results are those of River's scaler to rounding, several times faster. A feature that is not a finite number raises
+    a ValueError; with River's scaler it turns all further results into NaN.
 
     Parameters
     ----------

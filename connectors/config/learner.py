@@ -217,11 +217,7 @@ class _LearnerBuilder:
 
 
 def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(kind).parameters)
-    except ValueError:  # compiled rules and spaces have no signature, only `_parameter_names`
-        names = getattr(kind, "_parameter_names", ())
-        return {name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names}
+    return dict(inspect.signature(kind).parameters)
 
 
 def _call(kind: type, values: dict[str, Any]) -> Any:

@@ -10,8 +10,8 @@ cdef class Batch:
     cdef const int32_t[::1] columns
     cdef const long long[::1] starts
     cdef int32_t[::1] index_of
-    cdef Py_ssize_t strange
+    cdef Py_ssize_t unknown_columns
     cdef bint in_order
     cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2
     cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept
-    cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1
+    cdef int fill_row(self, Reader reader, Row row, Py_ssize_t i) except -1

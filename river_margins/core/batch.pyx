@@ -1,4 +1,4 @@
-"""Rows of a data frame or a sparse matrix, checked as a whole and then gathered like dicts."""
+"""Data frames and sparse matrices: all values are checked at once, then each row is read like a dict."""
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -6,13 +6,13 @@ from river.utils import dataframe
 
 from libc.stdint cimport int32_t
 
-from river_margins.core.reader cimport Reader, Row, number
+from river_margins.core.reader cimport Reader, Row, as_float
 
 
 cdef class Batch:
-    """Rows with named columns, each row with all of them (`columns` is None) or with some.
+    """Rows with named columns. If `columns` is None, each row has all columns.
 
-    `index_of` remembers which index a column has for the reader; `strange` counts the columns it does not know yet.
+    `index_of` has the reader's index of each column, or -1. `unknown_columns` is the number of columns with -1.
     """
 
     def __init__(self, names, values, columns, starts):
@@ -22,24 +22,24 @@ cdef class Batch:
         self.starts = np.ascontiguousarray(starts, dtype=np.int64)
         self.index_of = np.full(max(len(names), 1), -1, dtype=np.int32)
         self.length = len(starts) - 1
-        self.strange = len(names)
+        self.unknown_columns = len(names)
 
     cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2:
         cdef int32_t index = reader.vocabulary.find(self.names[column])
         self.index_of[column] = index
-        self.strange -= index >= 0
-        if self.strange == 0:
+        self.unknown_columns -= index >= 0
+        if self.unknown_columns == 0:
             self.in_order = np.array_equal(self.index_of, np.arange(len(self.names)) + reader.intercept)
         return index
 
     cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept:
-        """Whether all columns of a row (NULL: every one there is) are known; fills its indices until one is not."""
+        """Return whether all columns of a row are known, and fill its indices. `column` is NULL for a row with all columns."""
         cdef const int32_t* index_of = &self.index_of[0]
         cdef int32_t* index = row.own_index
         cdef int32_t found
         cdef Py_ssize_t position
         if column == NULL:
-            return self.strange == 0
+            return self.unknown_columns == 0
         for position in range(length):
             found = index_of[column[position]]
             index[position] = found
@@ -47,26 +47,26 @@ cdef class Batch:
                 return False
         return True
 
-    cdef int gather(self, Reader reader, Row row, Py_ssize_t i) except -1:
+    cdef int fill_row(self, Reader reader, Row row, Py_ssize_t i) except -1:
         cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known, position, place
-        cdef bint whole = self.columns is None or length == self.index_of.shape[0]
+        cdef bint complete = self.columns is None or length == self.index_of.shape[0]
         cdef const double* value = &self.values[start] if length else NULL
         cdef const int32_t* column = NULL
         cdef const int32_t* index_of = &self.index_of[0]
         cdef int32_t index
-        if not whole and length:
+        if not complete and length:
             column = &self.columns[start]
         if reader.max_features is not None:
-            return reader.gather(row, {
-                self.names[position if whole else column[position]]: value[position] for position in range(length)
+            return reader.fill_row(row, {
+                self.names[position if complete else column[position]]: value[position] for position in range(length)
             })
-        known = reader.begin(row, length)
+        known = reader.start_row(row, length)
         if not known and self.all_known(row, column, length):
-            # Nothing to add: the values, and the indices of a whole row, are used where they lie.
-            row.finish(length, index_of if whole else row.own_index, value, whole and self.in_order)
+            # Nothing to add, so the row points to the values of the batch, and a complete row to its indices.
+            row.finish(length, index_of if complete else row.own_index, value, complete and self.in_order)
             return 0
         for position in range(length):
-            place = position if whole else column[position]
+            place = position if complete else column[position]
             index = index_of[place]
             if index < 0:
                 index = self.look_up(reader, place)
@@ -75,13 +75,12 @@ cdef class Batch:
                 row.own_value[known] = value[position]
                 known += 1
             else:
-                row.add_fresh(self.names[place], reader.vocabulary.sought, value[position])
-        row.finish(known, row.own_index, row.own_value, whole and self.strange == 0 and self.in_order)
+                row.add_fresh(self.names[place], reader.vocabulary.missing_hash, value[position])
+        row.finish(known, row.own_index, row.own_value, complete and self.unknown_columns == 0 and self.in_order)
         return 0
 
-
     def refuse_negative(self):
-        """For weights that have no use for negative features; before any row is learned."""
+        """Raise ValueError if a value is negative; for spaces that take no negative features."""
         cdef Py_ssize_t row, place, first
         negative = np.flatnonzero(np.asarray(self.values) < 0.0)
         if len(negative):
@@ -95,7 +94,7 @@ cdef class Batch:
 
 
 def frame_batch(X):
-    """A data frame of any library that River takes: every column is a feature of every row."""
+    """Return the batch of a data frame, from any library that River takes. Each column is a feature of each row."""
     frame = dataframe.into_frame(X)
     names = frame.columns
     rows, columns = frame.shape
@@ -105,7 +104,7 @@ def frame_batch(X):
 
 
 cdef frame_values(frame):
-    """The values as floats, by the rules that hold for a dict: text is no number, even where it looks like one."""
+    """Return the values as floats, by the same rules as for a dict: text is no number, even if it looks like one."""
     cdef list mixed = []
     for name, kind in frame.schema.items():
         if kind == nw.Object:
@@ -118,19 +117,19 @@ cdef frame_values(frame):
     values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
     for position, name in enumerate(frame.columns):
         if name in mixed:
-            column = [number(name, value) for value in frame[:, position].to_list()]
+            column = [as_float(name, value) for value in frame[:, position].to_list()]
             values = np.insert(values, position, column, axis=1)
     return values
 
 
 cdef row_name(frame, position):
-    """What the user calls a row: its entry in the index of a pandas frame, its position in any other."""
+    """Return the name of a row in messages: its entry in the index of a pandas frame, else its position."""
     index = nw.maybe_get_index(frame)
     return position if index is None else index[position]
 
 
 def csr_batch(X):
-    """A scipy sparse matrix: what is stored is there, explicit zeros included, in the order of the columns."""
+    """Return the batch of a scipy sparse matrix. The features of a row are its stored entries, in the order of the columns."""
     if not hasattr(X, "tocsr"):
         raise TypeError(f"a scipy sparse matrix is needed, not a {type(X).__name__}: see scipy.sparse.csr_array")
     if X.dtype.kind not in "buif":
@@ -141,7 +140,7 @@ def csr_batch(X):
         matrix.sum_duplicates()
     names, columns = range(matrix.shape[1]), matrix.indices
     if len(columns) < matrix.shape[1]:
-        # A hashed matrix has millions of columns, of which a batch holds a few: only those get a name.
+        # A hashed matrix has millions of columns, and a batch uses few of them: only those get names.
         used, columns = np.unique(columns, return_inverse=True)
         names = used.tolist()
     refuse_non_finite(
@@ -153,7 +152,7 @@ def csr_batch(X):
 cdef refuse_non_finite(values, place):
     flat = values.ravel()
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(flat.sum()):  # which takes a tenth of the time of looking at each
+        if np.isfinite(flat.sum()):  # this takes a tenth of the time of checking each value
             return
     bad = np.flatnonzero(~np.isfinite(flat))
     if not len(bad):

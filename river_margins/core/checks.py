@@ -1,8 +1,7 @@
-"""Parameters are refused where they are given, with their name and value."""
+"""Checks of parameters. Each returns the value, or raises ValueError with the name of the parameter and its value."""
 
 import math
 from numbers import Real
-from typing import Any
 
 
 def positive(name: str, value: float) -> float:
@@ -95,28 +94,6 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
         *others, last = map(repr, choices)
         raise ValueError(f"`{name}` must be {', '.join(others)} or {last}, not {value!r}")
     return value
-
-
-def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
-    """Refuse a rule in a space or a task that it would only seem to work in.
-
-    Many a pair would run, and silently be another learner: a rule that says how much surer it got is nothing but PA-II
-    in a space that keeps no covariance.
-
-    >>> import river_margins as rm
-    >>> check_pair(rm.PerceptronRule(), rm.Linear(), "regression", "MarginRegressor")
-    Traceback (most recent call last):
-    ValueError: `PerceptronRule(lr=1.0, tie_update=True)` is a rule for classification and structured, and \
-`MarginRegressor` does regression: use `PA1()` in `Linear()`, which suits every task
-    """
-    if getattr(space, "suits_as", type(space).__name__) not in rule.spaces:
-        suiting = " or ".join(f"`{name}()`" for name in rule.spaces)
-        raise ValueError(f"`{rule!r}` does not suit the space `{space!r}`: use {suiting}")
-    if task not in rule.tasks:
-        raise ValueError(
-            f"`{rule!r}` is a rule for {' and '.join(rule.tasks)}, and `{learner}` does {task}: "
-            "use `PA1()` in `Linear()`, which suits every task"
-        )
 
 
 def _is_finite(value: object) -> bool:

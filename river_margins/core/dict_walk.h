@@ -1,11 +1,11 @@
 /* PyDict_Next, inlined.
 
-   Calling it is the larger part of reading a small dict: five to eight times the read itself. Here a step is a few
-   instructions over the entries as the interpreter's own header declares them. Versions this has not been tried on,
-   free-threaded builds and RIVER_MARGINS_PORTABLE_DICT_WALK (for benchmarks) take the function.
+   The call of PyDict_Next takes five to eight times as long as the reading itself. Here one step takes a few instructions,
+   over the entries as a header of the interpreter declares them. Versions of Python on which this has not been tried,
+   free-threaded builds and RIVER_MARGINS_PORTABLE_DICT_WALK (for benchmarks) call PyDict_Next.
 
-   A dict that changes on the way is as safe as with PyDict_Next: the walk ends when the table was replaced, and entries
-   removed from it are passed over. */
+   A dict may change during the walk, as with PyDict_Next: the walk ends if the table was replaced, and it skips entries
+   that were removed. */
 
 #ifndef RIVER_MARGINS_DICT_WALK_H
 #define RIVER_MARGINS_DICT_WALK_H
@@ -14,15 +14,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Stands for "no guess" where a key is expected: equal to nothing that a dict can hold. */
+/* The expected key where there is no guess. No key of a dict is equal to it. */
 static inline PyObject *no_key(void)
 {
     static PyObject nothing;
     return &nothing;
 }
 
-/* Equal keys are mostly one object, but a parser may make its texts anew for each record; those in a dict have been
-   hashed. */
+/* Equal keys are mostly the same object, but a parser may make new strings for each record. Strings in a dict have their
+   hash, so it is compared first. */
 static inline int same_key(PyObject *key, PyObject *expected)
 {
     if (key == expected)
@@ -45,7 +45,7 @@ static inline int plain_number(PyObject *item, double *value)
         *value = PyLong_AsDouble(item);
         if (*value != -1.0 || !PyErr_Occurred())
             return 1;
-        PyErr_Clear(); /* beyond any double: whoever looks closer finds the words for it */
+        PyErr_Clear(); /* too large for a double: `as_float` raises the error */
     }
     return 0;
 }
@@ -68,7 +68,7 @@ typedef struct {
     Py_ssize_t stride, to_key;
 } DictWalk;
 
-/* Dicts that share their keys (instance dictionaries) hold their values elsewhere: copy those first. */
+/* Dicts that share their keys (those of instances) have their values elsewhere: copy these first. */
 static inline int dict_walk_suits(PyObject *x)
 {
     return ((PyDictObject *)x)->ma_values == NULL;
@@ -108,9 +108,9 @@ static inline int dict_walk_next(DictWalk *walk)
     return 0;
 }
 
-/* The walk's fast stretch: as long as entries are plain numbers under the keys that are expected in their places, fill
-   `value` and go on. Stops before the first entry that needs more thought, and runs nobody's code. Whoever takes the label
-   out of a record before it is learned leaves a hole, which has no key: it is stepped over. */
+/* The fast part of the walk: while the keys are the expected ones and the items are plain numbers, fill `value`. Stop before
+   the first other entry. No code of the user runs here. A removed entry, such as a label taken out of the record, has no
+   key: skip it. */
 static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *expected, Py_ssize_t limit, double *value)
 {
     const char *entry = walk->entry + walk->to_key;
@@ -136,7 +136,7 @@ static inline Py_ssize_t dict_walk_known(DictWalk *walk, PyObject *const *expect
     return known;
 }
 
-/* A dict with the keys of x, in their order, and new values: copied whole and refilled, which takes no look-ups. */
+/* A dict with the keys of x, in their order, and new values. Copying x and filling it again takes no look-ups. */
 static inline PyObject *dict_refilled(PyObject *x, const double *value)
 {
     PyObject *copy = PyDict_Copy(x);

@@ -1,5 +1,5 @@
 cdef class Estimator:
     cdef bint learning
     cdef long learning_thread
-    cdef int begin(self) except -1
-    cdef void end(self) noexcept
+    cdef int start_learning(self) except -1
+    cdef void end_learning(self) noexcept

@@ -1,4 +1,4 @@
-"""What every estimator here shares: parameters that stay, and a state that is plain data."""
+"""The base class of all estimators: fixed parameters, and a state of plain data."""
 
 import time
 
@@ -6,9 +6,9 @@ from cpython.pythread cimport PyThread_get_thread_ident
 
 
 cdef class Estimator:
-    """River's clone, copy and pickle, by the parameters and `__getstate__`/`__setstate__` of the subclass.
+    """Implements clone, copy and pickle, with the parameters and `__getstate__`/`__setstate__` of the subclass.
 
-    A state is a dict of numbers, strings, lists and numpy arrays; it holds all that was learned, and nothing else does.
+    A state is a dict of numbers, strings, lists and numpy arrays. It has everything that was learned.
     """
 
     def __setattr__(self, name, value):
@@ -19,25 +19,28 @@ cdef class Estimator:
         else:
             raise AttributeError(f"`{name}` is fixed once the estimator is made: use clone({{{name!r}: {value!r}}})")
 
-    cdef int begin(self) except -1:
-        """One thread learns at a time: a number, a name or a rule written in Python may let others run in mid-round."""
+    cdef int start_learning(self) except -1:
+        """Wait until no other thread learns with this estimator.
+
+        Without this, two rounds could mix: a feature or a rule written in Python may let other threads run during a round.
+        """
         cdef long thread = PyThread_get_thread_ident()
         while self.learning:
             if self.learning_thread == thread:
-                raise RuntimeError(f"`{type(self).__name__}` is asked to learn by what it calls while it learns")
+                raise RuntimeError(f"`{type(self).__name__}` cannot learn while it learns: a feature or a rule calls it")
             time.sleep(0.0001)
         self.learning = True
         self.learning_thread = thread
         return 0
 
-    cdef void end(self) noexcept:
+    cdef void end_learning(self) noexcept:
         self.learning = False
 
     def __reduce__(self):
         return _construct, (type(self), {name: getattr(self, name) for name in self._get_params()}), self.__getstate__()
 
     def clone(self, new_params=None, include_attributes=False):
-        """A fresh estimator with the same parameters, or with `include_attributes` also with all it has learned."""
+        """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too."""
         fresh = super().clone(new_params)
         if include_attributes:
             fresh.__setstate__(self.__getstate__())

@@ -9,11 +9,11 @@ cdef extern from "river_margins/core/kernels.h":
                           Py_ssize_t length) noexcept nogil
     double variance_along_at(double* along, double* terms, const double* s, const int32_t* index, const double* x,
                              Py_ssize_t length) noexcept nogil
-    double dot_surer(const double* a, const double* along, const double* terms, double r, double all,
+    double lookahead_dot(const double* a, const double* along, const double* terms, double r, double all,
                      Py_ssize_t length) noexcept nogil
-    double dot_surer_at(const double* a, const int32_t* index, const double* along, const double* terms, double r,
+    double lookahead_dot_at(const double* a, const int32_t* index, const double* along, const double* terms, double r,
                         double all, Py_ssize_t length) noexcept nogil
-    void move_surer(double* a, double* s, const double* towards, const double* terms, double step, double k, double most,
-                    Py_ssize_t length) noexcept nogil
-    void move_surer_at(double* a, double* s, const int32_t* index, const double* towards, const double* terms, double step,
-                       double k, double most, Py_ssize_t length) noexcept nogil
+    void move_and_shrink(double* a, double* s, const double* towards, const double* terms, double step, double k,
+                         double most, Py_ssize_t length) noexcept nogil
+    void move_and_shrink_at(double* a, double* s, const int32_t* index, const double* towards, const double* terms,
+                            double step, double k, double most, Py_ssize_t length) noexcept nogil

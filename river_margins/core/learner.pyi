@@ -1,14 +1,11 @@
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import disjoint_base
 
 from river_margins.core.estimator import Estimator
-
-@final
-class Round: ...
 
 @disjoint_base
 class Learner(Estimator):
@@ -42,7 +39,6 @@ class Learner(Estimator):
         task: Any,
         intercept: bool,
         max_features: int | None,
-        rivals: str = "max",
         constant: float = 1.0,
     ) -> None: ...
     def _predict_batch(self, batch: Any, *, probabilities: bool = False) -> list[Any]: ...

@@ -17,7 +17,7 @@ cdef class Row:
     cdef double* evaluations
     cdef Py_ssize_t evaluation_room
     cdef double norm2, size
-    cdef bint straight, consecutive
+    cdef bint in_dict_order, consecutive
     cdef list fresh_keys
     cdef int reserve(self, Py_ssize_t length) except -1
     cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1
@@ -35,18 +35,18 @@ cdef class Reader:
     cdef object max_features
     cdef int32_t* guesses
     cdef PyObject** expected
-    cdef Py_ssize_t guess_count, in_order
+    cdef Py_ssize_t guess_count, guessed_in_order
     cdef Py_ssize_t size(self) noexcept
     cdef list features(self)
     cdef int learn_features(self, features) except -1
-    cdef int gather(self, Row row, object x) except -1
+    cdef int fill_row(self, Row row, object x) except -1
     cdef dict features_of(self, object x)
-    cdef int gather_dict(self, Row row, dict x) except -1
-    cdef int expect(self, Py_ssize_t length) except -1
+    cdef int fill_row_from_dict(self, Row row, dict x) except -1
+    cdef int reserve_guesses(self, Py_ssize_t length) except -1
     cdef int32_t look_up(self, object key, Py_ssize_t position) except -2
-    cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1
+    cdef Py_ssize_t start_row(self, Row row, Py_ssize_t length) except -1
     cdef int refuse_non_finite(self, Row row) except -1
-    cdef int admit(self, Row row) except -1
+    cdef int add_features(self, Row row) except -1
 
 
-cdef double number(object key, object value) except? -1.0
+cdef double as_float(object key, object value) except? -1.0

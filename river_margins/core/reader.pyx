@@ -1,4 +1,4 @@
-"""How an example is read: where features are taken from a dict, checked and refused."""
+"""Reading examples: the features of a dict, checked, as indices and values."""
 
 from zlib import crc32
 
@@ -19,7 +19,7 @@ cdef Py_ssize_t MOST_GUESSES = 4096
 
 
 class _Intercept:
-    """The name of the constant feature: equal to nothing a record can hold."""
+    """The name of the constant feature. No feature of a record is equal to it."""
 
     def __repr__(self):
         return "INTERCEPT"
@@ -32,12 +32,12 @@ INTERCEPT = _Intercept()
 
 
 cdef class Row:
-    """One example, gathered: known features by index, new ones by name, and the score of each block.
+    """One example: its known features by index, its new ("fresh") features by name, and the score of each block.
 
-    New features enter the vocabulary only when the learner really moves, so that reading an example changes nothing.
-    `index` and `value` are the row's own arrays, or those of the batch it is in. `straight` says that a dict was read in
-    one stretch: its values lie here in its order. `consecutive` says that the indices are 0, 1, 2 ... `norm2` is |x|², and
-    `size` the |w|² of the space that scored it.
+    New features enter the vocabulary only when the learner moves, so reading an example changes nothing. `index` and
+    `value` point to the row's own arrays or to those of a batch. `in_dict_order` says that the values have the order of the
+    dict they come from, `consecutive` that the indices are 0, 1, 2 ... `norm2` is |x|², and `size` the |w|² of the space
+    that scored the row.
     """
 
     def __cinit__(self):
@@ -60,7 +60,7 @@ cdef class Row:
     cdef int reserve(self, Py_ssize_t length) except -1:
         if length <= self.capacity:
             return 0
-        # `own_value` holds known features from its start and new ones from its middle.
+        # The first half of `own_value` is for known features, the second half for new ones.
         free(self.own_index)
         free(self.own_value)
         free(self.fresh_hash)
@@ -77,7 +77,7 @@ cdef class Row:
         return 0
 
     cdef int add_fresh(self, object key, Py_hash_t hashed, double value) except -1:
-        # With its hash, for hashing may run anybody's code, and a new feature is admitted when nothing may fail any more.
+        # Keep the hash: computing it may run code of the user, and `add_features` must not fail.
         self.fresh_keys.append(key)
         self.fresh_hash[self.fresh] = hashed
         self.own_value[self.capacity + self.fresh] = value
@@ -101,7 +101,7 @@ cdef class Row:
         return 0
 
     cdef int reserve_evaluations(self, Py_ssize_t count) except -1:
-        """Make room for what a space computes of the row beside its scores, such as its kernel with each support."""
+        """Make room for the numbers that a space computes from the row, such as its kernel with each support."""
         if count <= self.evaluation_room:
             return 0
         cdef double* evaluations = <double*> realloc(self.evaluations, 2 * count * sizeof(double))
@@ -112,7 +112,7 @@ cdef class Row:
         return 0
 
     cdef void finish(self, Py_ssize_t known, const int32_t* index, const double* value, bint consecutive) noexcept:
-        """The row is these known features and the fresh ones it has."""
+        """Set the known features of the row; its new features are already set."""
         self.known = known
         self.index = index
         self.value = value
@@ -123,14 +123,14 @@ cdef class Row:
 
 
 cdef class Reader:
-    """Turns examples into rows: feature names become indices, in the order in which they were learned.
+    """Turn examples into rows. Feature names become indices, in the order in which they were learned.
 
     Parameters
     ----------
     intercept
-        Whether every row has a constant feature, under index 0.
+        Whether every row has a constant feature, with index 0.
     max_features
-        Hash the features into so many buckets, or None.
+        The number of buckets to hash features into, or None.
     constant
         The value of the constant feature.
     """
@@ -151,26 +151,26 @@ cdef class Reader:
         return object.__sizeof__(self) + self.guess_count * (sizeof(int32_t) + sizeof(PyObject*))
 
     cdef Py_ssize_t size(self) noexcept:
-        """The number of features known, the constant one included."""
+        """Return the number of known features, with the constant one."""
         return PyList_GET_SIZE(self.vocabulary.keys)
 
     cdef list features(self):
-        """The features known, without the constant one."""
+        """Return the known features, without the constant one."""
         return self.vocabulary.keys[1 if self.intercept else 0:]
 
     cdef int learn_features(self, features) except -1:
-        """Take over the features of a saved reader."""
+        """Add the features of a saved reader, in order."""
         for key in features:
             if self.vocabulary.find(key) >= 0:
-                raise ValueError(f"feature {key!r} stands twice")
-            self.vocabulary.add(key, self.vocabulary.sought)
+                raise ValueError(f"feature {key!r} is there twice")
+            self.vocabulary.add(key, self.vocabulary.missing_hash)
         return 0
 
-    cdef int gather(self, Row row, object x) except -1:
-        return self.gather_dict(row, self.features_of(x))
+    cdef int fill_row(self, Row row, object x) except -1:
+        return self.fill_row_from_dict(row, self.features_of(x))
 
     cdef dict features_of(self, object x):
-        """The mapping x as a dict that can be walked, hashed into buckets where they are wanted."""
+        """Return x as a dict that `DictWalk` can read. With `max_features`, its features are hashed into buckets."""
         cdef dict features
         if type(x) is dict and dict_walk_suits(x):
             features = x
@@ -180,25 +180,25 @@ cdef class Reader:
             raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
         return features if self.max_features is None else buckets(features, self.max_features)
 
-    cdef Py_ssize_t begin(self, Row row, Py_ssize_t length) except -1:
-        """Make the row ready for so many features; the constant one, if there is one, is its first."""
+    cdef Py_ssize_t start_row(self, Row row, Py_ssize_t length) except -1:
+        """Clear the row and make room for `length` features. Return 1 if the constant feature was added, else 0."""
         row.reserve(length + 1)
         row.forget_fresh()
-        row.straight = False
+        row.in_dict_order = False
         if not self.intercept:
             return 0
         row.own_index[0] = 0
         row.own_value[0] = self.constant
         return 1
 
-    cdef int gather_dict(self, Row row, dict x) except -1:
-        # Streams mostly repeat their keys in the same order: the guess for a position is usually right, and a comparison
-        # is all the look-up it takes. One entry at a time is looked at more closely where it is not. The keys expected
-        # are the vocabulary's, which keeps them alive.
-        cdef Py_ssize_t length = len(x), position = 0, known = self.begin(row, length), run
+    cdef int fill_row_from_dict(self, Row row, dict x) except -1:
+        # Most streams repeat their keys in the same order. So the reader guesses which key comes at each position, and
+        # comparing is cheaper than a look-up. Where a guess is wrong, one entry is looked up, and the walk goes on. The
+        # vocabulary keeps the expected keys alive.
+        cdef Py_ssize_t length = len(x), position = 0, known = self.start_row(row, length), run
         cdef int32_t index
         cdef double value
-        self.expect(length)
+        self.reserve_guesses(length)
         cdef DictWalk walk = dict_walk(x)
         while position < length:
             run = dict_walk_known(
@@ -207,12 +207,12 @@ cdef class Reader:
             memcpy(row.own_index + known, self.guesses + position, run * sizeof(int32_t))
             position += run
             known += run
-            row.straight = run == length
+            row.in_dict_order = run == length
             if position == length or not dict_walk_next(&walk):
                 break
-            # From here on anybody's code may run, and take the entry out of the dict: hold on to it.
+            # The calls below may run code of the user, which may remove this entry from the dict: keep references.
             key, item = <object> walk.key, <object> walk.value
-            value = number(key, item)
+            value = as_float(key, item)
             index = self.look_up(key, position)
             position += 1
             if index >= 0:
@@ -220,13 +220,13 @@ cdef class Reader:
                 row.own_value[known] = value
                 known += 1
             else:
-                row.add_fresh(key, self.vocabulary.sought, value)
-        row.finish(known, row.own_index, row.own_value, row.straight and length <= self.in_order)
+                row.add_fresh(key, self.vocabulary.missing_hash, value)
+        row.finish(known, row.own_index, row.own_value, row.in_dict_order and length <= self.guessed_in_order)
         if not isfinite(row.norm2):
             self.refuse_non_finite(row)
         return 0
 
-    cdef int expect(self, Py_ssize_t length) except -1:
+    cdef int reserve_guesses(self, Py_ssize_t length) except -1:
         cdef Py_ssize_t position, count = min(length, MOST_GUESSES)
         if count <= self.guess_count:
             return 0
@@ -249,13 +249,16 @@ cdef class Reader:
         if index >= 0 and position < self.guess_count:
             self.guesses[position] = index
             self.expected[position] = <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, index)
-            self.in_order = min(self.in_order, position)
-            while self.in_order < self.guess_count and self.guesses[self.in_order] == self.in_order + self.intercept:
-                self.in_order += 1
+            self.guessed_in_order = min(self.guessed_in_order, position)
+            while (
+                self.guessed_in_order < self.guess_count
+                and self.guesses[self.guessed_in_order] == self.guessed_in_order + self.intercept
+            ):
+                self.guessed_in_order += 1
         return index
 
     cdef int refuse_non_finite(self, Row row) except -1:
-        # Finite values whose squares overflow are no fault of the record: scoring may go on, a move is refused later.
+        # If only the squares of finite values overflow, scoring is still possible, and a move is refused later.
         cdef Py_ssize_t i
         for i in range(row.known):
             if not isfinite(row.value[i]):
@@ -265,8 +268,8 @@ cdef class Reader:
                 refuse(row.fresh_keys[i], row.own_value[row.capacity + i])
         return 0
 
-    cdef int admit(self, Row row) except -1:
-        """Give the row's new features an index each."""
+    cdef int add_features(self, Row row) except -1:
+        """Add the new features of the row to the vocabulary, and to the known features of the row."""
         cdef Py_ssize_t i
         for i in range(row.fresh):
             row.own_index[row.known] = self.vocabulary.add(row.fresh_keys[i], row.fresh_hash[i])
@@ -276,8 +279,8 @@ cdef class Reader:
         return 0
 
 
-cdef double number(object key, object value) except? -1.0:
-    """The value of a feature, or the error a user can act on."""
+cdef double as_float(object key, object value) except? -1.0:
+    """Return the value of a feature as a float; raise ValueError, saying what to do, if it is no number."""
     if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
@@ -296,7 +299,7 @@ cdef int refuse(object key, double value) except -1:
 
 
 cdef dict buckets(dict x, Py_ssize_t count):
-    """Hash the features into `count` buckets, by a hash that is the same in every process; what collides adds up."""
+    """Hash the features into `count` buckets, and add up those in one bucket. The hash is the same in every process."""
     cdef dict sums = {}
     for key, value in x.items():
         name = key if type(key) is str else repr(key)
@@ -306,7 +309,7 @@ cdef dict buckets(dict x, Py_ssize_t count):
 
 
 cdef double finite(object key, object value) except? -1.0:
-    cdef double result = number(key, value)
+    cdef double result = as_float(key, value)
     if not isfinite(result):
         refuse(key, result)
     return result

@@ -1,18 +1,23 @@
-"""Rules and spaces as values: what a constructor was told, and nothing that was learned."""
+"""Parts of a learner as plain values: rules, spaces, kernels and budgets."""
 
 
 cdef class Recipe:
-    """A part of a learner as it was asked for: compared, shown and rebuilt by its parameters.
+    """Recipe()\n--\n
+    A part of a learner as its constructor describes it, without anything learned.
 
-    A subclass names its constructor parameters, in order, in `_parameter_names` and keeps each as an attribute of
-    that name.
+    Recipes are compared, shown and rebuilt by their parameters. A subclass names the parameters of its constructor, in
+    order, in `_parameter_names`, and keeps each as an attribute of that name. The docstring of a compiled subclass starts
+    with its signature and the line "--", from which Python makes the signature that `help` shows.
     """
 
     _parameter_names = ()
 
+    def __init__(self):
+        pass
+
     @property
     def parameters(self):
-        """The constructor's parameters, so that `type(part)(**part.parameters)` is an equal part."""
+        """The parameters of the constructor: `type(part)(**part.parameters)` is an equal part."""
         return {name: getattr(self, name) for name in self._parameter_names}
 
     def __eq__(self, other):

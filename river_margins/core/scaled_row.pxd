@@ -4,8 +4,8 @@ from river_margins.core.reader cimport Reader, Row
 
 
 @cython.final
-cdef class Passed:
+cdef class ScaledRow:
     cdef Row row
     cdef Reader reader
-    cdef bint waits
-    cdef int gather(self, Reader reader, Row row) except -1
+    cdef bint unread
+    cdef int fill_row(self, Reader reader, Row row) except -1

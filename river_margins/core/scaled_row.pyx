@@ -1,4 +1,4 @@
-"""Features on their way from one compiled step to the next, without a dict between them."""
+"""A row that one compiled step of a pipeline hands to the next, without a dict."""
 
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
@@ -9,24 +9,29 @@ from river_margins.core.dict_walk cimport same_key
 from river_margins.core.reader cimport Reader, Row
 
 
-cdef class Passed:
-    """A row, and the reader that has the names in it. It `waits` until it was read, once, and is not filled again before."""
+cdef class ScaledRow:
+    """A row handed to the next step, with the reader that knows its feature names.
+
+    `unread` is true until that step has read the row. The row is read once, and filled again only after that.
+    """
 
     def __cinit__(self):
         self.row = Row()
 
-    cdef int gather(self, Reader reader, Row row) except -1:
-        """Fill a row of another reader, as `Reader.gather_dict` does: what is here are numbers already."""
-        if not self.waits:
-            raise TypeError("a dict of features is needed, not a Passed, which is for the step that it was made for")
+    cdef int fill_row(self, Reader reader, Row row) except -1:
+        """Fill a row of another reader, as `Reader.fill_row_from_dict` does, from values that are already floats."""
+        if not self.unread:
+            raise TypeError(
+                "a dict of features is needed, not a ScaledRow: that is only for the next step of its pipeline, which reads it once"
+            )
         cdef Row given = self.row
         cdef list names = self.reader.vocabulary.keys
-        cdef Py_ssize_t length = given.known + given.fresh, position, known = reader.begin(row, length)
-        cdef PyObject* name  # the other reader, or its row, holds on to it
+        cdef Py_ssize_t length = given.known + given.fresh, position, known = reader.start_row(row, length)
+        cdef PyObject* name  # a borrowed reference, which the other reader or its row keeps alive
         cdef int32_t index
         cdef double value
-        cdef bint straight = True
-        reader.expect(length)
+        cdef bint guessed_all = True
+        reader.reserve_guesses(length)
         for position in range(length):
             if position < given.known:
                 name = PyList_GET_ITEM(names, given.index[position])
@@ -37,16 +42,16 @@ cdef class Passed:
             if position < reader.guess_count and same_key(name, reader.expected[position]):
                 index = reader.guesses[position]
             else:
-                straight = False
+                guessed_all = False
                 index = reader.look_up(<object> name, position)
             if index >= 0:
                 row.own_index[known] = index
                 row.own_value[known] = value
                 known += 1
             else:
-                row.add_fresh(<object> name, reader.vocabulary.sought, value)
-        row.finish(known, row.own_index, row.own_value, straight and length <= reader.in_order)
-        self.waits = False
+                row.add_fresh(<object> name, reader.vocabulary.missing_hash, value)
+        row.finish(known, row.own_index, row.own_value, guessed_all and length <= reader.guessed_in_order)
+        self.unread = False
         if not isfinite(row.norm2):
             reader.refuse_non_finite(row)
         return 0

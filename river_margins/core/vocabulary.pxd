@@ -10,6 +10,6 @@ cdef class Vocabulary:
     cdef Py_ssize_t capacity
     cdef size_t mask
     cdef int32_t find(self, object key) except -2
-    cdef Py_hash_t sought
+    cdef Py_hash_t missing_hash
     cdef int32_t add(self, object key, Py_hash_t hashed) except -2
     cdef int enlarge(self) except -1

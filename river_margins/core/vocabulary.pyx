@@ -1,4 +1,4 @@
-"""Feature names as small integers, in the order in which they were first learned."""
+"""The indices of features: consecutive numbers, in the order in which the features were learned."""
 
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
@@ -8,10 +8,10 @@ from libc.string cimport memset
 
 
 cdef class Vocabulary:
-    """A hash table {key: index} of its own, because a Python dict would box each index and hide its entries.
+    """A hash table from keys to indices. Unlike a Python dict it needs no int object for an index, and shows its entries.
 
-    Keys lie in a list (the interpreter owns and counts them), their hashes beside it, and an open-addressing table of
-    indices finds them: 16 bytes a feature and 4 a slot.
+    `keys` is a list, `hashes` an array beside it, and `slots` an open-addressing table of indices into both. A feature
+    takes 16 bytes, a slot 4.
     """
 
     def __cinit__(self):
@@ -36,7 +36,7 @@ cdef class Vocabulary:
         )
 
     cdef int32_t find(self, object key) except -2:
-        """The index of `key`, or -1; its hash is then in `sought`."""
+        """Return the index of `key`, or -1. In that case `missing_hash` is its hash."""
         cdef Py_hash_t hashed = PyObject_Hash(key)
         cdef size_t slot = <size_t> hashed & self.mask
         cdef size_t perturb = <size_t> hashed
@@ -50,11 +50,11 @@ cdef class Vocabulary:
             perturb >>= 5
             slot = (slot * 5 + perturb + 1) & self.mask
             index = self.slots[slot]
-        self.sought = hashed
+        self.missing_hash = hashed
         return -1
 
     cdef int32_t add(self, object key, Py_hash_t hashed) except -2:
-        """Give `key`, which is not in here, the next index."""
+        """Add a key that is not there yet; return its index."""
         cdef Py_ssize_t index = len(self.keys)
         if index == self.capacity:
             self.enlarge()

@@ -1,10 +1,10 @@
-"""Weights as a mapping."""
+"""The weights of a learner as a mapping."""
 
 from collections.abc import Mapping
 
 
 class Weights(Mapping):
-    """One weight vector, read live: a mapping from the features learned so far to their weights."""
+    """One weight vector: a read-only mapping from learned features to their present weights."""
 
     __slots__ = ("_block", "_space")
 

@@ -82,7 +82,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
         one_of("rivals", rivals, RIVALS)
-        self._open(rule, space, task_of(classes, rivals), intercept, max_features, rivals)
+        self._open(rule, space, task_of(classes, rivals), intercept, max_features)
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""How far to move: one small class per update rule."""
+"""Update rules: one small class for each. A rule says how far the weights move in a round."""
 
 from river_margins.rules.all_classes import MIRARule, OriginalMIRARule, SupportClassPA
 from river_margins.rules.base import Rule, Seen, Step

@@ -2,10 +2,10 @@ from typing_extensions import disjoint_base
 
 from river_margins.rules.base import Rule, Seen, Step
 
-class JointRule(Rule): ...
+class AllClassesRule(Rule): ...
 
 @disjoint_base
-class SupportClassPA(JointRule):
+class SupportClassPA(AllClassesRule):
     @property
     def C(self) -> float: ...
     @property
@@ -16,7 +16,7 @@ class SupportClassPA(JointRule):
     def step(self, seen: Seen) -> Step: ...
 
 @disjoint_base
-class MIRARule(JointRule):
+class MIRARule(AllClassesRule):
     @property
     def C(self) -> float: ...
     @property
@@ -24,5 +24,5 @@ class MIRARule(JointRule):
     def __init__(self, C: float = 1.0, best: int | None = 1) -> None: ...
     def step(self, seen: Seen) -> Step: ...
 
-class OriginalMIRARule(JointRule):
+class OriginalMIRARule(AllClassesRule):
     def step(self, seen: Seen) -> Step: ...

@@ -1,6 +1,6 @@
-"""Rules that answer to all wrong classes of a round at once, where the others see the best-scoring one only.
+"""Rules that look at all wrong classes of a round. Other rules look at the best-scoring wrong class only.
 
-With two classes in one vector there is one demand, and each is the rule it generalises.
+With two classes in one weight vector there is one wrong class, and each rule is the simpler rule that it generalises.
 """
 
 from libc.math cimport fabs
@@ -11,23 +11,24 @@ from river_margins.rules.passive_aggressive cimport PA, PA1, PA2
 from river_margins.core.checks import positive
 
 
-cdef class JointRule(Rule):
-    """A rule that says how far each class moves: w_k' = w_k + steps[k]·x."""
+cdef class AllClassesRule(Rule):
+    """A rule that gives each class a step of its own: w_k' = w_k + steps[k]·x."""
 
     tasks = ("classification",)
 
     cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
-        """Fill in the steps, which come as zeros; `seen` is that of the best wrong class, with gain 2|x|²."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it moves all classes")
+        """Fill `steps`, which has zeros. `seen` is for the best-scoring wrong class, with gain 2|x|²."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `solve`, which fills the steps of all classes")
 
 
-cdef class SupportClassPA(JointRule):
-    """PA, PA-I or PA-II under the demands of all wrong classes together, with one slack for the round.
+cdef class SupportClassPA(AllClassesRule):
+    """SupportClassPA(C=1.0, mode=1)\n--\n
+    PA, PA-I or PA-II with a constraint for each wrong class, and one slack for the round.
 
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` has no use for it.
+        Aggressiveness, > 0; 1 by default. With `mode=0` it has no effect.
     mode
         0 for PA, 1 (default) for PA-I, 2 for PA-II.
 
@@ -47,17 +48,17 @@ cdef class SupportClassPA(JointRule):
             raise ValueError(f"`mode` must be 0 (PA), 1 (PA-I) or 2 (PA-II), not {mode!r}")
         self.C = positive("C", C)
         self.mode = mode
-        self.alone = PA() if mode == 0 else PA1(C) if mode == 1 else PA2(C)
+        self.two_class_rule = PA() if mode == 0 else PA1(C) if mode == 1 else PA2(C)
 
     @property
     def weighted(self):
-        return self.alone.weighted
+        return self.two_class_rule.weighted
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        return self.alone.respond(seen, out)
+        return self.two_class_rule.respond(seen, out)
 
     cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
-        # Matsushima et al. 2010: the classes that move are those whose loss is above a threshold that depends on them.
+        # Matsushima et al. 2010: the classes whose loss is above a threshold move. The threshold depends on their losses.
         cdef double square = seen.gain / 2.0, C = self.C * seen.weight, total = 0.0, threshold = 0.0, next
         cdef Py_ssize_t block, count = 0, losing = 0
         if square <= 0.0 or (C <= 0.0 and self.mode != 0):
@@ -87,7 +88,7 @@ cdef class SupportClassPA(JointRule):
         return 0
 
     cdef double threshold(self, double total, Py_ssize_t count, double square, double C) noexcept:
-        """The loss that stays when the `count` classes with these losses in total move."""
+        """Return the loss that is left after `count` classes have moved, whose losses add up to `total`."""
         cdef double damped
         if self.mode == 2:
             damped = 1.0 + 0.5 / (C * square)
@@ -97,15 +98,16 @@ cdef class SupportClassPA(JointRule):
         return total / (count + 1)
 
 
-cdef class MIRARule(JointRule):
-    """The margin infused relaxed algorithm: PA-I under the demands of several wrong classes, with a slack for each.
+cdef class MIRARule(AllClassesRule):
+    """MIRARule(C=1.0, best=1)\n--\n
+    The margin infused relaxed algorithm: PA-I with a constraint and a slack for each of several wrong classes.
 
     Parameters
     ----------
     C
         The largest step away from any one class, > 0; 1 by default.
     best
-        How many of the best-scoring wrong classes make a demand, >= 1; 1 by default, None for all.
+        The number of best-scoring wrong classes that get a constraint, >= 1; 1 by default, None for all.
 
     Examples
     --------
@@ -124,10 +126,10 @@ cdef class MIRARule(JointRule):
             raise ValueError(f"`best` must be a whole number of at least 1, or None for all classes, not {best!r}")
         self.C = positive("C", C)
         self.best = best
-        self.alone = PA1(C)
+        self.two_class_rule = PA1(C)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        return self.alone.respond(seen, out)
+        return self.two_class_rule.respond(seen, out)
 
     cdef int solve(self, const double* scores, Py_ssize_t blocks, Py_ssize_t true, Seen seen, double* steps) except -1:
         cdef double C = self.C * seen.weight, square = seen.gain / 2.0
@@ -143,16 +145,20 @@ cdef class MIRARule(JointRule):
         return 0
 
 
-cdef class OriginalMIRARule(JointRule):
-    """Crammer & Singer 2003: of the moves that add at most x to y and take it from others, the one with the least |w'|.
+cdef class OriginalMIRARule(AllClassesRule):
+    """Of all moves that add at most x to the true class and subtract it from others, the one with the least |w'|.
 
-    It moves on mistakes only, and no further than to a margin of 0. From zero weights the first step is a perceptron's.
+    The rule moves on mistakes only, and to a margin of 0 at most. The first step, from zero weights, is a perceptron's.
 
     Examples
     --------
     >>> import river_margins as rm
     >>> rm.OriginalMIRARule().step(rm.Seen(margin=-1.0, gain=4.0, size=3.0)).step
     0.25
+
+    References
+    ----------
+    Crammer, K. and Singer, Y., 2003. Ultraconservative online algorithms for multiclass problems. JMLR 3.
     """
 
     cdef int respond(self, Seen seen, Step out) except -1:
@@ -195,7 +201,7 @@ cdef int descending(const void* one, const void* other) noexcept nogil:
 
 
 cdef void choose(const double* scores, Py_ssize_t blocks, Py_ssize_t true, Py_ssize_t count, Py_ssize_t* chosen) noexcept:
-    """The best-scoring wrong classes, the best first; of equal ones those that come first."""
+    """Fill `chosen` with the best-scoring wrong classes, the best first. Of equal scores the earlier class comes first."""
     cdef Py_ssize_t block, place, filled = 0
     for block in range(blocks):
         if block == true or (filled == count and scores[block] <= scores[chosen[filled - 1]]):
@@ -210,7 +216,7 @@ cdef void choose(const double* scores, Py_ssize_t blocks, Py_ssize_t true, Py_ss
 
 cdef void hildreth(const double* scores, Py_ssize_t true, Py_ssize_t count, const Py_ssize_t* chosen, double target,
                    double square, double C, double* steps) noexcept:
-    """Hildreth 1957: meet the demands one after the other, each remembering how much it has moved the weights so far.
+    """Fill `steps` by the method of Hildreth 1957: satisfy one constraint after the other, and sum the moves of each.
 
     d_k is x in the block of y and -x in that of k, so that |d_k|² is 2|x|² and ⟨d_j, d_k⟩ is |x|².
     """

@@ -1,3 +1,4 @@
+from math import inf as inf
 from typing import Any, ClassVar, final
 
 from typing_extensions import disjoint_base
@@ -40,7 +41,7 @@ class Step:
         self,
         step: float = 0.0,
         scale: float = 1.0,
-        radius: float = ...,
+        radius: float = inf,
         *,
         shrink: float = 0.0,
         inflate: float = 1.0,
@@ -49,7 +50,8 @@ class Step:
 @disjoint_base
 class Rule(Recipe):
     weighted: ClassVar[bool]
-    foresees: ClassVar[bool]
-    spaces: ClassVar[tuple[str, ...]]
+    looks_ahead: ClassVar[bool]
+    needs: ClassVar[frozenset[str]]
+    spaces: ClassVar[tuple[str, ...] | None]
     tasks: ClassVar[tuple[str, ...]]
     def step(self, seen: Seen) -> Any: ...

@@ -1,23 +1,27 @@
-"""What a rule sees, what it answers, and the one method it has."""
+"""The interface of update rules: `Rule` turns a `Seen` into a `Step`."""
+
+from math import inf
+from numbers import Real
 
 from libc.math cimport INFINITY
 
 
 cdef class Seen:
-    """What a round looks like to a rule: the half-space ⟨w, d⟩ >= target, measured before the move.
+    """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0)\n--\n
+    The numbers that a rule may use: the half-space ⟨w, d⟩ >= target, measured before the move.
 
     Attributes
     ----------
     margin
         ⟨w, d⟩ before the move; a margin of 0 or less is a mistake in every bound.
     target
-        What the task asks of the margin: 1 in classification, ±y - eps in regression.
+        The margin that the task asks for: 1 in classification, ±y - eps in regression.
     gain
         How much the margin rises for each unit of step, >= 0: |x|² for one weight vector, 2|x|² where two classes move.
     size
         |w|², all classes together.
     weight
-        The sample weight given to `learn_one`, 1 unless said otherwise.
+        The sample weight given to `learn_one`; 1 by default.
     wrong
         Whether the predicted label differs from the true one (a margin of 0 does not say so).
     t
@@ -39,28 +43,29 @@ cdef class Seen:
 
     @property
     def loss(self):
-        """How much the margin falls short of the target: [target - margin]+."""
+        """The hinge loss, [target - margin]+."""
         return hinge(self)
 
 
 cdef class Step:
-    """A rule's answer: w' = scale·w + step·d, then shortened to `radius` where it is longer.
+    """Step(step=0.0, scale=1.0, radius=inf, *, shrink=0.0, inflate=1.0)\n--\n
+    The move that a rule asks for: w' = scale·w + step·d, then shortened to the length `radius` if it is longer.
 
-    Where the space keeps a covariance Σ, d is Σd, and Σ⁻¹ grows by shrink·dd': along d, the variance v becomes
-    v/(1 + shrink·v). Then Σ is multiplied by `inflate`.
+    In a space with a covariance Σ the move goes along Σd instead of d, and Σ⁻¹ grows by shrink·dd'. So the variance v along
+    d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`.
 
     Parameters
     ----------
     step
-        How far to move along the direction; 0 (default) does not move.
+        The distance to move along the direction; 0 (default) does not move.
     scale
-        What the old weights are multiplied by first; 1 by default.
+        The factor for the old weights, applied first; 1 by default.
     radius
         The largest |w| allowed after the move; infinite by default.
     shrink
-        How much surer the example makes of its direction, >= 0; 0 by default. For spaces with a covariance.
+        How much the example adds to the precision along its direction, >= 0; 0 by default. For spaces with a covariance.
     inflate
-        What the whole covariance is multiplied by afterwards, > 0; 1 by default.
+        The factor for the whole covariance, applied last, > 0; 1 by default.
     """
 
     def __init__(self, double step=0.0, double scale=1.0, double radius=INFINITY, *, double shrink=0.0, double inflate=1.0):
@@ -79,12 +84,28 @@ cdef class Step:
 
 
 cdef class Rule(Recipe):
-    """How far to move in a round: a pure function from `Seen` to `Step`.
+    """An update rule: a pure function from `Seen` to `Step`, which says how far to move in a round.
 
-    Write your own in Python by giving a subclass a method `step(seen)` that returns a `Step` or just the number of its
-    `step`. It may look at everything in `seen`, must not keep it, and must not depend on anything else. Set `weighted`
-    if it multiplies something by `seen.weight`; otherwise sample weights are refused. Set `spaces` if it suits others than
-    plain weights and kernels, and `tasks` if it does not suit all: a learner refuses a rule that it would only seem to obey.
+    To write a rule in Python, give a subclass a method `step(seen)` that returns a `Step`, or a number for a plain step. The
+    method may read everything in `seen`. It must not keep `seen` and must not depend on anything else.
+
+    Class attributes describe the rule. A learner refuses a rule that does not suit its space or its task.
+
+    Attributes
+    ----------
+    weighted
+        Whether the rule multiplies something by `seen.weight`. If not (default), the learner refuses sample weights.
+    needs
+        What a space must offer, a set of words; {"inner product"} by default, which plain weights and kernels offer.
+        "plain steps": a step along d moves the weights, as a perceptron needs. "radius": `scale` and `radius` work too.
+        "inner product": gain is |d|² and size is |w|², so that a step raises the margin by step·gain. "covariance":
+        `shrink` and `inflate` work, and gain is the variance. "look-ahead score": the space can score with the current
+        example already in its covariance. "soft threshold": every weight comes nearer to 0 in each round. "learning
+        rates": each weight has a rate of its own.
+    spaces
+        The names of the spaces that the rule suits, in place of `needs`; None by default.
+    tasks
+        The kinds of task that the rule suits; all by default.
 
     Examples
     --------
@@ -101,28 +122,36 @@ cdef class Rule(Recipe):
     """
 
     weighted = False
-    foresees = False
-    spaces = ("Linear", "AveragedLinear", "Kernel", "RandomFourier")
+    looks_ahead = False
+    needs = frozenset({"inner product"})
+    spaces = None
     tasks = ("classification", "regression", "multilabel", "one-class", "structured")
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        # `out` comes at rest: a rule writes only what it wants otherwise. Compiled rules override this method.
+        # Compiled rules override this method. `out` has the defaults of `Step`, and a rule writes only what differs.
         if type(self).step is Rule.step:
             raise TypeError(f"`{type(self).__name__}` has no method `step(seen)`: write one that returns a number or a Step")
         answer = self.step(seen)
         if isinstance(answer, Step):
             out.step, out.scale, out.radius = answer.step, answer.scale, answer.radius
             out.shrink, out.inflate = answer.shrink, answer.inflate
-        else:
+        elif isinstance(answer, Real):
             out.step = answer
+        else:
+            raise TypeError(
+                f"`{type(self).__name__}.step` returned {answer!r}: return a number or a Step; 0.0 leaves the weights unchanged"
+            )
         return 0
 
-    cdef double foresee(self, double variance) noexcept:
-        """The r with which a score has an example of this variance in Σ⁻¹ already, as xx'/r, if the rule `foresees`."""
+    cdef double lookahead_r(self, double variance) noexcept:
+        """Return the r with which a score has the current example, of this variance, in Σ⁻¹ already, as xx'/r.
+
+        For rules that set `looks_ahead`.
+        """
         return INFINITY
 
     def step(self, Seen seen):
-        """Say how to move in a round that looks like `seen`."""
+        """Return the move for a round that looks like `seen`."""
         cdef Step out = Step()
         self.respond(seen, out)
         return out

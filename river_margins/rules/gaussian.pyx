@@ -1,4 +1,4 @@
-"""Steps that know how sure each weight is: they look at the variance of an example, and make it smaller."""
+"""Rules for spaces with a covariance: the step depends on the variance of the example, and makes it smaller."""
 
 from statistics import NormalDist
 
@@ -9,12 +9,13 @@ from river_margins.core.checks import below_one, positive
 
 
 cdef class AROWRule(Rule):
-    """Step loss/(variance + r), and surer by 1/r: regularised least squares on the examples with a loss.
+    """AROWRule(r=1.0)\n--\n
+    Step loss/(variance + r), with shrink 1/r: regularised least squares on the examples with a loss.
 
     Parameters
     ----------
     r
-        How little a single example is to be believed, > 0; 1 by default.
+        How little one example changes the weights, > 0; 1 by default.
 
     Examples
     --------
@@ -28,7 +29,7 @@ cdef class AROWRule(Rule):
     """
 
     _parameter_names = ("r",)
-    spaces = ("Diagonal", "Full")
+    needs = frozenset({"covariance"})
     tasks = ("classification", "regression", "multilabel", "structured")
 
     cdef readonly double r
@@ -43,12 +44,13 @@ cdef class AROWRule(Rule):
 
 
 cdef class NAROWRule(Rule):
-    """AROW with an r for each example, so that the variance of scores adds up slowly: no surer where it is below 1/b.
+    """NAROWRule(b=1.0)\n--\n
+    AROW with an r for each example, such that the sum of variances grows slowly; no shrink if the variance is below 1/b.
 
     Parameters
     ----------
     b
-        Examples make surer that have a variance above 1/b, > 0; 1 by default.
+        Only an example with a variance above 1/b shrinks the covariance, > 0; 1 by default.
 
     Examples
     --------
@@ -62,8 +64,8 @@ cdef class NAROWRule(Rule):
     """
 
     _parameter_names = ("b",)
-    foresees = True
-    spaces = ("Diagonal", "Full")
+    looks_ahead = True
+    needs = frozenset({"covariance", "look-ahead score"})
     tasks = ("classification",)
 
     cdef readonly double b
@@ -71,7 +73,7 @@ cdef class NAROWRule(Rule):
     def __init__(self, b=1.0):
         self.b = positive("b", b)
 
-    cdef double foresee(self, double variance) noexcept:
+    cdef double lookahead_r(self, double variance) noexcept:
         cdef double surplus = self.b * variance - 1.0
         if surplus <= 0.0:
             return INFINITY
@@ -79,12 +81,13 @@ cdef class NAROWRule(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         if hinge(seen) > 0.0:
-            out.step, out.shrink = 1.0, 1.0 / self.foresee(seen.gain)
+            out.step, out.shrink = 1.0, 1.0 / self.lookahead_r(seen.gain)
         return 0
 
 
 cdef class NHERDRule(Rule):
-    """Step loss/(variance + 1/C), and surer by 2C + C²·variance: the whole Gaussian is moved as a herd.
+    """NHERDRule(C=1.0)\n--\n
+    Step loss/(variance + 1/C), with shrink 2C + C²·variance: one linear map moves the whole Gaussian.
 
     Parameters
     ----------
@@ -104,7 +107,7 @@ cdef class NHERDRule(Rule):
 
     _parameter_names = ("C",)
     weighted = True
-    spaces = ("Diagonal", "Full")
+    needs = frozenset({"covariance"})
     tasks = ("classification",)
 
     cdef readonly double C
@@ -120,53 +123,54 @@ cdef class NHERDRule(Rule):
 
 
 cdef class Confident(Rule):
-    """A rule that asks for a margin in standard deviations, or in variances, of the score."""
+    """Confident(eta=0.7, *, phi=None)\n--\n
+    A rule that asks for a margin of phi standard deviations, or phi variances, of the score."""
 
     _parameter_names = ("eta", "phi")
-    spaces = ("Diagonal", "Full")
+    needs = frozenset({"covariance"})
     tasks = ("classification",)
 
     cdef readonly double eta
     cdef readonly object phi
-    cdef double asked
+    cdef double asked_phi
 
     def __init__(self, eta=0.7, *, phi=None):
         if not 0.5 < eta < 1.0:
             raise ValueError(f"`eta` must be a number above 0.5 and below 1, not {eta!r}")
         self.eta, self.phi = eta, phi
-        self.asked = NormalDist().inv_cdf(eta) if phi is None else positive("phi", phi)
+        self.asked_phi = NormalDist().inv_cdf(eta) if phi is None else positive("phi", phi)
 
-    cdef double shortest(self, Seen seen) noexcept:
-        """The step after which the margin is phi standard deviations."""
-        # Of the two ways to write the root of a quadratic equation each is exact where the other cancels.
-        cdef double phi2 = self.asked * self.asked, margin = seen.margin, gain = seen.gain
+    cdef double needed_step(self, Seen seen) noexcept:
+        """Return the step after which the margin is phi standard deviations."""
+        # The root of a quadratic equation has two forms; each is exact where terms of the other cancel.
+        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain
         cdef double root = sqrt(margin * margin * phi2 * phi2 / 4.0 + gain * phi2 * (1.0 + phi2))
         cdef double part = margin * (1.0 + phi2 / 2.0)
         if margin > 0.0:
             return (phi2 * gain - margin * margin) / (gain * (part + root))
         return (root - part) / (gain * (1.0 + phi2))
 
-    cdef bint short(self, Seen seen) noexcept:
-        """Whether the margin is below phi standard deviations."""
-        return seen.gain > 0.0 and seen.margin < self.asked * sqrt(seen.gain)
+    cdef bint is_short(self, Seen seen) noexcept:
+        """Return whether the margin is below phi standard deviations."""
+        return seen.gain > 0.0 and seen.margin < self.asked_phi * sqrt(seen.gain)
 
-    cdef void take(self, double step, Seen seen, Step out) noexcept:
-        """A step, and as much surer as belongs to it."""
-        cdef double both = step * seen.gain * self.asked
-        # The standard deviation afterwards is 2v/(both + sqrt(both² + 4v)).
+    cdef void set_step(self, double step, Seen seen, Step out) noexcept:
+        """Set a step, and the shrink that belongs to it."""
+        cdef double both = step * seen.gain * self.asked_phi
+        # After the move the standard deviation is 2v/(both + sqrt(both² + 4v)), with the variance v.
         out.step = step
-        out.shrink = step * self.asked * (both + sqrt(both * both + 4.0 * seen.gain)) / (2.0 * seen.gain)
+        out.shrink = step * self.asked_phi * (both + sqrt(both * both + 4.0 * seen.gain)) / (2.0 * seen.gain)
 
 
 cdef class CWRule(Confident):
-    """The Gaussian nearest to the old one with which the margin is phi standard deviations of the score.
+    """The nearest Gaussian to the old one with a margin of phi standard deviations of the score.
 
     Parameters
     ----------
     eta
-        With which probability the example is to be right, above 0.5 and below 1; 0.7 by default.
+        The probability with which the example shall be right, above 0.5 and below 1; 0.7 by default.
     phi
-        The same as the number of standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The margin to reach, in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
 
     Examples
     --------
@@ -181,20 +185,20 @@ cdef class CWRule(Confident):
     """
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if self.short(seen):
-            self.take(self.shortest(seen), seen, out)
+        if self.is_short(seen):
+            self.set_step(self.needed_step(seen), seen, out)
         return 0
 
 
 cdef class CWVarianceRule(Confident):
-    """The Gaussian nearest to the old one with which the margin is phi times the variance of the score.
+    """The nearest Gaussian to the old one with a margin of phi times the variance of the score.
 
     Parameters
     ----------
     eta
-        Above 0.5 and below 1; 0.7 by default. Its normal quantile stands for phi.
+        Above 0.5 and below 1; 0.7 by default. Its normal quantile is phi.
     phi
-        The margin asked for in variances, > 0; None (default) takes the normal quantile of `eta`.
+        The margin to reach, in variances, > 0; None (default) takes the normal quantile of `eta`.
 
     Examples
     --------
@@ -208,7 +212,7 @@ cdef class CWVarianceRule(Confident):
     """
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double phi = self.asked, part, missing, root
+        cdef double phi = self.asked_phi, part, missing, root
         if seen.gain <= 0.0 or seen.margin >= phi * seen.gain:
             return 0
         part, missing = 1.0 + 2.0 * phi * seen.margin, 8.0 * phi * (phi * seen.gain - seen.margin)
@@ -219,7 +223,8 @@ cdef class CWVarianceRule(Confident):
 
 
 cdef class Soft(Confident):
-    """A confident rule with a price for what stays short of the margin."""
+    """Soft(C=1.0, *, eta=0.75, phi=None)\n--\n
+    A `Confident` rule that pays for the missing margin with a price of C."""
 
     _parameter_names = ("C", "eta", "phi")
     weighted = True
@@ -232,16 +237,16 @@ cdef class Soft(Confident):
 
 
 cdef class SCW1Rule(Soft):
-    """Step min(C, that of CW): no single example moves the mean by more than C·Σx.
+    """Step min(C, the step of CW): one example moves the mean by at most C·Σx.
 
     Parameters
     ----------
     C
         Aggressiveness, > 0; 1 by default. Towards infinity this is `CWRule`.
     eta
-        With which probability the example is to be right, above 0.5 and below 1; 0.75 by default.
+        The probability with which the example shall be right, above 0.5 and below 1; 0.75 by default.
     phi
-        The same as the number of standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The margin to reach, in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
 
     Examples
     --------
@@ -255,22 +260,23 @@ cdef class SCW1Rule(Soft):
     """
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if self.short(seen):
-            self.take(fmin(self.C * seen.weight, self.shortest(seen)), seen, out)
+        if self.is_short(seen):
+            self.set_step(fmin(self.C * seen.weight, self.needed_step(seen)), seen, out)
         return 0
 
 
 cdef class SCW2Rule(Soft):
-    """CW with a price of C times the square of what stays short of the margin: every step is damped, none is cut.
+    """SCW2Rule(C=1.0, *, eta=0.9, phi=None)\n--\n
+    CW that pays for the missing margin with C times its square: every step is damped, and no step is cut.
 
     Parameters
     ----------
     C
         Aggressiveness, > 0; 1 by default. Towards infinity this is `CWRule`.
     eta
-        With which probability the example is to be right, above 0.5 and below 1; 0.9 by default.
+        The probability with which the example shall be right, above 0.5 and below 1; 0.9 by default.
     phi
-        The same as the number of standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The margin to reach, in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
 
     Examples
     --------
@@ -287,38 +293,39 @@ cdef class SCW2Rule(Soft):
         Soft.__init__(self, C, eta=eta, phi=phi)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double phi2 = self.asked * self.asked, margin = seen.margin, gain = seen.gain, damped, part, root, step
-        if seen.weight == 0.0 or not self.short(seen):
+        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain, damped, part, root, step
+        if seen.weight == 0.0 or not self.is_short(seen):
             return 0
         damped = gain + 0.5 / (self.C * seen.weight)
         part = margin * (2.0 * damped + phi2 * gain)
-        root = self.asked * sqrt(phi2 * margin * margin * gain * gain + 4.0 * damped * gain * (damped + gain * phi2))
+        root = self.asked_phi * sqrt(phi2 * margin * margin * gain * gain + 4.0 * damped * gain * (damped + gain * phi2))
         if margin > 0.0:
             step = 2.0 * (phi2 * gain - margin * margin) / (part + root)
         else:
             step = (root - part) / (2.0 * damped * (damped + gain * phi2))
-        self.take(step, seen, out)
+        self.set_step(step, seen, out)
         return 0
 
 
 cdef class MistakeDriven(Rule):
     """A rule that moves on mistakes only."""
 
-    spaces = ("Diagonal", "Full")
+    needs = frozenset({"covariance"})
     tasks = ("classification",)
 
     cdef readonly bint tie_update
 
 
 cdef class IELLIPRule(MistakeDriven):
-    """An ellipsoid around the weights: on a mistake cut it in half, and put a new one around the half with margin 1.
+    """IELLIPRule(b=0.3, *, c=0.1, tie_update=True)\n--\n
+    An ellipsoid around the weights: a mistake cuts it in half, and a new ellipsoid encloses the half with a margin of 1.
 
     Parameters
     ----------
     b
-        What c is multiplied by after every round, >= 0 and < 1; 0.3 by default.
+        The factor for c after every round, >= 0 and < 1; 0.3 by default.
     c
-        How much the ellipsoid shrinks along the first mistake, >= 0 and < 1; 0.1 by default.
+        How much the ellipsoid shrinks along the direction of the first mistake, >= 0 and < 1; 0.1 by default.
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
 
@@ -350,14 +357,15 @@ cdef class IELLIPRule(MistakeDriven):
 
 
 cdef class SecondOrderPerceptronRule(MistakeDriven):
-    """The perceptron in coordinates in which the mistaken examples are spread evenly.
+    """SecondOrderPerceptronRule(tie_update=True, *, every_label=False)\n--\n
+    The perceptron in coordinates in which the examples with a mistake have the same variance in every direction.
 
     Parameters
     ----------
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in SOL.
     every_label
-        Whether labels that were predicted right move too, which makes it regularised least squares; False by default.
+        Whether rounds without a mistake move too; False by default. With True the rule is regularised least squares.
 
     Examples
     --------
@@ -371,15 +379,15 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
     """
 
     _parameter_names = ("tie_update", "every_label")
-    foresees = True
-    spaces = ("Diagonal", "Full", "SecondOrderKernel")
+    looks_ahead = True
+    needs = frozenset({"look-ahead score"})
 
     cdef readonly bint every_label
 
     def __init__(self, tie_update=True, *, every_label=False):
         self.tie_update, self.every_label = tie_update, every_label
 
-    cdef double foresee(self, double variance) noexcept:
+    cdef double lookahead_r(self, double variance) noexcept:
         return 1.0
 
     cdef int respond(self, Seen seen, Step out) except -1:

@@ -1,4 +1,4 @@
-"""Steps along the negative gradient of a loss: they look at the loss alone, and not at the length of the example."""
+"""Gradient steps: the step depends on the loss, not on the length of the example."""
 
 from libc.math cimport INFINITY, exp, sqrt
 
@@ -16,33 +16,34 @@ cdef enum:
 
 
 cdef inline double slope(int loss, Seen seen) noexcept:
-    """How fast the loss falls where the margin rises: -loss'."""
+    """Return -loss', the rate at which the loss falls when the margin rises."""
     if loss == HINGE:
         return 1.0 if hinge(seen) > 0.0 else 0.0
     if loss == SQUARED_HINGE:
         return hinge(seen)
     if loss == LOGISTIC:
-        return 1.0 / (1.0 + exp(min(seen.margin, 700.0)))  # beyond that exp ends
+        return 1.0 / (1.0 + exp(min(seen.margin, 700.0)))  # the exponential of more overflows
     return seen.target - seen.margin
 
 
-cdef inline double slowed(int schedule, double lr, long long t) noexcept:
-    """The rate of round t."""
+cdef inline double rate_in_round(int schedule, double lr, long long t) noexcept:
+    """Return the learning rate of round t."""
     return lr / sqrt(<double> t) if schedule == ROOT else lr / t if schedule == INVERSE else lr
 
 
 cdef class GradientDescent(Rule):
-    """Step rate·(-loss'), and then back into the ball of a radius.
+    """GradientDescent(lr=1.0, *, loss='hinge', schedule='1/sqrt(t)', radius=None)\n--\n
+    Step rate·(-loss'), then projection onto the ball |w| <= radius.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 1 by default.
     loss
-        "hinge" (default): how much the margin falls short of the target; "squared hinge": half the square of that.
-        "logistic": ln(1 + e^-margin). "squared": half the square of target - margin, also where the margin is larger.
+        "hinge" (default): [target - margin]+. "squared hinge": half the square of it. "logistic": ln(1 + e^-margin).
+        "squared": half the square of target - margin.
     schedule
-        What the rate becomes in round t: "constant", "1/sqrt(t)" (default) or "1/t" of lr.
+        The rate of round t: "constant" is lr, "1/sqrt(t)" (default) is lr/sqrt(t), "1/t" is lr/t.
     radius
         The largest |w|, > 0; None (default) does not limit it.
 
@@ -63,25 +64,26 @@ cdef class GradientDescent(Rule):
     cdef readonly double lr
     cdef readonly str loss, schedule
     cdef readonly object radius
-    cdef int kind, slowing
-    cdef double ball
+    cdef int loss_kind, schedule_kind
+    cdef double largest_norm
 
     def __init__(self, lr=1.0, *, loss="hinge", schedule="1/sqrt(t)", radius=None):
         self.lr = positive("lr", lr)
         self.loss = one_of("loss", loss, LOSSES)
         self.schedule = one_of("schedule", schedule, SCHEDULES)
         self.radius = radius
-        self.kind, self.slowing = LOSSES.index(loss), SCHEDULES.index(schedule)
-        self.ball = INFINITY if radius is None else positive("radius", radius)
+        self.loss_kind, self.schedule_kind = LOSSES.index(loss), SCHEDULES.index(schedule)
+        self.largest_norm = INFINITY if radius is None else positive("radius", radius)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        out.step = slowed(self.slowing, self.lr * seen.weight, seen.t) * slope(self.kind, seen)
-        out.radius = self.ball
+        out.step = rate_in_round(self.schedule_kind, self.lr * seen.weight, seen.t) * slope(self.loss_kind, seen)
+        out.radius = self.largest_norm
         return 0
 
 
 cdef class FOBOSRule(Rule):
-    """Step rate·(-loss'), and then take rate·lam away from every weight, but nothing beyond 0.
+    """FOBOSRule(lr=1.0, lam=0.001, *, loss='hinge', schedule='1/sqrt(t)')\n--\n
+    Step rate·(-loss'), then every weight comes nearer to 0 by rate·lam, and stops at 0.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ cdef class FOBOSRule(Rule):
     lam
         Weight of the regularisation lam·|w|_1, >= 0; 0.001 by default.
     loss, schedule
-        As of `GradientDescent`.
+        As in `GradientDescent`.
 
     Examples
     --------
@@ -108,34 +110,35 @@ cdef class FOBOSRule(Rule):
 
     _parameter_names = ("lr", "lam", "loss", "schedule")
     weighted = True
-    spaces = ("SoftThreshold",)
+    needs = frozenset({"soft threshold"})
 
     cdef readonly double lr, lam
     cdef readonly str loss, schedule
-    cdef int kind, slowing
+    cdef int loss_kind, schedule_kind
 
     def __init__(self, lr=1.0, lam=0.001, *, loss="hinge", schedule="1/sqrt(t)"):
         self.lr, self.lam = positive("lr", lr), not_negative("lam", lam)
         self.loss = one_of("loss", loss, LOSSES)
         self.schedule = one_of("schedule", schedule, SCHEDULES)
-        self.kind, self.slowing = LOSSES.index(loss), SCHEDULES.index(schedule)
+        self.loss_kind, self.schedule_kind = LOSSES.index(loss), SCHEDULES.index(schedule)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double rate = slowed(self.slowing, self.lr * seen.weight, seen.t)
-        out.step = rate * slope(self.kind, seen)
+        cdef double rate = rate_in_round(self.schedule_kind, self.lr * seen.weight, seen.t)
+        out.step = rate * slope(self.loss_kind, seen)
         out.threshold = rate * self.lam
         return 0
 
 
 cdef class Subgradient(Rule):
-    """Step -loss', for spaces that have rates of their own: they take lam, times the rate of each, away from every weight.
+    """Subgradient(lam=0.0, *, loss='hinge')\n--\n
+    Step -loss', for spaces with a learning rate for each weight. Every weight comes nearer to 0 by lam times its rate.
 
     Parameters
     ----------
     lam
         Weight of the regularisation lam·|w|_1, >= 0; 0 by default.
     loss
-        As of `GradientDescent`.
+        As in `GradientDescent`.
 
     Examples
     --------
@@ -152,31 +155,32 @@ cdef class Subgradient(Rule):
     """
 
     _parameter_names = ("lam", "loss")
-    spaces = ("AdaptiveThreshold", "DualAveraging", "ProximalLeader")
+    needs = frozenset({"learning rates"})
 
     cdef readonly double lam
     cdef readonly str loss
-    cdef int kind
+    cdef int loss_kind
 
     def __init__(self, lam=0.0, *, loss="hinge"):
         self.lam = not_negative("lam", lam)
         self.loss = one_of("loss", loss, LOSSES)
-        self.kind = LOSSES.index(loss)
+        self.loss_kind = LOSSES.index(loss)
 
     cdef int respond(self, Seen seen, Step out) except -1:
         # The gradient of an example without features is 0, which is no step.
-        out.step = slope(self.kind, seen) if seen.gain > 0.0 else 0.0
+        out.step = slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
         out.threshold = self.lam
         return 0
 
 
 cdef class LeastMeanSquares(Rule):
-    """Step lr·(target - margin) in every round, divided by the squared length of the example if that is wanted.
+    """LeastMeanSquares(lr=0.01, *, normalised=False)\n--\n
+    Step lr·(target - margin) in every round; `normalised` divides it by the squared length of the example.
 
     Parameters
     ----------
     lr
-        The learning rate, > 0; 0.01 by default. Rounds are stable where lr·|x|² < 2, or lr < 2 if normalised.
+        The learning rate, > 0; 0.01 by default. Learning is stable if lr·|x|² < 2, or lr < 2 if normalised.
     normalised
         Whether to divide the step by 1e-8 + |x|²; False by default.
 
@@ -207,14 +211,15 @@ cdef class LeastMeanSquares(Rule):
 
 
 cdef class PegasosRule(Rule):
-    """Shrink w by 1 - 1/t in every round, step 1/(lam·t) where there is a hinge loss, and back into the ball 1/sqrt(lam).
+    """PegasosRule(lam=1e-4, *, project=True)\n--\n
+    Multiply w by 1 - 1/t in every round, step 1/(lam·t) if there is a hinge loss, then projection onto |w| <= 1/sqrt(lam).
 
     Parameters
     ----------
     lam
         Weight of the regularisation lam·|w|²/2, > 0; 1e-4 by default.
     project
-        Whether to shorten w to 1/sqrt(lam) (default); the bound holds with it.
+        Whether to shorten w to the length 1/sqrt(lam) (default), as the bound requires.
 
     Examples
     --------
@@ -239,7 +244,7 @@ cdef class PegasosRule(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         out.scale = 1.0 - 1.0 / seen.t
-        # Shrinking leaves 1 - 1e-16 where the margin is 1 in real numbers: that is no loss.
+        # Rounding may leave a margin of 1 - 1e-16 that is 1 in real numbers: this is no loss.
         out.step = 1.0 / (self.lam * seen.t) if hinge(seen) > 1e-12 else 0.0
         if self.project:
             out.radius = 1.0 / sqrt(self.lam)
@@ -247,14 +252,15 @@ cdef class PegasosRule(Rule):
 
 
 cdef class NORMARule(Rule):
-    """Shrink w by 1 - lr·lam in every round, and step lr where there is a hinge loss.
+    """NORMARule(lr=0.5, *, lam=0.001)\n--\n
+    Multiply w by 1 - lr·lam in every round, and step lr if there is a hinge loss.
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.5 by default.
     lam
-        Weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. Where lr·lam exceeds 1, nothing of w is kept.
+        Weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. If lr·lam is above 1, w is multiplied by 0.
 
     Examples
     --------

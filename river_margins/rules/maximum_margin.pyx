@@ -1,4 +1,4 @@
-"""Rules that approach the separator with the largest margin without solving its quadratic program."""
+"""Rules that approximate the separator with the largest margin, without a quadratic program."""
 
 from libc.math cimport sqrt
 
@@ -7,12 +7,13 @@ from river_margins.core.checks import positive, share
 
 
 cdef class ROMMARule(Rule):
-    """The shortest w that keeps the last half-space and meets this one.
+    """ROMMARule(aggressive=False, *, tie_update=True)\n--\n
+    The shortest w that meets this half-space and ⟨w, w_t⟩ >= |w_t|², which stands for all earlier ones.
 
     Parameters
     ----------
     aggressive
-        Whether to move on every margin below 1, and not only on mistakes; False by default.
+        Whether to move on every margin below 1 instead of on mistakes only; False by default.
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
 
@@ -45,7 +46,7 @@ cdef class ROMMARule(Rule):
             return 0
         if seen.size == 0.0:
             out.step = 1.0 / seen.gain
-        elif product <= seen.margin:  # only where aggressive: the old half-space does not bind
+        elif product <= seen.margin:  # only if aggressive: the old half-space is no restriction
             out.step, out.scale = 1.0 / seen.gain, 0.0
         elif determinant > 1e-12 * product:
             out.step = seen.size * (1.0 - seen.margin) / determinant
@@ -56,15 +57,16 @@ cdef class ROMMARule(Rule):
 
 
 cdef class ALMARule(Rule):
-    """Steps that shorten with each update, on examples of length 1, with w kept in the ball of length 1.
+    """ALMARule(alpha=0.9, *, B=None, C=1.4142135623730951)\n--\n
+    A step that becomes shorter with each update, on examples of length 1, with |w| <= 1.
 
     Parameters
     ----------
     alpha
-        Which share of the best margin may be missed, in (0, 1]; 0.9 by default.
+        The part of the best margin that may be missed, in (0, 1]; 0.9 by default.
     B
-        The margin asked for at first, in units of 1 - alpha, > 0; None (default) is sqrt(8)/alpha, with which the theorem
-        holds. Other libraries take 1/alpha.
+        The margin to reach at first, in units of 1 - alpha, > 0; None (default) is sqrt(8)/alpha, as the theorem requires.
+        Other libraries take 1/alpha.
     C
         The first step, > 0; sqrt(2) by default.
 
@@ -80,7 +82,7 @@ cdef class ALMARule(Rule):
     """
 
     _parameter_names = ("alpha", "B", "C")
-    spaces = ("Linear", "AveragedLinear", "Kernel", "RandomFourier", "PNorm")
+    needs = frozenset({"radius"})
     tasks = ("classification",)
 
     cdef readonly double alpha, C

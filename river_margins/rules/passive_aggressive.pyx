@@ -1,7 +1,7 @@
-"""The passive-aggressive steps: reach the target, and pay as the variant allows.
+"""Passive-aggressive rules: move no further than the target.
 
-All are of Crammer, Dekel, Keshet, Shalev-Shwartz & Singer 2006, section 3; the step depends only on the loss and the
-gain, so it serves classes, numbers and every space alike.
+Source: Crammer, Dekel, Keshet, Shalev-Shwartz & Singer 2006, section 3. The step depends on the loss and the gain only, so
+the rules serve classification, regression, and every space with inner products.
 """
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge
@@ -9,7 +9,7 @@ from river_margins.core.checks import positive
 
 
 cdef class PA(Rule):
-    """Step loss/gain: the target is reached exactly, whatever it takes.
+    """Step loss/gain: the margin reaches the target exactly, whatever the length of the step.
 
     Examples
     --------
@@ -24,7 +24,8 @@ cdef class PA(Rule):
 
 
 cdef class Bounded(Rule):
-    """A rule whose steps are kept small by an aggressiveness C."""
+    """Bounded(C=1.0)\n--\n
+    A rule whose steps are limited by an aggressiveness C."""
 
     _parameter_names = ("C",)
     weighted = True
@@ -34,7 +35,7 @@ cdef class Bounded(Rule):
 
 
 cdef class PA1(Bounded):
-    """Step min(C, loss/gain): no single example moves the weights by more than C·|x|.
+    """Step min(C, loss/gain): one example moves the weights by at most C·|x|.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ cdef class PA1(Bounded):
 
 
 cdef class PA2(Bounded):
-    """Step loss/(gain + 1/(2C)): every step is damped, none is cut.
+    """Step loss/(gain + 1/(2C)): every step is damped, and no step is cut.
 
     Parameters
     ----------

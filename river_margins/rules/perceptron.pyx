@@ -1,16 +1,17 @@
-"""Mistake-driven additive rules."""
+"""Rules that step by a constant, on mistakes."""
 
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
 from river_margins.core.checks import positive
 
 
 cdef class PerceptronRule(Rule):
-    """Move by `lr` on every mistake, and not otherwise.
+    """PerceptronRule(lr=1.0, *, tie_update=True)\n--\n
+    Step lr on every mistake; no step in other rounds.
 
     Parameters
     ----------
     lr
-        The step, > 0; 1 by default. From zero weights it only rescales them.
+        The step, > 0; 1 by default. If the weights start at 0, it only scales them.
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
 
@@ -27,9 +28,7 @@ cdef class PerceptronRule(Rule):
 
     _parameter_names = ("lr", "tie_update")
     weighted = True
-    spaces = (
-        "Linear", "AveragedLinear", "VotedLinear", "PocketLinear", "Kernel", "RandomFourier", "PNorm", "Multiplicative",
-    )
+    needs = frozenset({"plain steps"})
     tasks = ("classification", "structured")
 
     cdef readonly double lr
@@ -45,7 +44,8 @@ cdef class PerceptronRule(Rule):
 
 
 cdef class UnitRule(Rule):
-    """Step 1 on every mistake, or on every margin below 1: what becomes of the step is for the space to say.
+    """UnitRule(aggressive=False)\n--\n
+    Step 1 on every mistake, or on every margin below 1. The space may change the step: see `budgeted_kernels`.
 
     Parameters
     ----------

@@ -59,9 +59,7 @@ def short(name: str) -> str:
 
 @functools.cache
 def defaults(kind: type) -> dict[str, Any]:
-    """Return the constructor's parameters with their defaults; compiled rules and spaces do not tell their defaults."""
-    if not issubclass(kind, base.Base):
-        return dict.fromkeys(kind._parameter_names, inspect.Parameter.empty)  # type: ignore[attr-defined]
+    """Return the parameters of a constructor with their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 

@@ -1,4 +1,4 @@
-"""Where weights live."""
+"""Spaces: the ways to keep, score, measure and move weights."""
 
 from river_margins.spaces.averaged import AveragedLinear
 from river_margins.spaces.diagonal import Diagonal

@@ -6,8 +6,8 @@ from river_margins.spaces.linear cimport Linear
 @cython.final
 cdef class AveragedLinear(Linear):
     cdef readonly object burn_in
-    cdef Linear behind
-    cdef long long rounds, silent
+    cdef Linear correction
+    cdef long long rounds, skipped_rounds
     cdef double count, mass
     cdef void settle(self) noexcept
     cdef void settle_if_shrunk(self) noexcept

@@ -1,4 +1,4 @@
-"""Weights that learn as in the linear space, and answer with their mean over the rounds."""
+"""Linear weights that predict with their mean over all rounds."""
 
 from libc.math cimport INFINITY, fabs, isfinite
 
@@ -11,16 +11,17 @@ from river_margins.core.checks import whole
 
 
 cdef class AveragedLinear(Linear):
-    """Plain weights to learn with, and the mean of all weights there have been to predict with.
+    """AveragedLinear(burn_in=0)\n--\n
+    Plain weights for learning, and their mean over all rounds for predicting.
 
-    The sum of the weights after each round is `mass` times those of today, less what lies `behind`: what a move adds to w
-    is missing from the rounds before it. So a round costs no more than its features, however many weights there are. A
-    sample weight is also how often a round counts in the mean.
+    The sum of the weights after each round is `mass` times the present stored weights, minus `correction`: a move adds to w
+    what the earlier rounds did not have. So the cost of a round depends on the features of its example only. A round counts
+    in the mean with its sample weight.
 
     Parameters
     ----------
     burn_in
-        The rounds that are left out of the mean, >= 0; 0 by default. Until they are over, w itself predicts.
+        The number of first rounds that the mean leaves out, >= 0; 0 by default. During these rounds w itself predicts.
 
     Examples
     --------
@@ -39,65 +40,65 @@ cdef class AveragedLinear(Linear):
     _parameter_names = ("burn_in",)
 
     def __init__(self, burn_in=0):
-        self.burn_in = self.silent = whole("burn_in", burn_in)
-        self.apart = True
+        self.burn_in = self.skipped_rounds = whole("burn_in", burn_in)
+        self.predicts_apart = True
 
     cdef Space open(self, Reader reader):
         cdef AveragedLinear space = Linear.open(self, reader)
-        space.behind = Linear().open(reader)
+        space.correction = Linear().open(reader)
         return space
 
     cdef int add_block(self) except -1:
         Linear.add_block(self)
-        return self.behind.add_block()
+        return self.correction.add_block()
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        return Linear.bears(self, row, direction, seen, step) and isfinite(self.mass / self.scale * step.size)
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        return Linear.stays_finite(self, row, direction, seen, step) and isfinite(self.mass / self.scale * step.size)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         if row.fresh:
-            self.behind.reserve(self.reader.size() + row.fresh, self.stride)
+            self.correction.reserve(self.reader.size() + row.fresh, self.stride)
         return Linear.move(self, row, direction, seen, step)
 
     cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept:
         self.settle_if_shrunk()
         Linear.add_to_block(self, row, block, factor)
         if self.mass != 0.0:
-            self.behind.add_to_block(row, block, self.mass * factor)
+            self.correction.add_to_block(row, block, self.mass * factor)
 
     cdef void fold(self) noexcept:
         self.settle()
         Linear.fold(self)
 
     cdef void settle(self) noexcept:
-        """The whole sum goes behind: the mass is in units of a scale that ends here."""
+        """Move the whole sum into the correction, and set the mass to 0; for a change of scale, on which the mass depends."""
         cdef Py_ssize_t i
         for i in range(self.reader.size() * self.stride):
-            self.behind.weights[i] -= self.mass * self.weights[i]
+            self.correction.weights[i] -= self.mass * self.weights[i]
         self.mass = 0.0
 
     cdef void settle_if_shrunk(self) noexcept:
-        # The mass of rounds with a far larger scale would leave of their sum the difference of two huge numbers.
+        # If earlier rounds had a much larger scale, the sum would be a difference of two huge numbers.
         if fabs(self.mass) > 100.0 * fabs(self.scale) * self.count:
             self.settle()
 
-    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
         if seen.weight == 0.0:
             return 0
         self.rounds += 1
-        if self.rounds <= self.silent:
+        if self.rounds <= self.skipped_rounds:
             return 0
         self.count += seen.weight
         self.mass += seen.weight * self.scale
         self.settle_if_shrunk()
         return 0
 
-    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
+    cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t block
         if self.count == 0.0:
             return self.score(row, blocks)
         row.reserve_scores(2 * blocks)
-        self.behind.score(row, blocks)
+        self.correction.score(row, blocks)
         for block in range(blocks):
             row.scores[blocks + block] = row.scores[block]
         self.score(row, blocks)
@@ -108,15 +109,15 @@ cdef class AveragedLinear(Linear):
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The mean weight of a feature in a block; KeyError if the feature was never learned."""
+        """Return the mean weight of a feature in a block; raise KeyError if the feature was never learned."""
         cdef double weight = Linear.weight(self, key, block)
         if self.count == 0.0:
             return weight
-        return (weight * (self.mass / self.scale) - self.behind.weight(key, block)) / self.count
+        return (weight * (self.mass / self.scale) - self.correction.weight(key, block)) / self.count
 
     def __getstate__(self):
         return Linear.__getstate__(self) | {
-            "behind": self.behind.__getstate__()["weights"],
+            "behind": self.correction.__getstate__()["weights"],
             "rounds": self.rounds,
             "count": self.count,
             "mass": self.mass,
@@ -124,7 +125,7 @@ cdef class AveragedLinear(Linear):
 
     def __setstate__(self, state):
         Linear.__setstate__(self, state)
-        self.behind.take_weights(state["behind"])
+        self.correction.take_weights(state["behind"])
         if not (isfinite(state["mass"]) and 0 <= state["count"] < INFINITY and state["rounds"] >= 0):
             raise ValueError("the mass and the numbers of rounds must be finite")
         self.rounds, self.count, self.mass = state["rounds"], state["count"], state["mass"]

@@ -32,14 +32,14 @@ cdef inline void set_two(Direction direction, Py_ssize_t up, Py_ssize_t down) no
 cdef class Space(Recipe):
     cdef Reader reader
     cdef Py_ssize_t blocks
-    cdef bint apart, single, positive
+    cdef bint predicts_apart, needs_one_vector, refuses_negative
     cdef Space open(self, Reader reader)
-    cdef int serve(self, Rule rule) except -1
-    cdef int heed(self, Rule rule, Step step) except -1
+    cdef int bind_rule(self, Rule rule) except -1
+    cdef int check_python_step(self, Rule rule, Step step) except -1
     cdef int add_block(self) except -1
     cdef int score(self, Row row, Py_ssize_t blocks) except -1
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1
-    cdef int answer(self, Row row, Py_ssize_t blocks) except -1
-    cdef int follow(self, Row row, Direction direction, Seen seen) except -1
+    cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1

@@ -1,4 +1,4 @@
-from typing import final
+from typing import ClassVar, final
 
 from typing_extensions import disjoint_base
 
@@ -8,4 +8,5 @@ from river_margins.core.recipe import Recipe
 class Direction: ...
 
 @disjoint_base
-class Space(Recipe): ...
+class Space(Recipe):
+    offers: ClassVar[frozenset[str]]

@@ -1,4 +1,4 @@
-"""What a space can do with an example that was read."""
+"""The interface of spaces: how weights are kept, scored, measured and moved."""
 
 from libc.stdlib cimport free, realloc
 
@@ -7,7 +7,11 @@ from river_margins.rules.base cimport Rule, Seen, Step
 
 
 cdef class Direction:
-    """The half-space ⟨w, d⟩ >= target of a round: d is the row in some blocks, and possibly a pull towards w itself."""
+    """The half-space ⟨w, d⟩ >= target of a round.
+
+    d is the sum of `coefficient` times the row in `block`, over all terms, plus `pull` times w. `wrong` says whether the
+    predicted label differs from the true one.
+    """
 
     def __cinit__(self):
         self.reserve(2)
@@ -30,28 +34,34 @@ cdef class Direction:
 
 
 cdef class Space(Recipe):
-    """Where weights live. What a constructor is given is a recipe; a learner opens a space of its own from it.
+    """The place of the weights: one weight vector for each block. A block is a class, a label or the only vector.
 
-    A space that predicts with other weights than it learns with sets `apart`: it is then asked to `answer`, and told of
-    every round. One that has room for a single weight vector sets `single`, and one that takes no negative features
-    `positive`.
+    A user's space is a recipe without weights. Each learner calls `open` for a space of its own. In each round it calls
+    `score`, `measure`, `stays_finite` and `move`, in this order.
+
+    A subclass sets `offers`, the set of words that a rule may name in `needs` (see `Rule`). In its constructor it may set
+    `predicts_apart` if it predicts with other weights than it learns with: then it implements `score_for_prediction` and
+    `end_round`, too. `needs_one_vector` says that it has room for one block only, `refuses_negative` that it takes no
+    negative features.
     """
+
+    offers = frozenset()
 
     def __reduce__(self):
         return _rebuild, (type(self), self.parameters)
 
     cdef Space open(self, Reader reader):
-        """A fresh space of the same recipe, for the features of `reader`."""
+        """Return a new space with the same parameters, for the features of `reader`."""
         cdef Space space = type(self)(**self.parameters)
         space.reader = reader
         return space
 
-    cdef int serve(self, Rule rule) except -1:
-        """Get to know the rule that is going to ask."""
+    cdef int bind_rule(self, Rule rule) except -1:
+        """Bind the rule that this space will serve."""
         return 0
 
-    cdef int heed(self, Rule rule, Step step) except -1:
-        """Refuse what a rule written in Python asks for and this space cannot do."""
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
+        """Raise ValueError if a rule written in Python asks for a step that this space cannot take."""
         if step.of_covariance():
             raise ValueError(
                 f"`{rule!r}` answers {step!r}, and `{self!r}` has no covariance to shrink or inflate: say "
@@ -60,32 +70,32 @@ cdef class Space(Recipe):
         return 0
 
     cdef int add_block(self) except -1:
-        """Make room for one more weight vector, at zero."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it adds a block")
+        """Add a weight vector, at zero."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `add_block`")
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
-        """Fill the row's first `blocks` scores, 0 for a block that does not exist yet, and its `size`."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it scores")
+        """Fill the first `blocks` scores of the row, with 0 for a block that does not exist yet, and its `size`."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `score`")
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
-        """Fill margin, gain and size of what the rule sees."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it measures")
+        """Fill the margin, gain and size of `seen`."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `measure`")
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        """Whether every number stays finite if the step is taken."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say what it bears")
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        """Return whether every number stays finite if the step is taken. Change nothing that was learned."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `stays_finite`")
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        """Take a step that `bears` has allowed."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it moves")
+        """Take a step that `stays_finite` has allowed. It must not fail."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `move`")
 
-    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
-        """Fill the scores that a prediction is made from."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it answers")
+    cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1:
+        """Fill the scores to predict from. Called only if `predicts_apart` is set."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `score_for_prediction`")
 
-    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
-        """A round is over; there is no direction where the label demanded nothing."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it follows the rounds")
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
+        """Finish a round; `direction` is None if the label imposed no constraint. Called only if `predicts_apart` is set."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `end_round`")
 
 
 def _rebuild(kind, parameters):

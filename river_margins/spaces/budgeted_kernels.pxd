@@ -16,8 +16,8 @@ cdef class ProjectionKernel(Kernel):
     cdef double* inverse
     cdef double* projection
     cdef Py_ssize_t stride, projection_room
-    cdef double rest
-    cdef bint spreading
+    cdef double distance2
+    cdef bint projects
     cdef int project(self) except -1
     cdef int reserve_inverse(self, Py_ssize_t count) except -1
-    cdef void spread(self) noexcept
+    cdef void add_projection(self) noexcept

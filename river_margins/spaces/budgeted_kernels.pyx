@@ -1,4 +1,4 @@
-"""Kernel spaces that find the step and what to remove together: no rule and no budget could say either alone."""
+"""Kernel spaces that find the step and the support to remove together, which no rule and no budget could find alone."""
 
 import numpy as np
 
@@ -17,30 +17,30 @@ from river_margins.core.checks import not_negative
 
 
 cdef class ForgetronKernel(Kernel):
-    """Shrinks all coefficients just so far that the oldest support can go without much damage (Dekel et al. 2008).
+    """A kernel space that shrinks all coefficients before it removes the oldest support (Dekel et al. 2008).
 
-    For steps of 1 on mistakes. `damage` is the Q of the paper, which may never exceed 15/32 of the mistakes.
+    For steps of 1 on mistakes. `damage` is the Q of the paper, the cost of all removals: at most 15/32 of the mistakes.
     """
 
-    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+    cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t block
         cdef double length = 0.0, margin = 0.0, coefficient, score, shrink
-        Kernel.plan(self, direction, seen, step)
+        Kernel.plan_update(self, direction, seen, step)
         self.next_damage = self.damage
-        if self.victim < 0:
+        if self.removed < 0:
             return 0
-        self.evaluate_support(self.victim)
+        self.evaluate_support(self.removed)
         for block in range(self.blocks):
-            coefficient = self.coefficient(self.victim, block)
+            coefficient = self.coefficient(self.removed, block)
             if coefficient != 0.0:
-                score = self.scale * self.expansion.total(self.against, block)
-                score += self.fresh[block] * self.row.evaluations[self.victim]
+                score = self.scale * self.expansion.total(self.support_kernels, block)
+                score += self.new_coefficients[block] * self.row.evaluations[self.removed]
                 length = fabs(coefficient)
                 margin += score if coefficient > 0.0 else -score
         shrink = largest_shrinking(length, margin, self.damage - 15.0 / 32.0 * (seen.k + 1))
         self.next_damage += (length * shrink) ** 2 + 2.0 * length * shrink - 2.0 * length * shrink * shrink * margin
-        for block in range(self.fresh_blocks):
-            self.fresh[block] *= shrink
+        for block in range(self.new_blocks):
+            self.new_coefficients[block] *= shrink
         step.step *= shrink
         step.scale = shrink
         return 0
@@ -61,7 +61,7 @@ cdef class ForgetronKernel(Kernel):
 
 
 cdef double largest_shrinking(double length, double margin, double spent) noexcept:
-    """The largest p in (0, 1] with (sp)² + 2sp - 2sp²·margin + spent <= 0, where s is the length and spent < 0."""
+    """Return the largest p in (0, 1] with (sp)² + 2sp - 2sp²·margin + spent <= 0, where s is the length and spent < 0."""
     cdef double a = length * length - 2.0 * length * margin, b = 2.0 * length
     if a + b + spent <= 0.0:
         return 1.0
@@ -71,40 +71,45 @@ cdef double largest_shrinking(double length, double margin, double spent) noexce
 
 
 cdef class SimpleRemovalKernel(Kernel):
-    """Gives what the removed support said of the new example to the new support (Wang & Vucetic 2010, BPA-S).
+    """A kernel space that projects the removed support onto the new one (Wang & Vucetic 2010, BPA-S).
 
-    Of w = ... + c_r φ(v_r) the part along φ(x) stays, so that the score of x is what it was and the step of PA-I remains
-    right; the one goes of which least is lost, c_r²·(k(v_r, v_r) - k(v_r, x)²/k(x, x)).
+    The part of c_r φ(v_r) along φ(x) stays. So the score of x is unchanged, and the step of PA-I remains right. The support
+    with the least loss is removed: c_r²·(k(v_r, v_r) - k(v_r, x)²/k(x, x)).
     """
 
-    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+    cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t place, block
-        cdef double kernel, square
-        Kernel.plan(self, direction, seen, step)
-        if self.victim < 0:
+        cdef double kernel, square, left_over
+        Kernel.plan_update(self, direction, seen, step)
+        if self.removed < 0:
             return 0
         for place in range(self.expansion.count):
             kernel, square = self.row.evaluations[place], 0.0
             for block in range(self.blocks):
                 square += self.coefficient(place, block) ** 2
-            self.against[place] = square * max(self.expansion.own[place] - kernel * kernel / self.own, 0.0)
-        self.victim = smallest(self.against, self.expansion.count)
+            left_over = max(self.expansion.self_kernels[place] - kernel * kernel / self.self_kernel, 0.0)
+            self.support_kernels[place] = square * left_over
+        self.removed = smallest(self.support_kernels, self.expansion.count)
         for block in range(self.blocks):
-            self.fresh[block] += self.coefficient(self.victim, block) * self.row.evaluations[self.victim] / self.own
+            self.new_coefficients[block] += (
+                self.coefficient(self.removed, block) * self.row.evaluations[self.removed] / self.self_kernel
+            )
         return 0
 
 
 cdef class ProjectionKernel(Kernel):
-    """Adds to the supports it has what they can say of the new example, if little is left over (Orabona et al. 2009).
+    """ProjectionKernel(kernel, eta)\n--\n
+    A kernel space that projects an example onto its supports if the distance is small (Orabona et al. 2009).
 
-    For steps of 1. Keeps the inverse of the Gram matrix of its supports, in time and memory of their number squared.
+    For steps of 1. The space keeps the inverse of the Gram matrix of its supports: memory, and the time of an update, grow
+    with the square of their number.
 
     Parameters
     ----------
     kernel
         As in `Kernel`.
     eta
-        How long the rest may be that is left over, >= 0.
+        The largest length of what a projection may leave out, >= 0.
     """
 
     _parameter_names = ("kernel", "eta")
@@ -120,48 +125,48 @@ cdef class ProjectionKernel(Kernel):
     def __sizeof__(self):
         return Kernel.__sizeof__(self) + (self.stride * self.stride + self.projection_room) * sizeof(double)
 
-    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
+    cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1:
         cdef double square = 0.0, rest, within, loss = hinge(seen), tau
         cdef Py_ssize_t i
-        Kernel.plan(self, direction, seen, step)
+        Kernel.plan_update(self, direction, seen, step)
         self.project()
         for i in range(direction.length):
             square += direction.terms[i].coefficient * direction.terms[i].coefficient
-        rest, within = sqrt(square * self.rest), square * (self.own - self.rest)
-        self.spreading = seen.margin > 0.0 or rest <= self.eta or self.rest < 1e-10 * self.own
+        rest, within = sqrt(square * self.distance2), square * (self.self_kernel - self.distance2)
+        self.projects = seen.margin > 0.0 or rest <= self.eta or self.distance2 < 1e-10 * self.self_kernel
         if seen.margin > 0.0:
             tau = 0.0
             if within > 0.0 and loss * self.eta > rest:
                 tau = min(loss / within, 2.0 * (loss - rest / self.eta) / within, 1.0)
-            for i in range(self.fresh_blocks):
-                self.fresh[i] *= tau
+            for i in range(self.new_blocks):
+                self.new_coefficients[i] *= tau
             step.step = tau
-        if self.spreading:
-            self.own -= self.rest  # what is added to w is no longer than that
+        if self.projects:
+            self.self_kernel -= self.distance2  # the length of the projection, which is what the move adds to w
         return 0
 
     cdef int project(self) except -1:
-        """The combination of supports nearest to the example, and the square of the distance that is left."""
+        """Find the combination of supports that is nearest to the example, and the square of its distance."""
         cdef Py_ssize_t i, j, count = self.expansion.count
         cdef double total
         self.projection = room_for(self.projection, &self.projection_room, count + 1, False)
-        self.rest = self.own
+        self.distance2 = self.self_kernel
         for i in range(count):
             total = 0.0
             for j in range(count):
                 total += self.inverse[i * self.stride + j] * self.row.evaluations[j]
             self.projection[i] = total
-            self.rest -= total * self.row.evaluations[i]
-        self.rest = max(self.rest, 0.0)
+            self.distance2 -= total * self.row.evaluations[i]
+        self.distance2 = max(self.distance2, 0.0)
         return 0
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, j, count = self.expansion.count
         if not self.adding:
             return Kernel.move(self, row, direction, seen, step)
-        if self.spreading:
-            self.count_move(self.size, step.step * step.step * seen.gain, max(step.size, 0.0))
-            self.spread()
+        if self.projects:
+            self.count_roundings(self.size, step.step * step.step * seen.gain, max(step.size, 0.0))
+            self.add_projection()
             self.size = max(step.size, 0.0)
             return 0
         self.reserve_inverse(count + 1)
@@ -172,16 +177,16 @@ cdef class ProjectionKernel(Kernel):
         self.inverse[count * self.stride + count] = 0.0
         for i in range(count + 1):
             for j in range(count + 1):
-                self.inverse[i * self.stride + j] += self.projection[i] * self.projection[j] / self.rest
+                self.inverse[i * self.stride + j] += self.projection[i] * self.projection[j] / self.distance2
         return 0
 
-    cdef void spread(self) noexcept:
-        """Add the step to the supports there are, each with its share."""
+    cdef void add_projection(self) noexcept:
+        """Add the step to the supports, in the proportions of the projection."""
         cdef Py_ssize_t place, block
         for place in range(self.expansion.count):
-            for block in range(self.fresh_blocks):
+            for block in range(self.new_blocks):
                 self.expansion.coefficients[place * self.expansion.stride + block] += (
-                    self.fresh[block] * self.projection[place] / self.scale
+                    self.new_coefficients[block] * self.projection[place] / self.scale
                 )
 
     cdef int reserve_inverse(self, Py_ssize_t count) except -1:

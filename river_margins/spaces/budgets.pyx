@@ -1,4 +1,4 @@
-"""Which support a kernel space gives up when it may keep no more."""
+"""Budgets: the choice of the support to remove when a kernel space is full."""
 
 from libc.stdint cimport uint64_t
 
@@ -8,7 +8,8 @@ from river_margins.core.checks import whole
 
 
 cdef class Budget(Recipe):
-    """At most `size` supports: one has to go before another may come. The supports stand in the order of their age."""
+    """Budget(size=100)\n--\n
+    A limit of `size` supports: a full space removes one support before it adds another."""
 
     _parameter_names = ("size",)
 
@@ -19,21 +20,21 @@ cdef class Budget(Recipe):
         return _rebuild, (type(self), self.parameters)
 
     cdef Py_ssize_t choose(self, const double* costs, Py_ssize_t count, uint64_t* generator) noexcept:
-        """The place of the support to remove; `costs` are the squared lengths of what each adds to w."""
+        """Return the index of the support to remove. `costs` has the squared length of each support's part of w, by age."""
         return 0
 
     cdef uint64_t first_state(self) except? 1:
-        """What the generator of random numbers starts from."""
+        """Return the first state of the generator of random numbers."""
         return 0
 
 
 cdef class OldestRemoval(Budget):
-    """Keep `size` supports: the oldest one goes.
+    """Keep `size` supports: remove the oldest.
 
     Parameters
     ----------
     size
-        How many, >= 1; 100 by default.
+        The number of supports, >= 1; 100 by default.
 
     Examples
     --------
@@ -47,12 +48,12 @@ cdef class OldestRemoval(Budget):
 
 
 cdef class SmallestRemoval(Budget):
-    """Keep `size` supports: the one whose removal moves w least goes, of equal ones the oldest.
+    """Keep `size` supports: remove the one whose removal moves w least, or the oldest of several.
 
     Parameters
     ----------
     size
-        How many, >= 1; 100 by default.
+        The number of supports, >= 1; 100 by default.
     """
 
     cdef Py_ssize_t choose(self, const double* costs, Py_ssize_t count, uint64_t* generator) noexcept:
@@ -60,15 +61,16 @@ cdef class SmallestRemoval(Budget):
 
 
 cdef class RandomRemoval(Budget):
-    """Keep `size` supports: any of them goes, each with the same chance.
+    """RandomRemoval(size=100, seed=0)\n--\n
+    Keep `size` supports: remove one at random, each with the same probability.
 
     Parameters
     ----------
     size
-        How many, >= 1; 100 by default.
+        The number of supports, >= 1; 100 by default.
     seed
-        A whole number of at least 0, which is the default. The numbers drawn are part of what a learner has learned, so that one which was saved
-        goes on with the next.
+        A whole number of at least 0, the default. The state of the generator is part of a learner's state, so a restored
+        learner continues with the next number.
     """
 
     _parameter_names = ("size", "seed")

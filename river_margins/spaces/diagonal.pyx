@@ -1,4 +1,4 @@
-"""A variance for each weight."""
+"""Weights with a variance each."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, NAN
 from libc.string cimport memcpy
 
 from river_margins.core.kernels cimport (
-    dot, dot_at, dot_surer, dot_surer_at, move_surer, move_surer_at, variance_along, variance_along_at,
+    dot, dot_at, lookahead_dot, lookahead_dot_at, move_and_shrink, move_and_shrink_at, variance_along, variance_along_at,
 )
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
@@ -14,14 +14,14 @@ from river_margins.spaces.gaussian cimport Block, Gaussian, scratch
 
 
 cdef class Diagonal(Gaussian):
-    """A weight and a variance for each feature: confidence at the price of plain weights.
+    """A weight and a variance for each feature: a covariance that costs little more than plain weights.
 
-    A variance shrinks to s/(1 + k·s·x²): the diagonal of Σ⁻¹ grows by that of k·xx'.
+    A variance s becomes s/(1 + k·s·x²): the diagonal of Σ⁻¹ grows by the diagonal of k·xx'.
 
     Parameters
     ----------
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The variance of a weight before its first update, > 0; 1 by default.
 
     Examples
     --------
@@ -32,10 +32,10 @@ cdef class Diagonal(Gaussian):
     {'a': 0.5}
     """
 
-    cdef Py_ssize_t cells(self, Py_ssize_t capacity) noexcept:
+    cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept:
         return capacity
 
-    cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
+    cdef void start_covariance(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
         cdef Py_ssize_t i
         for i in range(capacity):
             block.variance[i] = self.a
@@ -50,9 +50,9 @@ cdef class Diagonal(Gaussian):
             return variance_along(along, terms, block.variance, row.value, row.known)
         return variance_along_at(along, terms, block.variance, row.index, row.value, row.known)
 
-    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
-        cdef double r = self.foreseeing.foresee(variance), score
-        cdef const double* along = scratch(row)  # where `variance` has left Σx, and the terms of x'Σx
+    cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept:
+        cdef double r = self.lookahead_rule.lookahead_r(variance), score
+        cdef const double* along = scratch(row)  # `variance` has left Σx here, and the terms of x'Σx behind it
         cdef const double* terms = along + row.known
         if block.unit != 1.0:
             r, variance = r / block.unit, variance / block.unit
@@ -61,30 +61,30 @@ cdef class Diagonal(Gaussian):
         elif r == INFINITY:
             score = dot_at(block.mean, row.index, along, row.known)
         elif row.consecutive:
-            score = dot_surer(block.mean, along, terms, r, variance, row.known)
+            score = lookahead_dot(block.mean, along, terms, r, variance, row.known)
         else:
-            score = dot_surer_at(block.mean, row.index, along, terms, r, variance, row.known)
+            score = lookahead_dot_at(block.mean, row.index, along, terms, r, variance, row.known)
         return block.unit * score
 
-    cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
+    cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef double length = step.step * coefficient
         cdef double k = block.unit * step.shrink * coefficient * coefficient, most = step.shrink * seen.gain
-        if row.evaluations[0] != block - self.block:  # another block was measured last, or new features came in since
+        if row.evaluations[0] != block - self.block:  # the last measure was for another block or without the new features
             self.variance(block, row)
         row.evaluations[0] = NAN
         cdef const double* towards = scratch(row)
         cdef const double* terms = towards + row.known
-        if self.foreseeing is None:
+        if self.lookahead_rule is None:
             length *= block.unit
         else:
             towards = row.value
         if row.consecutive:
-            move_surer(block.mean, block.variance, towards, terms, length, k, most, row.known)
+            move_and_shrink(block.mean, block.variance, towards, terms, length, k, most, row.known)
         else:
-            move_surer_at(block.mean, block.variance, row.index, towards, terms, length, k, most, row.known)
+            move_and_shrink_at(block.mean, block.variance, row.index, towards, terms, length, k, most, row.known)
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
-        return block.mean[index] * (1.0 if self.foreseeing is None else block.unit * block.variance[index])
+        return block.mean[index] * (1.0 if self.lookahead_rule is None else block.unit * block.variance[index])
 
     cdef object variances(self, const Block* block):
         variances = np.empty(self.reader.size())

@@ -7,10 +7,10 @@ cdef class Expansion:
     cdef Py_ssize_t count, room, entry_room, stride
     cdef Py_ssize_t* starts
     cdef int32_t* index
-    cdef bint* straight
+    cdef bint* consecutive
     cdef double* value
-    cdef double* measure
-    cdef double* own
+    cdef double* norms
+    cdef double* self_kernels
     cdef double* coefficients
     cdef Py_ssize_t length(self, Py_ssize_t place) noexcept
     cdef int reserve(self, Py_ssize_t count, Py_ssize_t entries) except -1

@@ -1,4 +1,4 @@
-"""What a kernel space keeps: examples, side by side in memory, and their coefficients."""
+"""The supports of a kernel space and their coefficients, as arrays."""
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from river_margins.core.kernels cimport dot
 
 
 cdef class Expansion:
-    """Supports in the order of their age: sparse rows without zeros, a coefficient for each block, and for each row its
-    `measure` and its kernel with itself, which whoever appends it fills in. `straight` says that the indices of a row are
-    0, 1, 2 ...
+    """Supports in the order of their age, with a coefficient for each block.
+
+    A support is a sparse row without zeros. `consecutive` says that its indices are 0, 1, 2 ... The caller of `append` fills
+    its `norms` (see `KernelFunction.norm`) and its `self_kernels`, the kernel of the support with itself.
     """
 
     def __cinit__(self):
@@ -23,10 +24,10 @@ cdef class Expansion:
     def __dealloc__(self):
         free(self.starts)
         free(self.index)
-        free(self.straight)
+        free(self.consecutive)
         free(self.value)
-        free(self.measure)
-        free(self.own)
+        free(self.norms)
+        free(self.self_kernels)
         free(self.coefficients)
 
     def __sizeof__(self):
@@ -40,7 +41,7 @@ cdef class Expansion:
         return self.starts[place + 1] - self.starts[place]
 
     cdef int reserve(self, Py_ssize_t count, Py_ssize_t entries) except -1:
-        """Make room for so many supports, with so many features together."""
+        """Make room for `count` supports with `entries` features together."""
         if entries > self.entry_room:
             entries = max(entries, 2 * self.entry_room)
             self.index = <int32_t*> grown(self.index, entries * sizeof(int32_t))
@@ -49,15 +50,15 @@ cdef class Expansion:
         if count > self.room:
             count = max(count, 2 * self.room)
             self.starts = <Py_ssize_t*> grown(self.starts, (count + 1) * sizeof(Py_ssize_t))
-            self.straight = <bint*> grown(self.straight, count * sizeof(bint))
-            self.measure = <double*> grown(self.measure, count * sizeof(double))
-            self.own = <double*> grown(self.own, count * sizeof(double))
+            self.consecutive = <bint*> grown(self.consecutive, count * sizeof(bint))
+            self.norms = <double*> grown(self.norms, count * sizeof(double))
+            self.self_kernels = <double*> grown(self.self_kernels, count * sizeof(double))
             self.coefficients = <double*> grown(self.coefficients, count * max(self.stride, 1) * sizeof(double))
             self.room = count
         return 0
 
     cdef int widen(self, Py_ssize_t stride) except -1:
-        """Make room for so many blocks; new coefficients are 0."""
+        """Make room for `stride` blocks. New coefficients are 0."""
         cdef double* coefficients = <double*> malloc(self.room * stride * sizeof(double))
         cdef Py_ssize_t i
         if coefficients == NULL:
@@ -71,12 +72,12 @@ cdef class Expansion:
         return 0
 
     cdef void append(self, const int32_t* index, const double* value, Py_ssize_t length) noexcept:
-        """Take over a row, for which there is room, with coefficients of 0."""
+        """Add a row with coefficients of 0. There must be room for it."""
         cdef Py_ssize_t i, start = self.starts[self.count], end = self.starts[self.count]
-        self.straight[self.count] = True
+        self.consecutive[self.count] = True
         for i in range(length):
             if value[i] != 0.0:
-                self.straight[self.count] &= index[i] == end - start
+                self.consecutive[self.count] &= index[i] == end - start
                 self.index[end] = index[i]
                 self.value[end] = value[i]
                 end += 1
@@ -89,9 +90,9 @@ cdef class Expansion:
         cdef Py_ssize_t after = self.starts[place + 1], behind = self.count - place - 1, stride = self.stride
         memmove(self.index + after - length, self.index + after, (end - after) * sizeof(int32_t))
         memmove(self.value + after - length, self.value + after, (end - after) * sizeof(double))
-        memmove(self.straight + place, self.straight + place + 1, behind * sizeof(bint))
-        memmove(self.measure + place, self.measure + place + 1, behind * sizeof(double))
-        memmove(self.own + place, self.own + place + 1, behind * sizeof(double))
+        memmove(self.consecutive + place, self.consecutive + place + 1, behind * sizeof(bint))
+        memmove(self.norms + place, self.norms + place + 1, behind * sizeof(double))
+        memmove(self.self_kernels + place, self.self_kernels + place + 1, behind * sizeof(double))
         memmove(
             self.coefficients + place * stride, self.coefficients + (place + 1) * stride, behind * stride * sizeof(double)
         )
@@ -103,7 +104,7 @@ cdef class Expansion:
         self.count = 0
 
     cdef double total(self, const double* evaluations, Py_ssize_t block) noexcept:
-        """The sum over all supports of their coefficient times their evaluation."""
+        """Return the sum over all supports of coefficient times evaluation."""
         cdef Py_ssize_t i
         cdef double total = 0.0
         if self.stride == 1:
@@ -113,7 +114,7 @@ cdef class Expansion:
         return total
 
     cdef dict arrays(self, Py_ssize_t blocks):
-        """What it keeps, as arrays for a state."""
+        """Return all supports as arrays, for a state."""
         cdef Py_ssize_t i, block, entries = self.starts[self.count]
         return {
             "lengths": np.array([self.length(i) for i in range(self.count)], dtype=np.int64),
@@ -127,7 +128,7 @@ cdef class Expansion:
 
 
 def arrays_of(state, features):
-    """The arrays of a state, if they fit together."""
+    """Return the arrays of a state; raise ValueError if they do not fit together."""
     lengths = np.ascontiguousarray(state["lengths"], dtype=np.int64)
     indices = np.ascontiguousarray(state["indices"], dtype=np.int32)
     values = np.ascontiguousarray(state["values"], dtype=np.float64)
@@ -155,7 +156,7 @@ cdef void* grown(void* memory, size_t size) except NULL:
 
 
 cdef double* room_for(double* memory, Py_ssize_t* room, Py_ssize_t wanted, bint zeros) except NULL:
-    """The memory, with room for as many numbers as are wanted, and new ones 0 if that is asked."""
+    """Return the memory with room for at least `wanted` numbers. With `zeros`, new ones are 0."""
     if wanted <= room[0] and memory != NULL:
         return memory
     cdef Py_ssize_t larger = max(wanted, 2 * room[0], 4)

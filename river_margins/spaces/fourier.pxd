@@ -8,7 +8,7 @@ cdef class RandomFourier(Space):
     cdef readonly object seed
     cdef double* frequencies
     cdef double* weights
-    cdef Py_ssize_t drawn, frequency_room, weight_room, moves
+    cdef Py_ssize_t drawn, frequency_room, weight_room, roundings
     cdef double scale, size
     cdef Row row
     cdef int draw_known(self) except -1

@@ -1,4 +1,4 @@
-"""A linear space on random features whose inner products are nearly those of the RBF kernel."""
+"""A linear space over random features that approximate the RBF kernel."""
 
 import hashlib
 import numbers
@@ -19,21 +19,23 @@ from river_margins.core.checks import positive, whole
 
 
 cdef class RandomFourier(Space):
-    """⟨w, z(x)⟩ with z(x) = [cos⟨ω_i, x⟩, sin⟨ω_i, x⟩]/√D, so that ⟨z(x), z(x')⟩ is about exp(-gamma·|x - x'|²).
+    """RandomFourier(gamma=1.0, components=100, seed=0)\n--\n
+    ⟨w, z(x)⟩ with z(x) = [cos⟨ω_i, x⟩, sin⟨ω_i, x⟩]/√D, so that ⟨z(x), z(x')⟩ is about exp(-gamma·|x - x'|²).
 
-    The D frequencies of a feature are drawn from its name and the seed alone, whenever it is met and in whatever process.
+    The D frequencies of a feature depend on its name and the seed only, so they are the same in every process.
 
     Parameters
     ----------
     gamma
-        That of `RBF`, > 0; 1 by default.
+        As in `RBF`, > 0; 1 by default.
     components
-        D, >= 1; 100 by default. The kernel is met to about 1/√D.
+        D, >= 1; 100 by default. The error of the kernel is about 1/√D.
     seed
-        A whole number of at least 0, which is the default.
+        A whole number of at least 0, the default.
     """
 
     _parameter_names = ("gamma", "components", "seed")
+    offers = frozenset({"plain steps", "radius", "inner product"})
 
     def __cinit__(self):
         self.scale = 1.0
@@ -55,7 +57,7 @@ cdef class RandomFourier(Space):
         return 0
 
     cdef int draw_known(self) except -1:
-        """Keep the frequencies of the features learned so far: they could be drawn again any time."""
+        """Store the frequencies of all learned features. They are no part of the state: the names give them again."""
         cdef Py_ssize_t D = self.components
         self.frequencies = room_for(self.frequencies, &self.frequency_room, self.reader.size() * D, False)
         while self.drawn < self.reader.size():
@@ -64,7 +66,7 @@ cdef class RandomFourier(Space):
         return 0
 
     cdef int draw(self, object key, double* frequencies) except -1:
-        """Box & Muller's normal numbers from a generator that starts at a hash of seed and name."""
+        """Fill `frequencies` with normal numbers (Box & Muller), from a generator that starts at a hash of seed and name."""
         cdef bytes name = f"{self.seed}:{name_of(key)}".encode("utf-8", "surrogatepass")
         cdef uint64_t state = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little")
         cdef double radius, angle
@@ -76,7 +78,7 @@ cdef class RandomFourier(Space):
         return 0
 
     cdef int transform(self, Row row) except -1:
-        """z(x), in the row's evaluations."""
+        """Leave z(x) in the row's evaluations."""
         cdef Py_ssize_t D = self.components, i, feature
         cdef double phase, share = 1.0 / sqrt(<double> D)
         cdef double* z
@@ -116,14 +118,14 @@ cdef class RandomFourier(Space):
         for i in range(direction.length):
             margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
             square += direction.terms[i].coefficient * direction.terms[i].coefficient
-        seen.gain = square if isfinite(row.norm2) else INFINITY  # |z| is 1; the phases of a huge example are noise
+        seen.gain = square if isfinite(row.norm2) else INFINITY  # |z| is 1; for a huge example the phases are rounding errors
         if direction.pull != 0.0:
             seen.gain += direction.pull * (2.0 * margin + direction.pull * self.size)
             margin += direction.pull * self.size
         seen.margin, seen.size = margin, self.size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         step.size = (
             step.scale * step.scale * self.size
             + 2.0 * step.scale * step.step * seen.margin
@@ -135,7 +137,7 @@ cdef class RandomFourier(Space):
         cdef double size = max(step.size, 0.0), kept = step.scale * step.scale * self.size, factor
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t i, j, block, length = 2 * self.components
-        self.reader.admit(row)
+        self.reader.add_features(row)
         self.multiply((step.scale + step.step * direction.pull) * shorten)
         for i in range(direction.length):
             block = direction.terms[i].block
@@ -143,12 +145,12 @@ cdef class RandomFourier(Space):
             for j in range(length):
                 self.weights[block * length + j] += factor * row.evaluations[j]
         self.size = size * shorten * shorten
-        self.moves += 1
+        self.roundings += 1
         if size > 0.0:
-            self.moves = <Py_ssize_t> ceil(min((kept * self.moves + step.step * step.step * seen.gain) / size, 1e15))
-        if self.moves >= 1024:
+            self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + step.step * step.step * seen.gain) / size, 1e15))
+        if self.roundings >= 1024:
             self.size = dot(self.weights, self.weights, self.blocks * length) * self.scale * self.scale
-            self.moves = 0
+            self.roundings = 0
         return 0
 
     cdef void multiply(self, double factor) noexcept:
@@ -164,12 +166,12 @@ cdef class RandomFourier(Space):
 
     @property
     def features(self):
-        """There are none that a weight would belong to."""
+        """Raise ValueError: the weights do not belong to features."""
         raise ValueError("a learner on random features has no weights by feature")
 
     @property
     def supports(self):
-        """There are none."""
+        """Raise AttributeError: the space has no supports."""
         raise AttributeError("a learner on random features has weights for them, and no supports")
 
     def __getstate__(self):
@@ -180,7 +182,7 @@ cdef class RandomFourier(Space):
             "weights": weights.reshape(self.blocks, 2 * self.components),
             "scale": self.scale,
             "size": self.size,
-            "moves": self.moves,
+            "moves": self.roundings,
         }
 
     def __setstate__(self, state):
@@ -196,11 +198,11 @@ cdef class RandomFourier(Space):
             self.add_block()
         for i in range(weights.size):
             self.weights[i] = view[i]
-        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+        self.scale, self.size, self.roundings = state["scale"], state["size"], state["moves"]
 
 
 def name_of(key):
-    """What stands for a feature where it is hashed: equal numbers of any type are one feature."""
+    """Return the text of a feature for hashing. Equal numbers of different types have the same text."""
     if isinstance(key, numbers.Real) and key == key // 1:
         return repr(int(key))
     return key if type(key) is str else repr(key)

@@ -1,4 +1,4 @@
-"""A covariance matrix over all weights."""
+"""Weights with a covariance matrix."""
 
 import numpy as np
 
@@ -14,15 +14,16 @@ from river_margins.core.checks import whole
 
 
 cdef class Full(Gaussian):
-    """Weights with their whole covariance matrix: what is learned of one feature says something of the others.
+    """Full(a=1.0, *, max_dimension=5000)\n--\n
+    Weights with their whole covariance matrix: learning one feature changes the weights of correlated features, too.
 
-    Memory and time of an update grow with the square of the features seen. The matrix stays symmetric bit for bit. Where
-    rounding has left nothing of a direction's variance, it counts as 0, and nothing is learned along it any more.
+    Memory and time of an update grow with the square of the number of features seen. The matrix stays symmetric bit for bit.
+    If rounding has made the variance along a direction meaningless, it counts as 0, and nothing more is learned along it.
 
     Parameters
     ----------
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The variance of a weight before its first update, > 0; 1 by default.
     max_dimension
         The most features, the constant one included, that the matrix may have, >= 1; 5000 (200 MB) by default. A move
         that would need more raises a ValueError and changes nothing.
@@ -43,10 +44,10 @@ cdef class Full(Gaussian):
         Gaussian.__init__(self, a)
         self.max_dimension = whole("max_dimension", max_dimension, 1)
 
-    cdef Py_ssize_t cells(self, Py_ssize_t capacity) noexcept:
-        return capacity * (capacity + 1)  # one row to work in
+    cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept:
+        return capacity * (capacity + 1)  # and one row as working memory
 
-    cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
+    cdef void start_covariance(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
         cdef Py_ssize_t i
         for i in range(capacity):
             if old != NULL and i < self.capacity:
@@ -54,14 +55,14 @@ cdef class Full(Gaussian):
             else:
                 block.variance[i * capacity + i] = self.a
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t features = self.reader.size() + row.fresh
         if features > self.max_dimension:
             raise ValueError(
                 f"with this example there are {features} features, and `{self!r}` would keep a matrix of {features}² "
                 "numbers: use `Diagonal()`, hash the features with `max_features`, or raise `max_dimension`"
             )
-        return Gaussian.bears(self, row, direction, seen, step)
+        return Gaussian.stays_finite(self, row, direction, seen, step)
 
     cdef double variance(self, const Block* block, Row row) noexcept:
         cdef double value = 0.0
@@ -76,14 +77,14 @@ cdef class Full(Gaussian):
                 )
         return max(value, 0.0)
 
-    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
+    cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept:
         cdef double score = 0.0
         cdef Py_ssize_t i, count = self.reader.size()
         for i in range(row.known):
             score += row.value[i] * dot(block.variance + row.index[i] * self.capacity, block.mean, count)
-        return block.unit * score / (1.0 + variance / self.foreseeing.foresee(variance))
+        return block.unit * score / (1.0 + variance / self.lookahead_rule.lookahead_r(variance))
 
-    cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
+    cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef Py_ssize_t i, count = self.reader.size()
         cdef double* along = block.variance + self.capacity * self.capacity
         cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient, root
@@ -94,14 +95,14 @@ cdef class Full(Gaussian):
             variance += row.value[i] * along[row.index[i]]
         if not self.is_covariance(block, row, along, variance):
             return
-        if self.foreseeing is None:
+        if self.lookahead_rule is None:
             add_multiple(block.mean, along, step.step * coefficient * block.unit, count)
             root = sqrt(block.unit * shrink / (1.0 + step.shrink * seen.gain))
         else:
             for i in range(row.known):
                 block.mean[row.index[i]] += step.step * coefficient * row.value[i]
             root = sqrt(block.unit * shrink / (1.0 + shrink * block.unit * variance))
-        # As a product of one vector with itself, what is subtracted is symmetric to the last bit.
+        # Subtract the product of one vector with itself, which is symmetric to the last bit.
         for i in range(count):
             along[i] *= root
         for i in range(count):
@@ -110,7 +111,7 @@ cdef class Full(Gaussian):
                 block.variance[i * (self.capacity + 1)] = max(block.variance[i * (self.capacity + 1)], 0.0)
 
     cdef bint is_covariance(self, const Block* block, Row row, const double* along, double variance) noexcept:
-        """Whether (Σx)ᵢ² <= Σᵢᵢ·x'Σx: a matrix that has lost this to rounding says nothing along x any more."""
+        """Return whether (Σx)ᵢ² <= Σᵢᵢ·x'Σx. If rounding has broken this, the matrix is meaningless along x."""
         cdef Py_ssize_t i
         cdef double blur = 0.0, surely
         for i in range(row.known):
@@ -122,7 +123,7 @@ cdef class Full(Gaussian):
         return True
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
-        if self.foreseeing is None:
+        if self.lookahead_rule is None:
             return block.mean[index]
         return block.unit * dot(block.variance + index * self.capacity, block.mean, self.reader.size())
 

@@ -9,34 +9,34 @@ cdef struct Block:
     double unit
 
 
-# What a row has room for here: which block was measured last (NaN: none), two numbers for each feature, a variance for each
-# block. New features make room for more numbers, where the variances were.
+# The layout of `Row.evaluations` in these spaces: the block that was measured last (or NaN), then two numbers for each known
+# feature, then a variance for each block. Adding new features moves the variances, so they are invalid after that.
 
 cdef inline double* scratch(Row row) noexcept:
-    """Room for two numbers of each feature known, left by the block that was measured last."""
+    """Return the two numbers of each known feature, from the block that was measured last."""
     return row.evaluations + 1
 
 
-cdef inline double* foreseen_variances(Row row) noexcept:
-    """The variance of the row in each block, as the last score has found it, until its new features are admitted."""
+cdef inline double* lookahead_variances(Row row) noexcept:
+    """Return the variance of the row in each block, from the last score. Invalid after new features are added."""
     return row.evaluations + 1 + 2 * row.known
 
 
 cdef class Gaussian(Space):
     cdef readonly double a
-    cdef Rule foreseeing
+    cdef Rule lookahead_rule
     cdef Block* block
-    cdef Py_ssize_t capacity, rooms
-    cdef double largest, reach
-    cdef int reserve(self, Py_ssize_t features, Py_ssize_t rooms) except -1
-    cdef bint furnish(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
-    cdef void discard(self, Block* blocks) noexcept
-    cdef Py_ssize_t cells(self, Py_ssize_t capacity) noexcept
-    cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
+    cdef Py_ssize_t capacity, block_room
+    cdef double largest_mean, largest_change
+    cdef int reserve(self, Py_ssize_t features, Py_ssize_t block_room) except -1
+    cdef bint allocate(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
+    cdef void free_blocks(self, Block* blocks) noexcept
+    cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept
+    cdef void start_covariance(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
     cdef double variance(self, const Block* block, Row row) noexcept
     cdef double fresh_variance(self, Row row) noexcept
-    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept
-    cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept
+    cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept
+    cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept
     cdef object variances(self, const Block* block)
     cdef int take_variances(self, Block* block, object variances) except -1

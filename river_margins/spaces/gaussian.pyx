@@ -1,4 +1,4 @@
-"""What the spaces with a covariance share: a Gaussian for each block, whose mean is the weights."""
+"""The base class of spaces with a covariance: a Gaussian for each block, whose mean is the weights."""
 
 import numpy as np
 
@@ -14,68 +14,70 @@ from river_margins.core.checks import positive
 
 
 cdef class Gaussian(Space):
-    """Weights with a covariance Σ: the gain is the variance x'Σx, and a move goes along Σx and makes Σ smaller.
+    """Gaussian(a=1.0)\n--\n
+    Weights with a covariance Σ: the gain is the variance x'Σx, and a move goes along Σx and makes Σ smaller.
 
-    A score is ⟨w, x⟩. Where the rule `foresees`, what is kept is θ = Σ⁻¹w, to which moves add x itself, and a score has the
-    example in Σ⁻¹ already: θ'(Σ⁻¹ + xx'/r)⁻¹x, with the r that the rule foresees.
+    A score is ⟨w, x⟩. If the rule sets `looks_ahead`, the space keeps θ = Σ⁻¹w, a move adds a multiple of x to θ, and a score
+    has the current example in Σ⁻¹ already: θ'(Σ⁻¹ + xx'/r)⁻¹x, with r from `Rule.lookahead_r`.
 
-    With several blocks each has a Σ of its own: what one class would say of the weights of another is dropped.
+    Each block has a Σ of its own; the covariance between the weights of two classes is left out.
     """
 
     _parameter_names = ("a",)
+    offers = frozenset({"covariance", "look-ahead score"})
 
     def __init__(self, a=1.0):
         self.a = positive("a", a)
 
     def __dealloc__(self):
-        self.discard(self.block)
+        self.free_blocks(self.block)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.rooms * sizeof(Block) + (
-            self.blocks * (self.capacity + self.cells(self.capacity)) * sizeof(double)
+        return object.__sizeof__(self) + self.block_room * sizeof(Block) + (
+            self.blocks * (self.capacity + self.covariance_length(self.capacity)) * sizeof(double)
         )
 
-    # ------------------------------------------------------------------------------------ what the two differ in
+    # ------------------------------------------------------------------------------------------ for subclasses
 
-    cdef Py_ssize_t cells(self, Py_ssize_t capacity) noexcept:
-        """How many numbers the covariance of so many features takes."""
+    cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept:
+        """Return the number of numbers in the covariance of `capacity` features."""
         return 0
 
-    cdef void begin(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
-        """Set the covariance of a block: variance a for features that are new, the old block's for the others."""
+    cdef void start_covariance(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
+        """Set the covariance of a block: variance a for new features, and that of the old block for the others."""
 
     cdef double variance(self, const Block* block, Row row) noexcept:
-        """x'Σx of the known features, in units of the block."""
+        """Return x'Σx over the known features, without the factor `unit` of the block."""
         return 0.0
 
-    cdef double foreseen_score(self, const Block* block, Row row, double variance) noexcept:
-        """The score with the example in Σ⁻¹ already, asked for when its variance was just found."""
+    cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept:
+        """Return the score with the example in Σ⁻¹ already. Called right after `variance`, for the same block."""
         return 0.0
 
-    cdef void shift(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
-        """Move one block along coefficient·x, and shrink its covariance there."""
+    cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
+        """Move one block along coefficient·x, and shrink its covariance along it."""
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
-        """The weight of a feature."""
+        """Return the weight of a feature."""
         return 0.0
 
     cdef object variances(self, const Block* block):
-        """The covariance of the known features as an array."""
+        """Return the covariance of the known features as an array."""
         return None
 
     cdef int take_variances(self, Block* block, object variances) except -1:
-        """Take over such an array, or refuse it."""
+        """Set the covariance from such an array; raise ValueError if it is no covariance."""
         return 0
 
     # -------------------------------------------------------------------------------------------------- rounds
 
-    cdef int serve(self, Rule rule) except -1:
-        if self.blocks and self.reader.size() and rule.foresees != (self.foreseeing is not None):
+    cdef int bind_rule(self, Rule rule) except -1:
+        if self.blocks and self.reader.size() and rule.looks_ahead != (self.lookahead_rule is not None):
             raise ValueError(f"`{rule!r}` keeps other sums than the rule it is to replace: give it a learner of its own")
-        self.foreseeing = rule if rule.foresees else None
+        self.lookahead_rule = rule if rule.looks_ahead else None
         return 0
 
-    cdef int heed(self, Rule rule, Step step) except -1:
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
         if step.scale != 1.0 or step.radius != INFINITY or not (step.shrink >= 0.0 and step.inflate > 0.0):
             raise ValueError(
                 f"`{rule!r}` answers {step!r}, but in `{self!r}` scale stays 1 and radius infinite, shrink is at least 0 "
@@ -85,16 +87,16 @@ cdef class Gaussian(Space):
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t i
-        cdef double fresh = 0.0 if self.foreseeing is None else self.fresh_variance(row)
+        cdef double fresh = 0.0 if self.lookahead_rule is None else self.fresh_variance(row)
         row.reserve_scores(blocks)
         row.reserve_evaluations(1 + 2 * (row.known + row.fresh) + blocks)
         row.evaluations[0] = NAN
         for i in range(blocks):
             if i >= self.blocks:
                 row.scores[i] = 0.0
-            elif self.foreseeing is not None:
-                foreseen_variances(row)[i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
-                row.scores[i] = self.foreseen_score(self.block + i, row, foreseen_variances(row)[i])
+            elif self.lookahead_rule is not None:
+                lookahead_variances(row)[i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
+                row.scores[i] = self.lookahead_score(self.block + i, row, lookahead_variances(row)[i])
             elif row.consecutive:
                 row.scores[i] = dot(self.block[i].mean, row.value, row.known)
             else:
@@ -109,30 +111,30 @@ cdef class Gaussian(Space):
         cdef Py_ssize_t i, place
         cdef double coefficient, variance, unit, reach
         cdef double fresh = self.fresh_variance(row)
-        seen.margin, seen.gain, seen.size, self.reach = 0.0, 0.0, NAN, 0.0
+        seen.margin, seen.gain, seen.size, self.largest_change = 0.0, 0.0, NAN, 0.0
         for i in range(direction.length):
             place, coefficient = direction.terms[i].block, direction.terms[i].coefficient
             seen.margin += coefficient * row.scores[place]
             if place < self.blocks:
                 unit = self.block[place].unit
-                if self.foreseeing is None:
+                if self.lookahead_rule is None:
                     variance = unit * (self.variance(self.block + place, row) + fresh)
-                else:  # the score needed it
-                    variance = foreseen_variances(row)[place]
-                # Confidence-weighted rules square what is left with every wrong label: it ends before their steps do.
+                else:  # the score has computed it
+                    variance = lookahead_variances(row)[place]
+                # Wrong labels let confidence-weighted rules square the variance again and again: count tiny ones as 0.
                 if variance < 1e-100 * unit * self.a * row.norm2:
                     variance = 0.0
-            else:  # a class that is about to get a block
+            else:  # a new class, which has no block yet
                 unit, variance = 1.0, self.a * row.norm2
             seen.gain += coefficient * coefficient * variance
-            # Of a covariance Σ, (Σx)ᵢ² <= Σᵢᵢ·x'Σx, and no Σᵢᵢ is above what it was at first.
+            # For a covariance Σ, (Σx)ᵢ² <= Σᵢᵢ·x'Σx, and no Σᵢᵢ is larger than at the start.
             reach = coefficient * coefficient * unit * self.a * variance
-            if reach > self.reach:
-                self.reach = reach
-        self.reach = sqrt(self.reach if self.foreseeing is None else row.norm2)
+            if reach > self.largest_change:
+                self.largest_change = reach
+        self.largest_change = sqrt(self.largest_change if self.lookahead_rule is None else row.norm2)
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
         cdef double unit
         for i in range(direction.length):
@@ -140,56 +142,56 @@ cdef class Gaussian(Space):
                 unit = self.block[direction.terms[i].block].unit
                 if not (isfinite(unit * step.inflate * self.a) and isfinite(unit * step.shrink)):
                     return False
-                if self.foreseeing is None and not isfinite(unit * step.step):
+                if self.lookahead_rule is None and not isfinite(unit * step.step):
                     return False
-        return isfinite(self.largest + fabs(step.step) * self.reach) and isfinite(step.shrink * seen.gain)
+        return isfinite(self.largest_mean + fabs(step.step) * self.largest_change) and isfinite(step.shrink * seen.gain)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
         if seen.gain <= 0.0:
-            return 0  # nothing here is left to learn
+            return 0  # no variance is left along x
         if row.fresh:
-            self.reserve(self.reader.size() + row.fresh, self.rooms)
-            self.reader.admit(row)
+            self.reserve(self.reader.size() + row.fresh, self.block_room)
+            self.reader.add_features(row)
             row.evaluations[0] = NAN
         for i in range(direction.length):
-            self.shift(self.block + direction.terms[i].block, row, direction.terms[i].coefficient, seen, step)
+            self.move_block(self.block + direction.terms[i].block, row, direction.terms[i].coefficient, seen, step)
             self.block[direction.terms[i].block].unit *= step.inflate
-        self.largest += fabs(step.step) * self.reach
+        self.largest_mean += fabs(step.step) * self.largest_change
         return 0
 
     # -------------------------------------------------------------------------------------------------- memory
 
     cdef int add_block(self) except -1:
-        if self.blocks == self.rooms:
-            self.reserve(max(self.capacity, self.reader.size()), max(2 * self.rooms, 1))
-        if not self.furnish(self.block + self.blocks, NULL, self.capacity):
+        if self.blocks == self.block_room:
+            self.reserve(max(self.capacity, self.reader.size()), max(2 * self.block_room, 1))
+        if not self.allocate(self.block + self.blocks, NULL, self.capacity):
             raise MemoryError()
         self.blocks += 1
         return 0
 
-    cdef int reserve(self, Py_ssize_t features, Py_ssize_t rooms) except -1:
-        """Make room for so many features and blocks."""
+    cdef int reserve(self, Py_ssize_t features, Py_ssize_t block_room) except -1:
+        """Make room for features and blocks."""
         cdef Py_ssize_t i, capacity = self.capacity
-        if features <= capacity and rooms <= self.rooms:
+        if features <= capacity and block_room <= self.block_room:
             return 0
         if features > capacity:
-            capacity = max(capacity + capacity // 4, features, 4)  # a quarter: a matrix grows by its square
-        cdef Block* blocks = <Block*> calloc(rooms, sizeof(Block))
+            capacity = max(capacity + capacity // 4, features, 4)  # by a quarter only, since a matrix grows by the square
+        cdef Block* blocks = <Block*> calloc(block_room, sizeof(Block))
         if blocks == NULL:
             raise MemoryError()
         for i in range(self.blocks):
-            if not self.furnish(blocks + i, self.block + i, capacity):
-                self.discard(blocks)
+            if not self.allocate(blocks + i, self.block + i, capacity):
+                self.free_blocks(blocks)
                 raise MemoryError()
-        self.discard(self.block)
-        self.block, self.capacity, self.rooms = blocks, capacity, rooms
+        self.free_blocks(self.block)
+        self.block, self.capacity, self.block_room = blocks, capacity, block_room
         return 0
 
-    cdef bint furnish(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
-        """Give a block its arrays, with what the old one holds; False where there is no memory."""
+    cdef bint allocate(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept:
+        """Allocate the arrays of a block and copy the old block into them; return False if there is no memory."""
         block.mean = <double*> calloc(capacity, sizeof(double))
-        block.variance = <double*> calloc(self.cells(capacity), sizeof(double))
+        block.variance = <double*> calloc(self.covariance_length(capacity), sizeof(double))
         block.unit = 1.0 if old == NULL else old.unit
         if capacity and (block.mean == NULL or block.variance == NULL):
             free(block.mean)
@@ -198,10 +200,10 @@ cdef class Gaussian(Space):
             return False
         if old != NULL and self.capacity:
             memcpy(block.mean, old.mean, self.capacity * sizeof(double))
-        self.begin(block, old, capacity)
+        self.start_covariance(block, old, capacity)
         return True
 
-    cdef void discard(self, Block* blocks) noexcept:
+    cdef void free_blocks(self, Block* blocks) noexcept:
         cdef Py_ssize_t i
         if blocks == NULL:
             return
@@ -213,7 +215,7 @@ cdef class Gaussian(Space):
     # --------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         cdef Py_ssize_t index = self.reader.vocabulary.find(key)
         if index < 0:
             raise KeyError(key)
@@ -256,4 +258,4 @@ cdef class Gaussian(Space):
             self.block[i].unit = units[i]
             for feature in range(means.shape[1]):
                 self.block[i].mean[feature] = view[i, feature]
-        self.largest = np.abs(means).max(initial=0.0)
+        self.largest_mean = np.abs(means).max(initial=0.0)

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from typing_extensions import disjoint_base
 
@@ -8,7 +8,6 @@ from river_margins.spaces.budgets import Budget
 
 @disjoint_base
 class Kernel(Space):
-    suits_as: ClassVar[str]
     budget: Budget | None
     kernel: Callable[[dict[Any, float], dict[Any, float]], float]
     def __init__(

@@ -1,4 +1,4 @@
-"""Weights as a sum over examples: w = Σ c_i φ(v_i), met only through the kernel k(v, x) = ⟨φ(v), φ(x)⟩."""
+"""Weights as a sum over examples: w = Σ c_i φ(v_i), used only through the kernel k(v, x) = ⟨φ(v), φ(x)⟩."""
 
 import numpy as np
 
@@ -17,16 +17,17 @@ from river_margins.spaces.expansion import arrays_of
 
 
 cdef class Kernel(Space):
-    """Supports in place of weights: a score is Σ c_i k(v_i, x), a move appends x with the step as its coefficient.
+    """Kernel(kernel=None, budget=None)\n--\n
+    Supports instead of weights: a score is Σ c_i k(v_i, x), and a move adds x as a support with the step as coefficient.
 
-    All classes share the supports and so the kernel evaluations, of which a score takes one for each support. Without a
-    budget every update adds a support, for ever. The zero example is an example like any other: k(0, x) need not be 0.
+    A score evaluates the kernel once for each support; all classes share the supports. Without a budget every update adds a
+    support. An example without features is a support, too, since k(0, x) need not be 0.
 
     Parameters
     ----------
     kernel
         `RBF()` by default; `LinearKernel()`, `Polynomial(...)`, `Laplace(...)`, or any function of two dicts of features
-        that is symmetric and positive semi-definite, which nobody checks. A function of your own is called once for each
+        that is symmetric and positive semi-definite, which is not checked. A function of your own is called once for each
         support, and cannot be part of a snapshot.
     budget
         `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps all supports.
@@ -41,7 +42,7 @@ cdef class Kernel(Space):
     """
 
     _parameter_names = ("kernel", "budget")
-    suits_as = "Kernel"  # those derived from it, too
+    offers = frozenset({"plain steps", "radius", "inner product"})
 
     def __cinit__(self):
         self.scale = 1.0
@@ -60,11 +61,13 @@ cdef class Kernel(Space):
 
     def __dealloc__(self):
         free(self.scratch)
-        free(self.against)
-        free(self.fresh)
+        free(self.support_kernels)
+        free(self.new_coefficients)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + (self.scratch_room + self.against_room + self.fresh_room) * sizeof(double)
+        return object.__sizeof__(self) + sizeof(double) * (
+            self.scratch_room + self.support_kernel_room + self.new_coefficient_room
+        )
 
     cdef int add_block(self) except -1:
         if self.blocks == self.expansion.stride:
@@ -75,8 +78,8 @@ cdef class Kernel(Space):
     # ---------------------------------------------------------------------------------------------- evaluating
 
     cdef int evaluate(self, const int32_t* index, const double* value, Py_ssize_t length, Py_ssize_t unmatched,
-                      double measure, double* out) except -1:
-        """The kernel of a sparse example with each support, which have none of its `unmatched` further features."""
+                      double norm, double* out) except -1:
+        """Fill `out` with the kernel of a sparse example and each support. No support has its `unmatched` further features."""
         cdef Expansion expansion = self.expansion
         cdef KernelFunction function = self.function
         cdef Py_ssize_t i, start, present = unmatched
@@ -87,15 +90,15 @@ cdef class Kernel(Space):
         for i in range(expansion.count):
             start = expansion.starts[i]
             out[i] = function.of(
-                self.scratch, measure, present, NULL if expansion.straight[i] else expansion.index + start,
-                expansion.value + start, expansion.length(i), expansion.measure[i],
+                self.scratch, norm, present, NULL if expansion.consecutive[i] else expansion.index + start,
+                expansion.value + start, expansion.length(i), expansion.norms[i],
             )
         for i in range(length):
             self.scratch[index[i]] = 0.0
         return 0
 
-    cdef int ask(self, dict x, list supports, double* out) except -1:
-        """The kernel of a user, with each support and then with x itself."""
+    cdef int call_user_kernel(self, dict x, list supports, double* out) except -1:
+        """Fill `out` with a user's kernel of x and each support, then of x and itself."""
         cdef Py_ssize_t i = 0
         for z in [*supports, x]:
             out[i] = self.kernel(x, z)
@@ -105,15 +108,15 @@ cdef class Kernel(Space):
         return 0
 
     cdef int evaluate_support(self, Py_ssize_t place) except -1:
-        """Fill `against` with the kernel of one support and each."""
+        """Fill `support_kernels` with the kernel of one support and each support."""
         cdef Expansion expansion = self.expansion
         cdef Py_ssize_t start = expansion.starts[place]
-        self.against = room_for(self.against, &self.against_room, expansion.count + 1, False)
+        self.support_kernels = room_for(self.support_kernels, &self.support_kernel_room, expansion.count + 1, False)
         if self.function is None:
-            return self.ask(self.dicts[place], self.dicts, self.against)
+            return self.call_user_kernel(self.dicts[place], self.dicts, self.support_kernels)
         return self.evaluate(
-            expansion.index + start, expansion.value + start, expansion.length(place), 0, expansion.measure[place],
-            self.against,
+            expansion.index + start, expansion.value + start, expansion.length(place), 0, expansion.norms[place],
+            self.support_kernels,
         )
 
     cdef dict features_of_row(self, Row row):
@@ -128,7 +131,10 @@ cdef class Kernel(Space):
         cdef Expansion expansion = self.expansion
         cdef list keys = self.reader.vocabulary.keys
         cdef Py_ssize_t i
-        return {keys[expansion.index[i]]: expansion.value[i] for i in range(expansion.starts[place], expansion.starts[place + 1])}
+        return {
+            keys[expansion.index[i]]: expansion.value[i]
+            for i in range(expansion.starts[place], expansion.starts[place + 1])
+        }
 
     cdef double coefficient(self, Py_ssize_t place, Py_ssize_t block) noexcept:
         return self.scale * self.expansion.coefficients[place * self.expansion.stride + block]
@@ -137,22 +143,22 @@ cdef class Kernel(Space):
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t block, count = self.expansion.count
-        cdef double measure
+        cdef double norm
         cdef object supports = None
         row.reserve_scores(blocks)
         row.size = self.size
         row.reserve_evaluations(count + 1)
         if self.function is None:
-            while supports != self.dicts:  # another thread may learn while we ask
+            while supports != self.dicts:  # another thread may learn during the call of a user's kernel
                 supports = list(self.dicts)
                 row.reserve_evaluations(len(supports) + 1)
-                self.ask(self.features_of_row(row), supports, row.evaluations)
+                self.call_user_kernel(self.features_of_row(row), supports, row.evaluations)
         else:
-            measure = self.function.measure(row.value, row.known)
+            norm = self.function.norm(row.value, row.known)
             if row.fresh:
-                measure += self.function.measure(row.own_value + row.capacity, row.fresh)
-            self.evaluate(row.index, row.value, row.known, row.fresh, measure, row.evaluations)
-            row.evaluations[count] = self.function.of_itself(measure) if isfinite(measure) else INFINITY
+                norm += self.function.norm(row.own_value + row.capacity, row.fresh)
+            self.evaluate(row.index, row.value, row.known, row.fresh, norm, row.evaluations)
+            row.evaluations[count] = self.function.of_itself(norm) if isfinite(norm) else INFINITY
         for block in range(blocks):
             row.scores[block] = self.scale * self.expansion.total(row.evaluations, block) if block < self.blocks else 0.0
         return 0
@@ -160,82 +166,85 @@ cdef class Kernel(Space):
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i
         cdef double margin = 0.0, square = 0.0
-        self.row, self.own = row, row.evaluations[self.expansion.count]  # for the move that may follow
+        self.row, self.self_kernel = row, row.evaluations[self.expansion.count]  # for the move that may follow
         for i in range(direction.length):
             margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
             square += direction.terms[i].coefficient * direction.terms[i].coefficient
-        seen.gain = square * self.own
+        seen.gain = square * self.self_kernel
         if direction.pull != 0.0:
             seen.gain += direction.pull * (2.0 * margin + direction.pull * self.size)
             margin += direction.pull * self.size
         seen.margin, seen.size = margin, self.size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, block
         cdef double inner = 0.0, square = 0.0, kept
-        self.victim = -1
-        self.counted = self.moves >= 1024 and self.moves >= self.expansion.count
-        self.fresh_blocks = self.blocks
+        self.removed = -1
+        self.recompute = self.roundings >= 1024 and self.roundings >= self.expansion.count
+        self.new_blocks = self.blocks
         for i in range(direction.length):
-            self.fresh_blocks = max(self.fresh_blocks, direction.terms[i].block + 1)  # one that is new may be among them
-        self.fresh = room_for(self.fresh, &self.fresh_room, self.fresh_blocks, False)
-        memset(self.fresh, 0, self.fresh_blocks * sizeof(double))
-        # What would move w by less than its own rounding is worth no support, and nothing has to go for it.
-        self.adding = step.step * step.step * self.own > 1e-28 * self.size
+            self.new_blocks = max(self.new_blocks, direction.terms[i].block + 1)  # a new class may be among them
+        self.new_coefficients = room_for(self.new_coefficients, &self.new_coefficient_room, self.new_blocks, False)
+        memset(self.new_coefficients, 0, self.new_blocks * sizeof(double))
+        # A step that moves w by less than the rounding error of w adds no support and removes none.
+        self.adding = step.step * step.step * self.self_kernel > 1e-28 * self.size
         if self.adding:
-            self.plan(direction, seen, step)
+            self.plan_update(direction, seen, step)
         kept = step.scale + step.step * direction.pull
-        self.before = self.counted_anew() if self.counted else self.size
-        if self.victim >= 0:
-            self.before = self.without_victim(self.before)
-        for block in range(self.fresh_blocks):
-            inner += self.fresh[block] * self.row.scores[block]
-            square += self.fresh[block] * (self.fresh[block] * self.own)
-            if self.victim >= 0 and block < self.blocks:
-                inner -= self.fresh[block] * (self.coefficient(self.victim, block) * self.row.evaluations[self.victim])
-        step.size = kept * kept * self.before + 2.0 * kept * inner + square
+        self.size_before = self.recomputed_size() if self.recompute else self.size
+        if self.removed >= 0:
+            self.size_before = self.size_without_removed(self.size_before)
+        for block in range(self.new_blocks):
+            inner += self.new_coefficients[block] * self.row.scores[block]
+            square += self.new_coefficients[block] * (self.new_coefficients[block] * self.self_kernel)
+            if self.removed >= 0 and block < self.blocks:
+                inner -= self.new_coefficients[block] * (
+                    self.coefficient(self.removed, block) * self.row.evaluations[self.removed]
+                )
+        step.size = kept * kept * self.size_before + 2.0 * kept * inner + square
         return isfinite(step.size)
 
-    cdef int plan(self, Direction direction, Seen seen, Step step) except -1:
-        """Say what is to come, and write nothing: the coefficients of the new support, and the one that has to go."""
+    cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1:
+        """Find the coefficients of the new support and the support to remove. Change nothing that was learned."""
         cdef Py_ssize_t i
         for i in range(direction.length):
-            self.fresh[direction.terms[i].block] += step.step * direction.terms[i].coefficient
+            self.new_coefficients[direction.terms[i].block] += step.step * direction.terms[i].coefficient
         if self.budget is not None and self.expansion.count >= self.budget.size:
-            self.victim = self.choose()
+            self.removed = self.choose()
         return 0
 
     cdef Py_ssize_t choose(self) except -2:
         cdef Py_ssize_t place, block
-        self.against = room_for(self.against, &self.against_room, self.expansion.count, False)
+        self.support_kernels = room_for(self.support_kernels, &self.support_kernel_room, self.expansion.count, False)
         for place in range(self.expansion.count):
-            self.against[place] = 0.0
+            self.support_kernels[place] = 0.0
             for block in range(self.blocks):
-                self.against[place] += self.coefficient(place, block) ** 2 * self.expansion.own[place]
+                self.support_kernels[place] += self.coefficient(place, block) ** 2 * self.expansion.self_kernels[place]
         self.next_generator = self.generator
-        return self.budget.choose(self.against, self.expansion.count, &self.next_generator)
+        return self.budget.choose(self.support_kernels, self.expansion.count, &self.next_generator)
 
-    cdef double without_victim(self, double size) except? -1.0:
-        """|w|² when the victim is gone."""
+    cdef double size_without_removed(self, double size) except? -1.0:
+        """Return |w|² without the support to remove."""
         cdef Py_ssize_t block
         cdef double coefficient
-        self.evaluate_support(self.victim)
+        self.evaluate_support(self.removed)
         for block in range(self.blocks):
-            coefficient = self.coefficient(self.victim, block)
+            coefficient = self.coefficient(self.removed, block)
             size += coefficient * (
-                coefficient * self.expansion.own[self.victim] - 2.0 * self.scale * self.expansion.total(self.against, block)
+                coefficient * self.expansion.self_kernels[self.removed]
+                - 2.0 * self.scale * self.expansion.total(self.support_kernels, block)
             )
         return max(size, 0.0)
 
-    cdef double counted_anew(self) except? -1.0:
-        """|w|² from all pairs of supports."""
+    cdef double recomputed_size(self) except? -1.0:
+        """Return |w|², from all pairs of supports."""
         cdef Py_ssize_t place, block
         cdef double size = 0.0
         for place in range(self.expansion.count):
             self.evaluate_support(place)
             for block in range(self.blocks):
-                size += self.coefficient(place, block) * self.expansion.total(self.against, block)
+                size += self.coefficient(place, block) * self.expansion.total(self.support_kernels, block)
         return max(size * self.scale, 0.0)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -243,41 +252,41 @@ cdef class Kernel(Space):
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t block
         if self.adding:
-            self.reader.admit(row)
+            self.reader.add_features(row)
             self.expansion.reserve(self.expansion.count + 1, self.expansion.starts[self.expansion.count] + row.known)
-        self.count_move(kept * kept * max(self.size, self.before), seen.gain * step.step * step.step, size)
-        if self.victim >= 0:
+        self.count_roundings(kept * kept * max(self.size, self.size_before), seen.gain * step.step * step.step, size)
+        if self.removed >= 0:
             self.generator = self.next_generator
-            self.expansion.remove(self.victim)
+            self.expansion.remove(self.removed)
             if self.function is None:
-                self.dicts.pop(self.victim)
+                self.dicts.pop(self.removed)
         self.multiply(kept * shorten)
         if self.adding:
             self.append(row.index, row.value, row.known)
-            for block in range(self.fresh_blocks):
+            for block in range(self.new_blocks):
                 self.expansion.coefficients[(self.expansion.count - 1) * self.expansion.stride + block] = (
-                    self.fresh[block] * shorten / self.scale
+                    self.new_coefficients[block] * shorten / self.scale
                 )
         self.size = size * shorten * shorten
         return 0
 
-    cdef void count_move(self, double kept, double added, double size) noexcept:
-        # As in a linear space: rounding adds up, and `moves` counts it in roundings of the present size.
-        self.moves = 1 if self.counted else self.moves + 1
+    cdef void count_roundings(self, double kept, double added, double size) noexcept:
+        # As in `Linear.move`: `roundings` counts rounding errors in units of the error of the present size.
+        self.roundings = 1 if self.recompute else self.roundings + 1
         if size > 0.0:
-            self.moves = <Py_ssize_t> ceil(min((kept * self.moves + added) / size, 1e15))
+            self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + added) / size, 1e15))
 
     cdef int append(self, const int32_t* index, const double* value, Py_ssize_t length) except -1:
-        """Make an example, whose features are all known, the youngest support."""
+        """Add an example, whose features are all known, as the youngest support."""
         cdef Expansion expansion = self.expansion
         cdef Py_ssize_t place = expansion.count, start = expansion.starts[expansion.count]
         expansion.append(index, value, length)
         if self.function is None:
             self.dicts.append(self.features_of_support(place))
-            expansion.measure[place], expansion.own[place] = 0.0, self.own
+            expansion.norms[place], expansion.self_kernels[place] = 0.0, self.self_kernel
         else:
-            expansion.measure[place] = self.function.measure(expansion.value + start, expansion.length(place))
-            expansion.own[place] = self.function.of_itself(expansion.measure[place])
+            expansion.norms[place] = self.function.norm(expansion.value + start, expansion.length(place))
+            expansion.self_kernels[place] = self.function.of_itself(expansion.norms[place])
         return 0
 
     cdef int multiply(self, double factor) except -1:
@@ -306,13 +315,13 @@ cdef class Kernel(Space):
 
     @property
     def features(self):
-        """The learned features, in order; only a linear kernel has weights for them."""
+        """The learned features, in order. Only a linear kernel has weights for them."""
         if not isinstance(self.kernel, LinearKernel):
             raise ValueError(f"a learner with the kernel {self.kernel!r} has no weights by feature: see its `supports`")
         return self.reader.vocabulary.keys
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         if key not in self.features:
             raise KeyError(key)
         return sum([coefficients[block] * x.get(key, 0.0) for x, coefficients in self.supports])
@@ -323,7 +332,7 @@ cdef class Kernel(Space):
             **self.expansion.arrays(self.blocks),
             "scale": self.scale,
             "size": self.size,
-            "moves": self.moves,
+            "moves": self.roundings,
             "generator": self.generator,
         }
 
@@ -343,9 +352,9 @@ cdef class Kernel(Space):
         for place in range(len(lengths)):
             self.append(&index[start], &value[start], length[place])
             if self.function is None:
-                self.expansion.own[place] = self.kernel(self.dicts[place], self.dicts[place])
+                self.expansion.self_kernels[place] = self.kernel(self.dicts[place], self.dicts[place])
             start += length[place]
             for block in range(self.blocks):
                 self.expansion.coefficients[place * self.expansion.stride + block] = coefficient[place, block]
-        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+        self.scale, self.size, self.roundings = state["scale"], state["size"], state["moves"]
         self.generator = state["generator"]

@@ -4,10 +4,10 @@ from river_margins.core.recipe cimport Recipe
 
 
 cdef class KernelFunction(Recipe):
-    cdef double measure(self, const double* value, Py_ssize_t length) noexcept
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept
-    cdef double of_itself(self, double measure) noexcept
+    cdef double norm(self, const double* value, Py_ssize_t length) noexcept
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept
+    cdef double of_itself(self, double norm) noexcept
 
 
 cdef class LinearKernel(KernelFunction):

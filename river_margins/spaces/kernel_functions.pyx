@@ -1,4 +1,4 @@
-"""Kernels: symmetric functions of two examples that are inner products in some space."""
+"""Kernels: functions of two examples that are inner products in some space."""
 
 import numpy as np
 
@@ -11,45 +11,45 @@ from river_margins.core.checks import not_negative, positive, whole
 
 
 cdef class KernelFunction(Recipe):
-    """A kernel of the library: called with two dicts of features, it says what they are to each other.
+    """A kernel of the library: a function of two dicts of features.
 
-    Each keeps one number of every example, its `measure`, which saves looking at all of it again.
+    A kernel needs one number of each example, its `norm`, which is computed once and stored with a support.
     """
 
     def __reduce__(self):
         return _rebuild, (type(self), self.parameters)
 
     def __call__(self, x, z):
-        """The kernel of two dicts of features; what is missing in one counts as 0."""
+        """Return the kernel of two dicts of features. A missing feature counts as 0."""
         names = list(x | z)
         cdef const double[::1] first = np.array([*(x.get(name, 0.0) for name in names), 0.0])
         cdef const double[::1] second = np.array([*(z.get(name, 0.0) for name in names), 0.0])
         cdef const int32_t[::1] index = np.arange(len(names) + 1, dtype=np.int32)
         cdef Py_ssize_t length = len(names)
         return self.of(
-            &first[0], self.measure(&first[0], length), np.count_nonzero(first), &index[0], &second[0], length,
-            self.measure(&second[0], length),
+            &first[0], self.norm(&first[0], length), np.count_nonzero(first), &index[0], &second[0], length,
+            self.norm(&second[0], length),
         )
 
-    cdef double measure(self, const double* value, Py_ssize_t length) noexcept:
-        """|x|² unless a kernel needs another length; that of two halves of an example is the sum of theirs."""
+    cdef double norm(self, const double* value, Py_ssize_t length) noexcept:
+        """Return |x|² or, in a subclass, another norm. The norm of an example is the sum over its features."""
         return dot(value, value, length)
 
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept:
-        """The kernel of x, dense, with this measure and so many features that are not 0, and a sparse example.
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept:
+        """Return the kernel of a dense example x, with `x_length` features that are not 0, and a sparse example.
 
-        Where `index` is NULL the indices are 0, 1, 2 ...
+        If `index` is NULL, the indices are 0, 1, 2 ...
         """
         return 0.0
 
-    cdef double of_itself(self, double measure) noexcept:
-        """The kernel of an example of this measure with itself."""
+    cdef double of_itself(self, double norm) noexcept:
+        """Return the kernel of an example with itself, from its norm."""
         return 1.0
 
 
 cdef class LinearKernel(KernelFunction):
-    """⟨x, z⟩: the scores of the linear space, at the cost of keeping examples.
+    """⟨x, z⟩: the same scores as in the space `Linear`, for a test or to get the supports.
 
     Examples
     --------
@@ -58,16 +58,17 @@ cdef class LinearKernel(KernelFunction):
     6.0
     """
 
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept:
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept:
         return product(x, index, value, length)
 
-    cdef double of_itself(self, double measure) noexcept:
-        return measure
+    cdef double of_itself(self, double norm) noexcept:
+        return norm
 
 
 cdef class Polynomial(KernelFunction):
-    """(gamma·⟨x, z⟩ + c0)^degree: all products of up to `degree` features.
+    """Polynomial(degree=2, *, gamma=1.0, c0=1.0)\n--\n
+    (gamma·⟨x, z⟩ + c0)^degree: all products of up to `degree` features.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ cdef class Polynomial(KernelFunction):
     gamma
         > 0; 1 by default.
     c0
-        Weight of the shorter products, >= 0; 1 by default.
+        Weight of products of fewer features, >= 0; 1 by default.
 
     Examples
     --------
@@ -90,12 +91,12 @@ cdef class Polynomial(KernelFunction):
     def __init__(self, degree=2, *, gamma=1.0, c0=1.0):
         self.degree, self.gamma, self.c0 = whole("degree", degree, 1), positive("gamma", gamma), not_negative("c0", c0)
 
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept:
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept:
         return self.power(product(x, index, value, length))
 
-    cdef double of_itself(self, double measure) noexcept:
-        return self.power(measure)
+    cdef double of_itself(self, double norm) noexcept:
+        return self.power(norm)
 
     cdef double power(self, double product) noexcept:
         cdef double base = self.gamma * product + self.c0, result = base
@@ -106,12 +107,13 @@ cdef class Polynomial(KernelFunction):
 
 
 cdef class RBF(KernelFunction):
-    """exp(-gamma·|x - z|²), the radial basis function: 1 for equal examples, and 0 for those far apart.
+    """RBF(gamma=1.0)\n--\n
+    exp(-gamma·|x - z|²), the radial basis function: 1 for equal examples, near 0 for distant ones.
 
     Parameters
     ----------
     gamma
-        One over the squared distance that still counts as near, > 0; 1 by default.
+        The inverse of the squared distance at which the kernel is 1/e, > 0; 1 by default.
 
     Examples
     --------
@@ -125,24 +127,25 @@ cdef class RBF(KernelFunction):
     def __init__(self, gamma=1.0):
         self.gamma = positive("gamma", gamma)
 
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept:
-        cdef double distance = x_measure + measure
-        # What cancels in this difference is lost: of examples far from the origin it would be the whole distance.
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept:
+        cdef double distance = x_norm + norm
+        # The difference loses digits to cancellation. For examples far from the origin it would lose all of them.
         if self.gamma * distance < 1e3:
             distance -= 2.0 * product(x, index, value, length)
         else:
-            distance = far_distance(x, x_measure, x_length, index, value, length)
+            distance = far_distance(x, x_norm, x_length, index, value, length)
         return exp(-self.gamma * distance) if distance > 0.0 else (1.0 if distance <= 0.0 else distance)
 
 
 cdef class Laplace(KernelFunction):
-    """exp(-gamma·Σ|x_i - z_i|): like `RBF`, with a peak instead of a dome, and less moved by a single far feature.
+    """Laplace(gamma=1.0)\n--\n
+    exp(-gamma·Σ|x_i - z_i|): like `RBF`, but less sensitive to a large difference in one feature.
 
     Parameters
     ----------
     gamma
-        One over the distance that still counts as near, > 0; 1 by default.
+        The inverse of the distance at which the kernel is 1/e, > 0; 1 by default.
 
     Examples
     --------
@@ -156,16 +159,16 @@ cdef class Laplace(KernelFunction):
     def __init__(self, gamma=1.0):
         self.gamma = positive("gamma", gamma)
 
-    cdef double measure(self, const double* value, Py_ssize_t length) noexcept:
+    cdef double norm(self, const double* value, Py_ssize_t length) noexcept:
         cdef double total = 0.0
         cdef Py_ssize_t i
         for i in range(length):
             total += fabs(value[i])
         return total
 
-    cdef double of(self, const double* x, double x_measure, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double measure) noexcept:
-        cdef double distance = x_measure, at
+    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
+                   const double* value, Py_ssize_t length, double norm) noexcept:
+        cdef double distance = x_norm, at
         cdef Py_ssize_t i
         for i in range(length):
             at = x[i] if index == NULL else x[index[i]]
@@ -179,7 +182,7 @@ cdef inline double product(const double* x, const int32_t* index, const double* 
 
 cdef double far_distance(const double* x, double x_square, Py_ssize_t x_length, const int32_t* index,
                          const double* value, Py_ssize_t length) noexcept:
-    """|x - z|² feature by feature; exact where z has all the features of x."""
+    """Return |x - z|², summed over features; exact if z has all features of x."""
     cdef double distance = 0.0, common = 0.0, at
     cdef Py_ssize_t i, both = 0
     for i in range(length):

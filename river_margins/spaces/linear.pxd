@@ -9,7 +9,7 @@ cdef class Linear(Space):
     cdef double* weights
     cdef Py_ssize_t capacity, stride
     cdef double scale, size
-    cdef Py_ssize_t moves
+    cdef Py_ssize_t roundings
     @cython.final
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1
     cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept

@@ -1,4 +1,4 @@
-"""One weight vector per block, dense in the features that were learned."""
+"""One weight vector for each block, as arrays over the learned features."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from river_margins.spaces.base cimport Direction, Space
 
 
 cdef class Linear(Space):
-    """Plain weights: a score is ⟨w, x⟩, a move adds a multiple of x.
+    """Plain weights: a score is ⟨w, x⟩, and a move adds a multiple of x.
 
-    The weights of a feature lie side by side, one for each block, so that all classes are scored in one pass. They are
-    kept as `scale` times what is stored, so that rules which shrink all of w do it in one multiplication.
+    The weights of a feature for all blocks lie side by side, so one pass over x scores all classes. A weight is `scale`
+    times the stored number, so one multiplication shrinks all of w.
 
     Examples
     --------
@@ -27,6 +27,8 @@ cdef class Linear(Space):
     >>> dict(model.weights)
     {'a': 0.2, 'b': 0.4}
     """
+
+    offers = frozenset({"plain steps", "radius", "inner product"})
 
     def __cinit__(self):
         self.scale = 1.0
@@ -82,8 +84,8 @@ cdef class Linear(Space):
         seen.size = self.size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        # No weight is larger than |w|, so one number answers for all of them.
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        # No weight is larger than |w|, so one check covers all of them.
         step.size = (
             step.scale * step.scale * self.size
             + 2.0 * step.scale * step.step * seen.margin
@@ -99,19 +101,19 @@ cdef class Linear(Space):
         cdef Py_ssize_t i
         if row.fresh:
             self.reserve(self.reader.size() + row.fresh, self.stride)
-            self.reader.admit(row)
+            self.reader.add_features(row)
         self.multiply(scale * shorten)
         for i in range(direction.length):
             self.add_to_block(
                 row, direction.terms[i].block, step_size * shorten * direction.terms[i].coefficient / self.scale
             )
         self.size = size * shorten * shorten
-        # Rounding adds up in a sum that is kept for ever, and grows where large terms cancel, as in ROMMA: `moves` counts
-        # it in roundings of the present size. Counting anew costs O(1) a move when done this rarely.
-        self.moves += 1
+        # Rounding errors of |w|² add up from move to move, and weigh more when large terms cancel, as in ROMMA. `roundings`
+        # counts them in units of the rounding error of the present size. At this interval a new sum costs O(1) for each move.
+        self.roundings += 1
         if size > 0.0:
-            self.moves = <Py_ssize_t> ceil(min((kept * self.moves + step_size * step_size * seen.gain) / size, 1e15))
-        if self.moves >= 1024 and self.moves >= self.reader.size() * self.stride:
+            self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + step_size * step_size * seen.gain) / size, 1e15))
+        if self.roundings >= 1024 and self.roundings >= self.reader.size() * self.stride:
             self.measure_size()
         return 0
 
@@ -135,7 +137,7 @@ cdef class Linear(Space):
             self.fold()
 
     cdef void fold(self) noexcept:
-        """Multiply the scale into what is stored."""
+        """Multiply the stored numbers by the scale, and set the scale to 1."""
         cdef Py_ssize_t i
         for i in range(self.reader.size() * self.stride):
             self.weights[i] *= self.scale
@@ -143,10 +145,10 @@ cdef class Linear(Space):
 
     cdef void measure_size(self) noexcept:
         self.size = dot(self.weights, self.weights, self.reader.size() * self.stride) * self.scale * self.scale
-        self.moves = 0
+        self.roundings = 0
 
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
-        """Make room for so many features and blocks; new weights are 0."""
+        """Make room for features and blocks. New weights are 0."""
         if features <= self.capacity and stride <= self.stride:
             return 0
         cdef Py_ssize_t capacity = self.capacity, feature
@@ -167,7 +169,7 @@ cdef class Linear(Space):
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         cdef Py_ssize_t index = self.reader.vocabulary.find(key)
         if index < 0:
             raise KeyError(key)
@@ -190,7 +192,7 @@ cdef class Linear(Space):
             "weights": weights,
             "scale": self.scale,
             "size": self.size,
-            "moves": self.moves,
+            "moves": self.roundings,
         }
 
     def __setstate__(self, state):
@@ -198,10 +200,10 @@ cdef class Linear(Space):
         self.take_weights(state["weights"])
         if not (isfinite(state["scale"]) and 0 <= state["size"] < INFINITY):
             raise ValueError("scale and size must be finite")
-        self.scale, self.size, self.moves = state["scale"], state["size"], state["moves"]
+        self.scale, self.size, self.roundings = state["scale"], state["size"], state["moves"]
 
     cdef int take_weights(self, stored) except -1:
-        """Fill the features there are, and the blocks that are there or still to come."""
+        """Set the weights of all features and blocks; add blocks if some are missing."""
         cdef Py_ssize_t feature, block
         weights = np.ascontiguousarray(stored, dtype=np.float64)
         cdef const double[:, ::1] view = weights

@@ -11,4 +11,4 @@ cdef class Multiplicative(Linear):
     cdef bint balanced, erases
     cdef double read(self, double factor) noexcept
     cdef int refuse_negative(self, Row row) except -1
-    cdef bint bears_factor(self, double factor, double exponent) noexcept
+    cdef bint factor_stays_finite(self, double factor, double exponent) noexcept

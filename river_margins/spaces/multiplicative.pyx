@@ -1,4 +1,4 @@
-"""Weights that are multiplied instead of added to."""
+"""Weights that a move multiplies."""
 
 from libc.math cimport fabs, log, pow
 
@@ -13,19 +13,20 @@ cdef double LEAST = 1e-300, MOST = 1e300
 
 
 cdef class Multiplicative(Linear):
-    """A factor v for each feature, 1 at first, and a threshold: a move by `step` multiplies v_i by beta^(step·d_i).
+    """Multiplicative(beta=2.0, theta=1.0, form='balanced')\n--\n
+    A factor v for each feature, 1 at first: a move by `step` multiplies v_i by beta^(step·d_i).
 
-    The score is ⟨w, x⟩ - theta for two classes. No |w|² is tracked: `seen.size` is 0.
+    The score is ⟨w, x⟩ - theta. The space is for two classes. It does not track |w|²: `seen.size` is 0.
 
     Parameters
     ----------
     beta
-        What a step of 1 multiplies by, > 1; 2 by default.
+        The factor for a step of 1, > 1; 2 by default.
     theta
-        The threshold, >= 0, and at least 1 unless the form is "balanced"; 1 by default.
+        The threshold of the score, >= 0, and at least 1 unless the form is "balanced"; 1 by default.
     form
         "balanced" (default): w_i = v_i - 1/v_i, of any sign, 0 at first. "positive": w_i = v_i, and features must not be
-        negative. "erasing": the same, but a step down takes the weights of all features that are there to 0.
+        negative. "erasing": the same, but a negative step sets the weights of all present features to 0.
 
     Examples
     --------
@@ -41,13 +42,14 @@ cdef class Multiplicative(Linear):
     """
 
     _parameter_names = ("beta", "theta", "form")
+    offers = frozenset({"plain steps"})
 
     def __init__(self, beta=2.0, theta=1.0, form="balanced"):
         self.form = one_of("form", form, ("balanced", "positive", "erasing"))
         self.balanced, self.erases = form == "balanced", form == "erasing"
         self.beta = self.base = above("beta", 1, beta)
         self.theta = self.threshold = not_negative("theta", theta) if self.balanced else at_least("theta", 1, theta)
-        self.single, self.positive = True, not self.balanced
+        self.needs_one_vector, self.refuses_negative = True, not self.balanced
 
     cdef int add_block(self) except -1:
         cdef Py_ssize_t i
@@ -63,7 +65,7 @@ cdef class Multiplicative(Linear):
         cdef Py_ssize_t i
         cdef double total = 0.0, unseen = self.read(1.0)
         cdef const double* fresh = row.own_value + row.capacity
-        if self.positive:
+        if self.refuses_negative:
             self.refuse_negative(row)
         row.reserve_scores(1)
         for i in range(row.known):
@@ -84,7 +86,7 @@ cdef class Multiplicative(Linear):
         return 0
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
-        """The gain is the slope of the margin along the step, log(beta)·Σ v_i·x_i²."""
+        """Fill `seen`. The gain is the slope of the margin along the step, log(beta)·Σ v_i·x_i²."""
         cdef Py_ssize_t i
         cdef double factor, total = 0.0
         for i in range(row.known):
@@ -97,18 +99,18 @@ cdef class Multiplicative(Linear):
         seen.size = self.size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
         cdef double rise = step.step * direction.terms[0].coefficient
         for i in range(row.known):
-            if not self.bears_factor(self.weights[row.index[i]], rise * row.value[i]):
+            if not self.factor_stays_finite(self.weights[row.index[i]], rise * row.value[i]):
                 return False
         for i in range(row.fresh):
-            if not self.bears_factor(1.0, rise * row.own_value[row.capacity + i]):
+            if not self.factor_stays_finite(1.0, rise * row.own_value[row.capacity + i]):
                 return False
         return True
 
-    cdef bint bears_factor(self, double factor, double exponent) noexcept:
+    cdef bint factor_stays_finite(self, double factor, double exponent) noexcept:
         cdef double moved = multiplied(factor, self.base, exponent)
         return moved <= MOST and (not self.balanced or moved >= LEAST)
 
@@ -118,7 +120,7 @@ cdef class Multiplicative(Linear):
         cdef double* weight
         if row.fresh:
             self.reserve(known + row.fresh, self.stride)
-            self.reader.admit(row)
+            self.reader.add_features(row)
             for i in range(known, self.reader.size()):
                 self.weights[i] = 1.0
         for i in range(row.known):
@@ -126,14 +128,14 @@ cdef class Multiplicative(Linear):
             if self.erases and rise * row.value[i] < 0.0:
                 weight[0] = 0.0
             elif weight[0] != 0.0:
-                # A weight that has been erased stays so; one that is divided again and again never gets there.
+                # An erased weight stays 0. A weight that is only divided never becomes 0.
                 weight[0] = max(multiplied(weight[0], self.base, rise * row.value[i]), LEAST)
         return 0
 
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature; KeyError if the feature was never learned."""
+        """Return the weight of a feature; raise KeyError if the feature was never learned."""
         return self.read(Linear.weight(self, key, block))
 
     def __getstate__(self):

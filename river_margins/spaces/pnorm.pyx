@@ -1,4 +1,4 @@
-"""Weights read through the link function of a p-norm."""
+"""Weights that are the gradient of a p-norm."""
 
 from libc.math cimport INFINITY, fabs, frexp, isfinite, ldexp, pow
 
@@ -11,16 +11,17 @@ from river_margins.core.checks import at_least
 
 
 cdef class PNorm(Linear):
-    """Sums θ of examples, read as w_i = θ_i·(|θ_i|/|θ|_p)^(p-2), the slope of |θ|_p²/2.
+    """PNorm(p=4)\n--\n
+    A sum θ of examples, with weights w_i = θ_i·(|θ_i|/|θ|_p)^(p-2), the gradient of |θ|_p²/2.
 
-    Between the perceptron (p = 2, where w is θ) and multiplicative learners: the larger p, the more the largest sums
-    count, and the less many irrelevant features do any harm. `gain` is (p - 1)·|d|_p², which the margin rises by at most;
-    `size` is |θ|_p², which is |w|² in the dual norm. Both take time O(features of x), for the norm is kept up to date.
+    The space lies between the perceptron (p = 2, where w is θ) and multiplicative learners: the larger p, the more the
+    largest sums count, and the less harm irrelevant features do. `gain` is (p - 1)·|d|_p², an upper bound for the rise of the
+    margin. `size` is |θ|_p², which is |w|² in the dual norm. A round takes time O(features of x).
 
     Parameters
     ----------
     p
-        The norm in which examples are short, >= 2; 4 by default. 2·ln(number of features) suits sparse targets.
+        The norm, >= 2; 4 by default. If few features are relevant, 2·ln(number of features) is a good value.
 
     Examples
     --------
@@ -37,6 +38,7 @@ cdef class PNorm(Linear):
     """
 
     _parameter_names = ("p",)
+    offers = frozenset({"plain steps", "radius"})
 
     def __init__(self, p=4):
         self.p = self.exponent = at_least("p", 2, p)
@@ -53,7 +55,7 @@ cdef class PNorm(Linear):
             value = row.value[i]
             weight = self.weights + row.index[i] * stride
             for block in range(self.blocks):
-                row.scores[block] += value * self.bent(weight[block])
+                row.scores[block] += value * self.unscaled_weight(weight[block])
         for block in range(self.blocks):
             row.scores[block] *= factor
         return 0
@@ -63,15 +65,15 @@ cdef class PNorm(Linear):
         cdef double margin = 0.0, powers = 0.0, length
         for i in range(direction.length):
             margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
-            powers += self.raised(fabs(direction.terms[i].coefficient))
+            powers += self.to_the_p(fabs(direction.terms[i].coefficient))
         length = pow(powers, 1.0 / self.exponent) * self.norm_of(row)
         seen.margin = margin
         seen.gain = (self.exponent - 1.0) * length * length
         seen.size = self.size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        # |d|_p is not above the root of the gain, and no sum is larger than the norm.
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        # |d|_p is at most the root of the gain, and no sum is larger than the norm.
         step.size = fabs(step.scale) * self.size ** 0.5 + fabs(step.step) * seen.gain ** 0.5
         step.size *= step.size
         return isfinite(step.size)
@@ -81,13 +83,13 @@ cdef class PNorm(Linear):
         cdef double norm
         if row.fresh:
             self.reserve(self.reader.size() + row.fresh, self.stride)
-            self.reader.admit(row)
+            self.reader.add_features(row)
         self.multiply(step.scale)
         for i in range(direction.length):
             self.add_to_block(row, direction.terms[i].block, step.step * direction.terms[i].coefficient / self.scale)
-        # Where large sums cancel, the rounding of what was subtracted may outweigh what is left.
-        if self.blur > 1e6 * self.power:
-            self.count_anew()
+        # If large sums cancel, the rounding error of the norm may be larger than the norm.
+        if self.rounding_error > 1e6 * self.power:
+            self.recompute_power()
         norm = fabs(self.scale) * self.norm()
         if norm > step.radius:
             self.multiply(step.radius / norm)
@@ -104,35 +106,35 @@ cdef class PNorm(Linear):
             largest = max(largest, fabs(weights[row.index[i] * self.stride] + factor * row.value[i]))
         if largest == 0.0:
             return
-        # In units above the largest sum so far, so that no power overflows; powers of two, so that dividing rounds nothing.
+        # The unit is above the largest sum, so no power overflows, and a power of two, so division is exact.
         if largest > self.largest:
             largest = two_above(largest)
         ratio = pow(self.largest / largest, self.exponent)
         self.power *= ratio
-        self.blur *= ratio
+        self.rounding_error *= ratio
         self.largest = largest
         for i in range(row.known):
             weight = weights + row.index[i] * self.stride
             change = factor * row.value[i]
             if change != 0.0:
-                old += self.raised(fabs(weight[0]) / largest)
+                old += self.to_the_p(fabs(weight[0]) / largest)
                 weight[0] += change
-                new += self.raised(fabs(weight[0]) / largest)
-        self.blur += self.power + old + new
+                new += self.to_the_p(fabs(weight[0]) / largest)
+        self.rounding_error += self.power + old + new
         self.power += new - old
 
     cdef void fold(self) noexcept:
         self.largest *= fabs(self.scale)
         if self.largest == 0.0:
-            self.power = self.blur = 0.0
+            self.power = self.rounding_error = 0.0
         Linear.fold(self)
 
-    cdef double raised(self, double base) noexcept:
-        """base^p, by multiplying where p is a whole number: that takes a tenth of the time."""
+    cdef double to_the_p(self, double base) noexcept:
+        """Return base^p. If p is a whole number, multiplication takes a tenth of the time of `pow`."""
         return power_of(base, self.whole) if self.whole >= 0 else pow(base, self.exponent)
 
-    cdef double bent(self, double stored) noexcept:
-        """What is stored of a sum, as its weight but for a factor that all weights share."""
+    cdef double unscaled_weight(self, double stored) noexcept:
+        """Return the weight of a stored sum, without `factor`, which all weights share."""
         if stored == 0.0:
             return 0.0
         cdef double share = fabs(stored) / self.largest
@@ -143,11 +145,11 @@ cdef class PNorm(Linear):
         return self.scale * pow(self.largest / norm, self.exponent - 2.0) if norm > 0.0 else 0.0
 
     cdef double norm(self) noexcept:
-        """|θ|_p, in units of the scale."""
+        """Return |θ|_p, without the scale."""
         return self.largest * pow(self.power, 1.0 / self.exponent) if self.power > 0.0 else 0.0
 
     cdef double norm_of(self, Row row) noexcept:
-        """|x|_p."""
+        """Return |x|_p."""
         cdef Py_ssize_t i
         cdef double largest = 0.0, power = 0.0
         cdef const double* fresh = row.own_value + row.capacity
@@ -158,12 +160,12 @@ cdef class PNorm(Linear):
         if largest == 0.0:
             return 0.0
         for i in range(row.known):
-            power += self.raised(fabs(row.value[i]) / largest)
+            power += self.to_the_p(fabs(row.value[i]) / largest)
         for i in range(row.fresh):
-            power += self.raised(fabs(fresh[i]) / largest)
+            power += self.to_the_p(fabs(fresh[i]) / largest)
         return largest * pow(power, 1.0 / self.exponent)
 
-    cdef void count_anew(self) noexcept:
+    cdef void recompute_power(self) noexcept:
         cdef Py_ssize_t i, count = self.reader.size() * self.stride
         self.largest = self.power = 0.0
         for i in range(count):
@@ -171,24 +173,24 @@ cdef class PNorm(Linear):
         if self.largest > 0.0:
             self.largest = two_above(self.largest)
         for i in range(count if self.largest > 0.0 else 0):
-            self.power += self.raised(fabs(self.weights[i]) / self.largest)
-        self.blur = self.power
+            self.power += self.to_the_p(fabs(self.weights[i]) / self.largest)
+        self.rounding_error = self.power
 
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in a block, read from its sum; KeyError if the feature was never learned."""
+        """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         cdef double stored = Linear.weight(self, key, block) / self.scale
-        return self.factor() * self.bent(stored)
+        return self.factor() * self.unscaled_weight(stored)
 
     def __getstate__(self):
-        return Linear.__getstate__(self) | {"largest": self.largest, "power": self.power, "blur": self.blur}
+        return Linear.__getstate__(self) | {"largest": self.largest, "power": self.power, "blur": self.rounding_error}
 
     def __setstate__(self, state):
         Linear.__setstate__(self, state)
         if not all(0 <= state[name] < INFINITY for name in ("largest", "power", "blur")):
             raise ValueError("the parts of the norm must be finite and not negative")
-        self.largest, self.power, self.blur = state["largest"], state["power"], state["blur"]
+        self.largest, self.power, self.rounding_error = state["largest"], state["power"], state["blur"]
 
 
 cdef inline double power_of(double base, int exponent) noexcept:
@@ -202,7 +204,7 @@ cdef inline double power_of(double base, int exponent) noexcept:
 
 
 cdef inline double two_above(double value) noexcept:
-    """The power of two above a number."""
+    """Return the least power of two above a number."""
     cdef int exponent
     frexp(value, &exponent)
     return ldexp(1.0, exponent)

@@ -1,4 +1,4 @@
-"""Weights that learn as in the linear space, and the best of them in the pocket."""
+"""Linear weights that predict with the best weights so far, the pocket."""
 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -6,22 +6,23 @@ from libc.string cimport memcpy
 from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.spaces.row_store cimport KeptRows
+from river_margins.spaces.row_store cimport RowStore
 from river_margins.spaces.linear cimport Linear
 
 from river_margins.core.checks import whole
 
 
 cdef class PocketLinear(Linear):
-    """Plain weights to learn with, and those with the longest run of right answers, in the pocket, to predict with.
+    """PocketLinear(ratchet=False, window=200)\n--\n
+    Plain weights for learning, and for predicting the pocket: the weights with the longest run of right predictions.
 
     Parameters
     ----------
     ratchet
-        Whether weights that beat the record go to the pocket only if they are also right on more of the latest examples
-        than those in it; False by default.
+        Whether weights with a longer run replace the pocket only if they are also right on more of the latest examples than
+        the pocket; False by default.
     window
-        How many of the latest examples a ratchet looks at, >= 1; 200 by default.
+        The number of latest examples that the ratchet tests, >= 1; 200 by default.
 
     Examples
     --------
@@ -38,23 +39,24 @@ cdef class PocketLinear(Linear):
     """
 
     _parameter_names = ("ratchet", "window")
+    offers = frozenset({"plain steps"})
 
     def __init__(self, ratchet=False, window=200):
         self.ratchet = self.tests = bool(ratchet)
         self.window = self.longest = whole("window", window, 1)
-        self.apart = True
+        self.predicts_apart = True
 
     cdef Space open(self, Reader reader):
         cdef PocketLinear space = Linear.open(self, reader)
         space.pocket = Linear().open(reader)
-        space.recent = KeptRows()
+        space.recent = RowStore()
         return space
 
     cdef int add_block(self) except -1:
         Linear.add_block(self)
         return self.pocket.add_block()
 
-    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
+    cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1:
         return self.pocket.score(row, blocks)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -63,7 +65,7 @@ cdef class PocketLinear(Linear):
         self.moved = True
         return Linear.move(self, row, direction, seen, step)
 
-    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
         if direction is None or seen.weight == 0.0:
             return 0
         if self.tests:
@@ -74,22 +76,22 @@ cdef class PocketLinear(Linear):
         self.run += 1
         if self.run <= self.record:
             return 0
-        # Where nothing moved since, these are the weights in the pocket.
+        # If nothing has moved since, these weights are in the pocket already.
         if not self.tests:
             self.record = self.run
-            return self.put() if self.moved else 0
-        if self.moved and self.right(self) > self.right(self.pocket):
+            return self.fill_pocket() if self.moved else 0
+        if self.moved and self.count_right(self) > self.count_right(self.pocket):
             self.record = self.run
-            return self.put()
+            return self.fill_pocket()
         return 0
 
     cdef int remember(self, Row row, Direction direction) except -1:
-        """Keep an example and its class, or ±1 where there is one weight vector."""
+        """Keep an example and its class, which is ±1 if there is one weight vector."""
         cdef Py_ssize_t i
-        if row.fresh:  # its features may have weights one day, when it is looked at again
+        if row.fresh:  # later weights may have these features when the ratchet tests the example again
             self.reserve(self.reader.size() + row.fresh, self.stride)
             self.pocket.reserve(self.reader.size() + row.fresh, self.stride)
-            self.reader.admit(row)
+            self.reader.add_features(row)
         if self.recent.rows >= 2 * self.longest:
             self.recent.drop(self.recent.rows - self.longest)
         self.recent.reserve(1, row.known)
@@ -99,8 +101,8 @@ cdef class PocketLinear(Linear):
         self.recent.close(direction.terms[0].coefficient if self.blocks == 1 else direction.terms[0].block)
         return 0
 
-    cdef Py_ssize_t right(self, Linear weights) except -1:
-        """On how many of the latest examples weights are right, a tie being wrong."""
+    cdef Py_ssize_t count_right(self, Linear weights) except -1:
+        """Return the number of latest examples on which the weights are right. A tie is wrong."""
         cdef Py_ssize_t row, i, block, count = 0, blocks = self.blocks, true
         cdef double* scores = <double*> calloc(blocks, sizeof(double))
         cdef const double* weight
@@ -124,8 +126,8 @@ cdef class PocketLinear(Linear):
         free(scores)
         return count
 
-    cdef int put(self) except -1:
-        """The weights of today go to the pocket."""
+    cdef int fill_pocket(self) except -1:
+        """Copy the present weights to the pocket."""
         self.pocket.reserve(self.capacity, self.stride)
         memcpy(self.pocket.weights, self.weights, self.reader.size() * self.stride * sizeof(double))
         self.pocket.scale = self.scale
@@ -135,7 +137,7 @@ cdef class PocketLinear(Linear):
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in the pocket; KeyError if the feature was never learned."""
+        """Return the weight of a feature in the pocket; raise KeyError if the feature was never learned."""
         return self.pocket.weight(key, block)
 
     def __getstate__(self):

@@ -1,4 +1,4 @@
-"""SplitMix64 (Steele, Lea & Flood 2014): the same numbers on every machine, and a state of one number."""
+"""SplitMix64 (Steele, Lea & Flood 2014): random numbers that are the same on every machine, with a state of one number."""
 
 from libc.stdint cimport uint64_t
 

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t
 
 
 @cython.final
-cdef class KeptRows:
+cdef class RowStore:
     cdef Py_ssize_t rows, entries, row_room, entry_room
     cdef int32_t* index
     cdef double* value

@@ -1,4 +1,4 @@
-"""Sparse rows that a space keeps, one behind the other."""
+"""A store for sparse rows."""
 
 import numpy as np
 
@@ -9,8 +9,11 @@ from libc.string cimport memmove
 from river_margins.spaces.expansion cimport grown
 
 
-cdef class KeptRows:
-    """Rows of (index, value) pairs, each with a number of its own, `mark`. There must be room before a pair is added."""
+cdef class RowStore:
+    """Rows of (index, value) pairs, one after the other in memory, each with a number `mark`.
+
+    Call `reserve` before `add` and `close`, which check no room.
+    """
 
     def __dealloc__(self):
         free(self.index)
@@ -26,7 +29,7 @@ cdef class KeptRows:
         )
 
     cdef int reserve(self, Py_ssize_t rows, Py_ssize_t entries) except -1:
-        """Make room for so many more."""
+        """Make room for more rows and entries."""
         cdef Py_ssize_t wanted_rows = self.rows + rows, wanted_entries = self.entries + entries
         if wanted_rows > self.row_room:
             self.ends = <Py_ssize_t*> grown(self.ends, 2 * wanted_rows * sizeof(Py_ssize_t))
@@ -44,7 +47,7 @@ cdef class KeptRows:
         self.entries += 1
 
     cdef void close(self, double mark) noexcept:
-        """What was added since the last row is a row."""
+        """Make a row of the entries that were added since the last one."""
         self.ends[self.rows] = self.entries
         self.mark[self.rows] = mark
         self.rows += 1
@@ -60,7 +63,7 @@ cdef class KeptRows:
         return total
 
     cdef void drop(self, Py_ssize_t rows) noexcept:
-        """Forget the first so many rows."""
+        """Remove the first `rows` rows."""
         cdef Py_ssize_t row, gone = self.start(rows)
         self.entries -= gone
         self.rows -= rows
@@ -71,7 +74,7 @@ cdef class KeptRows:
             self.ends[row] = self.ends[row + rows] - gone
 
     cdef dict state(self, Py_ssize_t first):
-        """All from row `first` on."""
+        """Return the rows from `first` on, as arrays."""
         cdef Py_ssize_t i, gone = self.start(first)
         return {
             "indices": np.array([self.index[i] for i in range(gone, self.entries)], dtype=np.int32),
@@ -81,7 +84,7 @@ cdef class KeptRows:
         }
 
     cdef int take(self, state, Py_ssize_t indices) except -1:
-        """Become what `state` once said; every index must be below `indices`."""
+        """Restore the rows from `state`; raise ValueError if they do not fit together or an index is not below `indices`."""
         cdef Py_ssize_t i, row
         index, value, ends, mark = (np.asarray(state[name]) for name in ("indices", "values", "ends", "marks"))
         if not (

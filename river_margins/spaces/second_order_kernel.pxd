@@ -11,7 +11,7 @@ cdef class SecondOrderKernel(Kernel):
     cdef readonly Py_ssize_t max_supports
     cdef Rule rule
     cdef double* factors
-    cdef Py_ssize_t stride, rooms
+    cdef Py_ssize_t stride, block_room
     cdef double* solved(self, Row row, Py_ssize_t block) noexcept
     cdef double solve(self, Row row, Py_ssize_t block) noexcept
     cdef int reserve_factors(self, Py_ssize_t count) except -1

@@ -1,4 +1,4 @@
-"""Weights as a sum over examples, and their covariance as what these examples are to each other."""
+"""Weights as a sum over examples, with a covariance."""
 
 import numpy as np
 
@@ -16,22 +16,23 @@ from river_margins.core.checks import positive, whole
 
 
 cdef class SecondOrderKernel(Kernel):
-    """The space `Full`, met only through a kernel: for rules that keep θ = Σ⁻¹w and make surer of each example that moves.
+    """SecondOrderKernel(kernel=None, a=1.0, *, max_supports=5000)\n--\n
+    The space `Full` with a kernel, for rules that look ahead and shrink Σ with each step.
 
-    Σ⁻¹ is I/a and what the supports have added, s·φφ' each. With K the kernels of the supports with each other and D their
-    1/(a·s), LL' = K + D grows by a row with each support, and no other changes. For k, the kernels of x with the supports,
-    and z = L⁻¹k, the variance of x is a·(k(x, x) - |z|²) and its score ⟨z, u⟩, where u gets a number with each support, too.
-    Each block has an L and a u of its own.
+    Σ⁻¹ is I/a plus s·φφ' for each support, where s is its shrink. K has the kernels of all pairs of supports, and the diagonal
+    matrix D has 1/(a·s). LL' = K + D gets a new row with each support; the other rows do not change. With k, the kernels of x
+    and the supports, and z = L⁻¹k, the variance of x is a·(k(x, x) - |z|²). Its score is ⟨z, u⟩, and u gets a new number with
+    each support. Each block has its own L and u.
 
     Parameters
     ----------
     kernel
         As in `Kernel`.
     a
-        The variance of a weight before anything is learned of it, > 0; 1 by default.
+        The variance of a weight before its first update, > 0; 1 by default.
     max_supports
-        The most examples that are kept, >= 1; 5000 (200 MB for two classes) by default. A move that would need more raises a
-        ValueError and changes nothing.
+        The largest number of supports, >= 1; 5000 (200 MB for two classes) by default. A move beyond it raises a ValueError
+        and changes nothing.
 
     Examples
     --------
@@ -43,7 +44,7 @@ cdef class SecondOrderKernel(Kernel):
     """
 
     _parameter_names = ("kernel", "a", "max_supports")
-    suits_as = "SecondOrderKernel"
+    offers = frozenset({"look-ahead score"})
 
     def __init__(self, kernel=None, a=1.0, *, max_supports=5000):
         Kernel.__init__(self, kernel)
@@ -53,13 +54,13 @@ cdef class SecondOrderKernel(Kernel):
         free(self.factors)
 
     def __sizeof__(self):
-        return Kernel.__sizeof__(self) + self.rooms * self.stride * self.stride * sizeof(double)
+        return Kernel.__sizeof__(self) + self.block_room * self.stride * self.stride * sizeof(double)
 
-    cdef int serve(self, Rule rule) except -1:
+    cdef int bind_rule(self, Rule rule) except -1:
         self.rule = rule
         return 0
 
-    cdef int heed(self, Rule rule, Step step) except -1:
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
         if step.scale != 1.0 or step.radius != INFINITY or step.inflate != 1.0 or (step.step != 0.0 and not step.shrink > 0.0):
             raise ValueError(
                 f"`{rule!r}` answers {step!r}, but in `{self!r}` scale and inflate stay 1, radius infinite, and shrink is above 0"
@@ -73,11 +74,14 @@ cdef class SecondOrderKernel(Kernel):
     # -------------------------------------------------------------------------------------------------- rounds
 
     cdef double* solved(self, Row row, Py_ssize_t block) noexcept:
-        """The variance of the row in a block, and behind it z. Before them are the kernels, and that of the row itself."""
+        """Return the place in `row.evaluations` of the variance of the row in a block, with z behind it.
+
+        The kernels with all supports, and the kernel of the row with itself, come before all blocks.
+        """
         return row.evaluations + (1 + block) * (self.expansion.count + 1)
 
     cdef double solve(self, Row row, Py_ssize_t block) noexcept:
-        """⟨z, u⟩, with z and the variance left in `solved`."""
+        """Return ⟨z, u⟩; leave z and the variance in `solved`."""
         cdef Py_ssize_t i, count = self.expansion.count
         cdef double* z = self.solved(row, block) + 1
         cdef double left = row.evaluations[count], score = 0.0
@@ -100,7 +104,7 @@ cdef class SecondOrderKernel(Kernel):
         for block in range(blocks):
             score = self.solve(row, block)
             variance = self.solved(row, block)[0]
-            row.scores[block] = score / (1.0 + variance / self.rule.foresee(variance))
+            row.scores[block] = score / (1.0 + variance / self.rule.lookahead_r(variance))
         return 0
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
@@ -111,8 +115,8 @@ cdef class SecondOrderKernel(Kernel):
             seen.gain += direction.terms[i].coefficient ** 2 * self.solved(row, direction.terms[i].block)[0]
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        # What is to come is left in `fresh`: for each term the last diagonal entry of L, as 1/l, and of u.
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
+        # `new_coefficients` gets, for each term, the reciprocal of the new diagonal entry of L, and the new entry of u.
         cdef Py_ssize_t i, count = self.expansion.count
         cdef double coefficient, variance, shrink, score
         self.adding = seen.gain > 0.0
@@ -123,14 +127,14 @@ cdef class SecondOrderKernel(Kernel):
                 f"with this example there are {count + 1} supports, and `{self!r}` would keep a matrix of {count + 1}² numbers: "
                 "use a kernel learner with a budget, such as `BPAClassifier`, or raise `max_supports`"
             )
-        self.fresh = room_for(self.fresh, &self.fresh_room, 2 * direction.length, False)
+        self.new_coefficients = room_for(self.new_coefficients, &self.new_coefficient_room, 2 * direction.length, False)
         for i in range(direction.length):
             coefficient = direction.terms[i].coefficient
             variance, shrink = self.solved(row, direction.terms[i].block)[0], step.shrink * coefficient * coefficient
-            score = row.scores[direction.terms[i].block] * (1.0 + variance / self.rule.foresee(variance))
-            self.fresh[2 * i] = sqrt(self.a * shrink / (1.0 + shrink * variance))
-            self.fresh[2 * i + 1] = (step.step * coefficient / shrink - score) * self.fresh[2 * i]
-            if not isfinite(self.fresh[2 * i + 1] + row.evaluations[count]):
+            score = row.scores[direction.terms[i].block] * (1.0 + variance / self.rule.lookahead_r(variance))
+            self.new_coefficients[2 * i] = sqrt(self.a * shrink / (1.0 + shrink * variance))
+            self.new_coefficients[2 * i + 1] = (step.step * coefficient / shrink - score) * self.new_coefficients[2 * i]
+            if not isfinite(self.new_coefficients[2 * i + 1] + row.evaluations[count]):
                 return False
         return True
 
@@ -138,40 +142,41 @@ cdef class SecondOrderKernel(Kernel):
         cdef Py_ssize_t i, block, count = self.expansion.count
         cdef double* factor
         if not self.adding:
-            return 0  # nothing here is left to learn
-        self.reader.admit(row)
+            return 0  # no variance is left along x
+        self.reader.add_features(row)
         self.reserve_factors(count + 1)
         self.expansion.reserve(count + 1, self.expansion.starts[count] + row.known)
         for i in range(direction.length):
             block = direction.terms[i].block
             factor = self.factors + (block * self.stride + count) * self.stride
             memcpy(factor, self.solved(row, block) + 1, count * sizeof(double))
-            factor[count] = self.fresh[2 * i]
+            factor[count] = self.new_coefficients[2 * i]
         self.append(row.index, row.value, row.known)
         for i in range(direction.length):
-            self.expansion.coefficients[count * self.expansion.stride + direction.terms[i].block] = self.fresh[2 * i + 1]
+            block = direction.terms[i].block
+            self.expansion.coefficients[count * self.expansion.stride + block] = self.new_coefficients[2 * i + 1]
         return 0
 
     # ------------------------------------------------------------------------------------------ memory and state
 
     cdef int reserve_factors(self, Py_ssize_t count) except -1:
-        """Make room for so many rows of each L; what is new is 0, and so is 1/l of a support that a block has no part in."""
-        cdef Py_ssize_t stride = self.stride, rooms = max(self.rooms, self.blocks), block, i
-        if count <= stride and rooms == self.rooms:
+        """Make room for `count` rows of each L. New numbers are 0, as is 1/l for a support that has no part in a block."""
+        cdef Py_ssize_t stride = self.stride, block_room = max(self.block_room, self.blocks), block, i
+        if count <= stride and block_room == self.block_room:
             return 0
         if count > stride:
             stride = max(min(stride + stride // 4, self.max_supports), count, 4)
-        cdef double* factors = <double*> calloc(rooms * stride * stride, sizeof(double))
+        cdef double* factors = <double*> calloc(block_room * stride * stride, sizeof(double))
         if factors == NULL:
             raise MemoryError()
-        for block in range(self.rooms):
+        for block in range(self.block_room):
             for i in range(min(self.expansion.count, self.stride)):
                 memcpy(
                     factors + (block * stride + i) * stride, self.factors + (block * self.stride + i) * self.stride,
                     (i + 1) * sizeof(double),
                 )
         free(self.factors)
-        self.factors, self.stride, self.rooms = factors, stride, rooms
+        self.factors, self.stride, self.block_room = factors, stride, block_room
         return 0
 
     cdef object factor_arrays(self):
@@ -217,4 +222,5 @@ cdef class SecondOrderKernel(Kernel):
                     self.factors[(block * self.stride + i) * self.stride + j] = view[block, i, j]
 
 
-cdef dict UNUSED = {"scale": 1.0, "size": 0.0, "moves": 0, "generator": 0}  # what a `Kernel` tracks and this one has no use for
+# The part of a `Kernel`'s state that this space does not use.
+cdef dict UNUSED = {"scale": 1.0, "size": 0.0, "moves": 0, "generator": 0}

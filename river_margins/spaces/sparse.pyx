@@ -1,4 +1,4 @@
-"""Weights that are exactly 0 until their gradients agree: each has a rate of its own, and thresholds are taken lazily."""
+"""Sparse weights: a soft threshold keeps a weight at exactly 0 until the steps along its feature agree."""
 
 import numpy as np
 
@@ -13,46 +13,46 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.core.checks import not_negative, positive
 
 cdef struct Coordinate:
-    double pull     # the steps so far, less the thresholds taken until `settled`
-    double settled  # how much the space's threshold was then
+    double pull     # the sum of the steps, without the thresholds subtracted so far
+    double settled  # the sum of thresholds that `pull` takes into account
     double squares  # the sum of the squares of the steps
-    double rate     # a weight is what the threshold leaves of `pull`, times this
+    double rate     # the weight is the soft-thresholded `pull` times the rate
 
 
-cdef inline double left(Coordinate* at, double threshold) noexcept:
-    """What a threshold leaves of the pull: exactly 0 where it is not larger."""
+cdef inline double soft_threshold(Coordinate* at, double threshold) noexcept:
+    """Return `pull`, nearer to 0 by the thresholds that are due, or exactly 0 if these are larger."""
     cdef double due = threshold - at.settled
     return at.pull - due if at.pull > due else at.pull + due if at.pull < -due else 0.0
 
 
 cdef class Sparse(Space):
-    """Soft-thresholded weights, w = left(pull)·rate: what the four spaces below share.
+    """The base class of spaces with soft-thresholded weights, w = soft_threshold(pull)·rate.
 
-    The thresholds of all rounds are one running sum, and a weight looks up what it owes when it is read: a round costs
-    the features of its example, whatever else was learned. A step is worked out whole, into `ready`, before it is taken.
+    `threshold` is the sum of the thresholds of all rounds. A weight subtracts what is due when it is read, so a round takes
+    time in proportion to the features of its example only. `planned` has the result of a step before it is taken.
     """
 
     cdef Coordinate* coordinates
-    cdef Coordinate* ready
-    cdef Py_ssize_t capacity, stride, ready_capacity
+    cdef Coordinate* planned
+    cdef Py_ssize_t capacity, stride, planned_capacity
     cdef double threshold
 
     def __dealloc__(self):
         free(self.coordinates)
-        free(self.ready)
+        free(self.planned)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + (self.capacity * self.stride + self.ready_capacity) * sizeof(Coordinate)
+        return object.__sizeof__(self) + (self.capacity * self.stride + self.planned_capacity) * sizeof(Coordinate)
 
     cdef double rate_of(self, double squares) noexcept:
-        """The rate of a weight whose steps have this sum of squares."""
+        """Return the rate of a weight from the sum of its squared steps."""
         return 1.0
 
-    cdef void step_of(self, Coordinate* at, double step) noexcept:
-        """Take a step along one coordinate, that of its own threshold not included."""
+    cdef void take_step(self, Coordinate* at, double step) noexcept:
+        """Take a step along one coordinate, before the threshold of this round."""
         pass
 
-    cdef int heed(self, Rule rule, Step step) except -1:
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
         if step.of_covariance() or step.scale != 1.0 or step.radius != INFINITY:
             raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can only take steps: answer a number, or Step(step)")
         return 0
@@ -72,7 +72,7 @@ cdef class Sparse(Space):
         for i in range(row.known if present else 0):
             at = self.coordinates + row.index[i] * self.stride
             for block in range(present):
-                scores[block] += left(at + block, self.threshold) * at[block].rate * row.value[i]
+                scores[block] += soft_threshold(at + block, self.threshold) * at[block].rate * row.value[i]
         return 0
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
@@ -81,10 +81,10 @@ cdef class Sparse(Space):
         for i in range(direction.length):
             margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
             square += direction.terms[i].coefficient * direction.terms[i].coefficient
-        seen.margin, seen.gain, seen.size = margin, square * row.norm2, 0.0  # no rule for these spaces asks for a size
+        seen.margin, seen.gain, seen.size = margin, square * row.norm2, 0.0  # no rule for these spaces needs a size
         return 0
 
-    cdef bint bears(self, Row row, Direction direction, Seen seen, Step step) except -1:
+    cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, term, length = row.known + row.fresh, place = 0
         cdef double along, here
         cdef Coordinate* at
@@ -92,24 +92,24 @@ cdef class Sparse(Space):
             return False
         if step.step == 0.0:
             return True
-        self.reserve_ready(direction.length * length)
+        self.reserve_planned(direction.length * length)
         for term in range(direction.length):
             along = step.step * direction.terms[term].coefficient
             for i in range(length):
-                at = self.ready + place
+                at = self.planned + place
                 place += 1
                 at[0] = self.at(row, i, direction.terms[term].block)
                 here = along * (row.value[i] if i < row.known else row.own_value[row.capacity + i - row.known])
                 if here == 0.0:
-                    continue  # nothing to add: not even the sums are counted anew, which would round them
-                self.step_of(at, here)
+                    continue  # an explicit zero: do not recompute the sums, which would round them
+                self.take_step(at, here)
                 at.rate = self.rate_of(at.squares)
                 if not (isfinite(at.pull * at.rate) and isfinite(at.squares)):
                     return False
         return True
 
     cdef Coordinate at(self, Row row, Py_ssize_t i, Py_ssize_t block) noexcept:
-        """Where feature i of the row stands in a block; a feature or a block that is new stands at 0."""
+        """Return the coordinate of feature i of the row in a block, or zeros for a new feature or block."""
         if i < row.known and block < self.blocks:
             return self.coordinates[row.index[i] * self.stride + block]
         return Coordinate(0.0, 0.0, 0.0, 0.0)
@@ -119,26 +119,26 @@ cdef class Sparse(Space):
         if step.step != 0.0:
             if row.fresh:
                 self.reserve(self.reader.size() + row.fresh, self.stride)
-                self.reader.admit(row)
+                self.reader.add_features(row)
             for term in range(direction.length):
                 for i in range(row.known):
-                    self.coordinates[row.index[i] * self.stride + direction.terms[term].block] = self.ready[place]
+                    self.coordinates[row.index[i] * self.stride + direction.terms[term].block] = self.planned[place]
                     place += 1
         self.threshold += step.threshold
         return 0
 
-    cdef int reserve_ready(self, Py_ssize_t count) except -1:
-        if count <= self.ready_capacity:
+    cdef int reserve_planned(self, Py_ssize_t count) except -1:
+        if count <= self.planned_capacity:
             return 0
-        cdef Coordinate* ready = <Coordinate*> realloc(self.ready, count * sizeof(Coordinate))
-        if ready == NULL:
+        cdef Coordinate* planned = <Coordinate*> realloc(self.planned, count * sizeof(Coordinate))
+        if planned == NULL:
             raise MemoryError()
-        self.ready = ready
-        self.ready_capacity = count
+        self.planned = planned
+        self.planned_capacity = count
         return 0
 
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:
-        """Make room for so many features and blocks; new ones stand at 0."""
+        """Make room for features and blocks. New coordinates are 0."""
         if features <= self.capacity and stride <= self.stride:
             return 0
         cdef Py_ssize_t capacity = self.capacity, feature
@@ -162,12 +162,12 @@ cdef class Sparse(Space):
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):
-        """The weight of a feature in a block; KeyError if the feature was never learned."""
+        """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         cdef Py_ssize_t index = self.reader.vocabulary.find(key)
         if index < 0:
             raise KeyError(key)
         cdef Coordinate* at = self.coordinates + index * self.stride + block
-        return left(at, self.threshold) * at.rate
+        return soft_threshold(at, self.threshold) * at.rate
 
     @property
     def features(self):
@@ -207,9 +207,9 @@ cdef class Sparse(Space):
 
 
 cdef class SoftThreshold(Sparse):
-    """Plain weights that every round brings nearer to 0, by the threshold of the rule: the space of FOBOS.
+    """Weights that come nearer to 0 in every round, by the threshold of the rule: the space of FOBOS.
 
-    A round is w' = soft(w + step·d, threshold), where soft(w, c) takes c away from the size of each weight, down to 0.
+    A round is w' = soft(w + step·d, threshold). soft(w, c) reduces the absolute value of each weight by c, down to 0.
 
     Examples
     --------
@@ -218,13 +218,16 @@ cdef class SoftThreshold(Sparse):
     SoftThreshold()
     """
 
-    cdef void step_of(self, Coordinate* at, double step) noexcept:
-        at.pull = left(at, self.threshold) + step
+    offers = frozenset({"soft threshold"})
+
+    cdef void take_step(self, Coordinate* at, double step) noexcept:
+        at.pull = soft_threshold(at, self.threshold) + step
         at.settled = self.threshold
 
 
 cdef class AdaptiveThreshold(Sparse):
-    """Weights with a rate each, lr/(delta + root of the sum of its squared steps): the space of FOBOS with AdaGrad.
+    """AdaptiveThreshold(lr=0.1, delta=1.0)\n--\n
+    Weights with a learning rate each, lr/(delta + √(sum of its squared steps)): the space of FOBOS with AdaGrad.
 
     A round is w' = soft(w + rate·step·d, rate·threshold), with the rates after this step.
 
@@ -233,7 +236,7 @@ cdef class AdaptiveThreshold(Sparse):
     lr
         The learning rate, > 0; 0.1 by default.
     delta
-        What is added to the root, > 0; 1 by default.
+        The number added to the root, > 0; 1 by default.
 
     Examples
     --------
@@ -245,6 +248,7 @@ cdef class AdaptiveThreshold(Sparse):
     """
 
     _parameter_names = ("lr", "delta")
+    offers = frozenset({"learning rates"})
 
     cdef readonly double lr, delta
 
@@ -254,25 +258,26 @@ cdef class AdaptiveThreshold(Sparse):
     cdef double rate_of(self, double squares) noexcept:
         return self.lr / (self.delta + sqrt(squares))
 
-    cdef void step_of(self, Coordinate* at, double step) noexcept:
-        cdef double kept = left(at, self.threshold) * at.rate  # the weight, in the unit of the new rate below
+    cdef void take_step(self, Coordinate* at, double step) noexcept:
+        cdef double kept = soft_threshold(at, self.threshold) * at.rate  # the weight
         at.squares += step * step
         at.pull = kept / self.rate_of(at.squares) + step
         at.settled = self.threshold
 
 
 cdef class DualAveraging(Sparse):
-    """Weights that are worked out afresh from the sum of all steps: the space of regularised dual averaging with AdaGrad.
+    """DualAveraging(lr=0.1, delta=1.0)\n--\n
+    Weights computed from the sum of all steps: the space of regularised dual averaging with AdaGrad.
 
-    With s the sum of the steps along a feature, and c that of the thresholds of all rounds, w = rate·soft(s, c), where
-    rate = lr/(delta + root of the sum of its squared steps).
+    w = rate·soft(s, c), where s is the sum of the steps along a feature, c the sum of the thresholds of all rounds, and
+    rate = lr/(delta + √(sum of its squared steps)).
 
     Parameters
     ----------
     lr
         The learning rate, > 0; 0.1 by default.
     delta
-        What is added to the root, > 0; 1 by default.
+        The number added to the root, > 0; 1 by default.
 
     Examples
     --------
@@ -284,6 +289,7 @@ cdef class DualAveraging(Sparse):
     """
 
     _parameter_names = ("lr", "delta")
+    offers = frozenset({"learning rates"})
 
     cdef readonly double lr, delta
 
@@ -293,23 +299,24 @@ cdef class DualAveraging(Sparse):
     cdef double rate_of(self, double squares) noexcept:
         return self.lr / (self.delta + sqrt(squares))
 
-    cdef void step_of(self, Coordinate* at, double step) noexcept:
+    cdef void take_step(self, Coordinate* at, double step) noexcept:
         at.pull += step
         at.squares += step * step
 
 
 cdef class ProximalLeader(Sparse):
-    """The weights that would have been best so far, were every round to cost a little for going away from its own weights.
+    """ProximalLeader(alpha=0.1, beta=1.0, l1=0.0, l2=0.0)\n--\n
+    Weights that minimise the loss of all rounds plus a cost for their distance from the weights of each round.
 
-    With s the sum of the steps along a feature, each plus the weight it was taken at times what it added to 1/rate:
-    w = rate·soft(s, l1), where 1/rate = (beta + root of the sum of the squared steps)/alpha + l2.
+    This is the space of FTRL-proximal: w = rate·soft(s, l1), where 1/rate = (beta + √(sum of the squared steps))/alpha + l2.
+    s is the sum over all rounds of the step along a feature plus the weight times the increase of 1/rate.
 
     Parameters
     ----------
     alpha
         The learning rate, > 0; 0.1 by default.
     beta
-        What is added to the root, >= 0; 1 by default.
+        The number added to the root, >= 0; 1 by default.
     l1, l2
         Weights of the regularisation l1·|w|_1 + l2·|w|²/2, >= 0; 0 by default.
 
@@ -323,6 +330,7 @@ cdef class ProximalLeader(Sparse):
     """
 
     _parameter_names = ("alpha", "beta", "l1", "l2")
+    offers = frozenset({"learning rates"})
 
     cdef readonly double alpha, beta, l1, l2
 
@@ -335,7 +343,7 @@ cdef class ProximalLeader(Sparse):
         cdef double inverse = (self.beta + sqrt(squares)) / self.alpha + self.l2
         return 1.0 / inverse if inverse > 0.0 else 0.0
 
-    cdef void step_of(self, Coordinate* at, double step) noexcept:
-        cdef double weight = left(at, self.threshold) * at.rate, before = sqrt(at.squares)
+    cdef void take_step(self, Coordinate* at, double step) noexcept:
+        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares)
         at.squares += step * step
         at.pull += step + (sqrt(at.squares) - before) / self.alpha * weight

@@ -1,4 +1,4 @@
-"""Weights that learn as in the linear space, and a vote of all there have been."""
+"""Linear weights that predict with a vote of all earlier weights."""
 
 from libc.math cimport INFINITY
 from libc.stdlib cimport calloc, free
@@ -6,16 +6,16 @@ from libc.stdlib cimport calloc, free
 from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.spaces.row_store cimport KeptRows
+from river_margins.spaces.row_store cimport RowStore
 from river_margins.spaces.linear cimport Linear
 
 
 cdef class VotedLinear(Linear):
-    """Plain weights to learn with, and a vote of all weights there have been to predict with.
+    """Plain weights for learning, and a vote of all earlier weights for predicting.
 
-    Each weight vector has a vote for every round it was in force; one whose scores tie abstains. The score is the share of
-    the rounds that voted for True less the share against, or for each class the share of its votes. What is kept is the
-    moves, not the vectors: memory and the time to predict grow with the number of updates. `weights` are the last ones.
+    A weight vector has one vote for each round that it lasted. A vector whose scores tie abstains. The score is the share of
+    votes for True minus the share for False or, with many classes, each class's share of votes. The space keeps the moves
+    instead of the vectors: memory and the time of a prediction grow with the number of updates. `weights` has the last ones.
 
     Examples
     --------
@@ -31,47 +31,49 @@ cdef class VotedLinear(Linear):
     Freund, Y. and Schapire, R., 1999. Large margin classification using the perceptron algorithm. Machine Learning 37.
     """
 
+    offers = frozenset({"plain steps"})
+
     def __cinit__(self):
-        self.apart = True
+        self.predicts_apart = True
 
     cdef Space open(self, Reader reader):
         cdef VotedLinear space = Linear.open(self, reader)
-        space.examples = KeptRows()
-        space.steps = KeptRows()
+        space.examples = RowStore()
+        space.steps = RowStore()
         return space
 
-    cdef int heed(self, Rule rule, Step step) except -1:
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
         if step.scale != 1.0 or step.radius != INFINITY:
             raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can add to weights, but not shrink them")
-        return Linear.heed(self, rule, step)
+        return Linear.check_python_step(self, rule, step)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         self.examples.reserve(1, row.known + row.fresh)
         self.steps.reserve(1, direction.length)
         Linear.move(self, row, direction, seen, step)
-        return self.keep(row, direction, step.step)
+        return self.record_move(row, direction, step.step)
 
-    cdef int keep(self, Row row, Direction direction, double step) except -1:
+    cdef int record_move(self, Row row, Direction direction, double step) except -1:
         cdef Py_ssize_t i, before = self.examples.entries
         for i in range(row.known):
             if row.value[i] != 0.0:
                 self.examples.add(row.index[i], row.value[i])
         if self.examples.entries == before:
-            return 0  # the same weights go on
+            return 0  # the weights are unchanged
         self.examples.close(0.0)
         for i in range(direction.length):
             self.steps.add(direction.terms[i].block, step * direction.terms[i].coefficient)
         self.steps.close(0.0)
         return 0
 
-    cdef int follow(self, Row row, Direction direction, Seen seen) except -1:
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
         self.count += seen.weight
         if self.steps.rows:
             self.steps.mark[self.steps.rows - 1] += seen.weight
         return 0
 
-    cdef int answer(self, Row row, Py_ssize_t blocks) except -1:
-        """Walk through the moves again, for x alone, and let each vector vote on the way."""
+    cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1:
+        """Repeat all moves as far as they change the scores of x, and collect the vote of each vector."""
         cdef Py_ssize_t i, step, features = self.reader.size()
         cdef double product
         row.reserve_scores(blocks)
@@ -87,13 +89,13 @@ cdef class VotedLinear(Linear):
             product = self.examples.dot(step, dense)
             for i in range(self.steps.start(step), self.steps.ends[step]):
                 scores[self.steps.index[i]] += self.steps.value[i] * product
-            self.vote(votes, scores, blocks, self.steps.mark[step])
+            self.cast_vote(votes, scores, blocks, self.steps.mark[step])
         for i in range(blocks):
             row.scores[i] = votes[i] / self.count if self.count > 0.0 else 0.0
         free(dense)
         return 0
 
-    cdef void vote(self, double* votes, const double* scores, Py_ssize_t blocks, double weight) noexcept:
+    cdef void cast_vote(self, double* votes, const double* scores, Py_ssize_t blocks, double weight) noexcept:
         cdef Py_ssize_t block, best = 0
         cdef bint tied = False
         if blocks == 1:

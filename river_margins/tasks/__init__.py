@@ -1,1 +1,1 @@
-"""What a label demands."""
+"""Tasks: one file for each kind of label."""

@@ -5,15 +5,22 @@ from river_margins.spaces.base cimport Direction
 
 cdef class Task:
     cdef Py_ssize_t blocks
+    cdef bint undecided
     cdef double code(self, object y) except? -1.0
     cdef object codes(self, object labels)
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1
     cdef bint mistaken(self, Seen seen) noexcept
+    cdef int accept(self, object y) except -1
     cdef object predict(self, Row row)
     cdef object score(self, Row row)
-    cdef int accept(self, object y) except -1
+    cdef dict probabilities(self, Row row)
+    cdef object present(self, list values)
+    cdef Task decided_by(self, object y)
+    cdef Task with_one_vector(self, str learner)
+    cdef Task updated(self, Task fresh)
+    cdef dict state(self)
+    cdef Task restored(self, state)
 
 
 cdef class Labels(Task):
     cdef readonly list labels
-    cdef dict probabilities(self, Row row)

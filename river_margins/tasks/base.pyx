@@ -1,4 +1,4 @@
-"""What a label demands of the weights: a half-space they should lie in, and how scores become a prediction."""
+"""The task: the half-space that a label asks for, and the prediction that follows from scores."""
 
 import numpy as np
 
@@ -8,46 +8,91 @@ from river_margins.spaces.base cimport Direction
 
 
 cdef class Task:
-    """Turns a label into a direction and a target, and scores into a prediction.
+    """Turn a label into a direction and a target, and scores into a prediction.
 
-    `blocks` is the number of weight vectors it needs, `kind` what a rule calls it that says which tasks it suits.
+    `blocks` is the number of weight vectors that the task needs. `kind` is the name of the task in the `tasks` of a rule.
+    A task also owns what it learns of labels: their order, and their part of a learner's state. A learner asks for all of
+    this here, so a new task changes no other file.
     """
 
     kind = "classification"
 
+    # ------------------------------------------------------------------------------------------------- a round
+
     cdef double code(self, object y) except? -1.0:
-        """The label as a number, NaN where it is none (a class that is new); refuses a label the task cannot take."""
-        raise NotImplementedError(f"`{type(self).__name__}` does not say which labels it takes")
+        """Return the label as a number, or NaN for a label that no number stands for, such as a new class.
+
+        Raise ValueError for a label that the task cannot take.
+        """
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `code`, which turns a label into a number")
 
     cdef object codes(self, object labels):
-        """The codes of a sequence of labels, as an array."""
+        """Return the codes of a sequence of labels, as an array."""
         return np.array([self.code(y) for y in labels])
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
-        """State the half-space of the row and its label; False if the label demands nothing.
+        """Fill `direction` with the half-space of this row and label; return False if the label asks for nothing.
 
-        The code says it all unless it is NaN: only then is y sure to be the label.
+        `y` is None in some calls. Read it only if `code` is NaN.
         """
         return False
 
     cdef bint mistaken(self, Seen seen) noexcept:
-        """Whether the round counts as a mistake in the bounds."""
+        """Return whether the round counts as a mistake in the mistake bounds."""
         return seen.margin <= 0.0
 
     cdef int accept(self, object y) except -1:
-        """Register a new label; called when nothing can fail any more."""
+        """Add a new label. The learner calls this after every check, so it must not fail."""
         return 0
 
+    # -------------------------------------------------------------------------------------------- predictions
+
     cdef object predict(self, Row row):
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it predicts")
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `predict`, which reads the scores of a row")
 
     cdef object score(self, Row row):
-        raise NotImplementedError(f"`{type(self).__name__}` does not say how it scores")
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `score`, which returns the scores of a row")
+
+    cdef dict probabilities(self, Row row):
+        """Return the scores squashed into (0, 1), by label. They are not calibrated."""
+        raise NotImplementedError(f"`{type(self).__name__}` has no probabilities")
+
+    cdef object present(self, list values):
+        """Return one value for each block in the form that users see: the value itself if there is one block."""
+        return values[0]
+
+    # ------------------------------------------------------------------------------- labels that are not known yet
+
+    cdef Task decided_by(self, object y):
+        """Return the task to use from the first label on. Called only if `undecided` is set."""
+        return self
+
+    cdef Task with_one_vector(self, str learner):
+        """Return this task in the form that needs one weight vector; raise ValueError, naming the learner, if none does."""
+        return self
+
+    # --------------------------------------------------------------------------------------------------- state
+
+    cdef Task updated(self, Task fresh):
+        """Return the task with the parameters of `fresh` and the labels that this one has learned."""
+        return fresh
+
+    cdef dict state(self):
+        """Return this task's part of a learner's state."""
+        return {"labels": None, "one_vector": False}
+
+    cdef Task restored(self, state):
+        """Return the task that `state` describes, with the parameters of this one."""
+        if state["labels"] is not None:
+            raise ValueError(f"the state has the labels {state['labels']!r}, but a task of kind {self.kind!r} has none")
+        return self
 
 
 cdef class Labels(Task):
-    """A task whose labels are classes, in the fixed order that breaks ties."""
+    """A task whose labels are classes. `labels` has them in the order that breaks ties."""
 
-    cdef dict probabilities(self, Row row):
-        """Scores squashed into (0, 1), summing to 1: uncalibrated."""
-        raise NotImplementedError(f"`{type(self).__name__}` has no probabilities")
+    cdef Task updated(self, Task fresh):
+        return self
+
+    cdef dict state(self):
+        return {"labels": list(self.labels), "one_vector": False}

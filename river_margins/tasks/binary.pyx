@@ -1,4 +1,4 @@
-"""Two labels, one weight vector."""
+"""Two classes with one weight vector."""
 
 import numpy as np
 
@@ -6,12 +6,13 @@ from libc.math cimport exp, nextafter
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_one
-from river_margins.tasks.base cimport Labels
+from river_margins.tasks.base cimport Labels, Task
+from river_margins.tasks.multiclass cimport Multiclass
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
 
 cdef class Binary(Labels):
-    """⟨w, ±x⟩ >= 1, with plus for the positive label; a score of 0 predicts the positive one."""
+    """Ask for ⟨w, x⟩ >= 1 if the label is the positive one, else for ⟨w, -x⟩ >= 1. A score of 0 predicts the positive one."""
 
     def __init__(self, negative, positive):
         self.negative = negative
@@ -63,6 +64,23 @@ cdef class Binary(Labels):
         if score >= 0.0:
             likely = 1.0 / (1.0 + exp(-score))
         else:
-            # A score just below 0 must stay below one half, or an argmax would see the tie that is not there.
+            # For a score just below 0 this quotient rounds to one half, and an argmax would take that for a tie.
             likely = min(exp(score) / (1.0 + exp(score)), nextafter(0.5, 0.0))
         return {self.positive: likely, self.negative: 1.0 - likely}
+
+    # --------------------------------------------------------------------------------------------------- state
+
+    cdef dict state(self):
+        return {"labels": list(self.labels), "one_vector": True}
+
+    cdef Task restored(self, state):
+        if not state["one_vector"]:
+            raise ValueError(f"the state has a weight vector for each label, but {self.labels!r} share one")
+        return binary_task(state["labels"])
+
+
+def binary_task(labels):
+    """Return the task of two labels: False and True, or two different classes."""
+    if not (len(labels) == 2 and all(isinstance(label, bool) for label in labels) and labels[0] != labels[1]):
+        Multiclass(labels)  # which refuses what cannot be a class, and a class that is named twice
+    return Binary(*labels)

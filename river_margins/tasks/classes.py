@@ -1,25 +1,19 @@
-"""Which task a list of classes makes."""
+"""The task of a classifier, from its parameter `classes`."""
 
-from river_margins.tasks.binary import Binary
+from river_margins.tasks.base import Task
+from river_margins.tasks.binary import binary_task
+from river_margins.tasks.first_label import FirstLabel
 from river_margins.tasks.labels import plain
 from river_margins.tasks.multiclass import Multiclass
 
 RIVALS = ("max", "uniform", "proportional")
 
 
-def task_of(classes, rivals="max"):
-    """The task that `classes` fixes beforehand, or None if the first label is to decide."""
+def task_of(classes, rivals: str = "max") -> Task:
+    """Return the task for these classes; for None, the task that the first label decides."""
     if classes is None:
-        return None
+        return FirstLabel(rivals)
     labels = [plain(label) for label in classes]
     if len(labels) < 2:
         raise ValueError(f"`classes` must name two classes or more, not {classes!r}")
-    return task_with(labels, len(labels) == 2, rivals)
-
-
-def task_with(labels, one_vector, rivals):
-    """The task for labels known beforehand, all of one kind and no two alike."""
-    if one_vector and all(isinstance(label, bool) for label in labels) and len(set(labels)) == 2:
-        return Binary(*labels)
-    several = Multiclass(labels, rivals)
-    return Binary(*labels) if one_vector else several
+    return binary_task(labels) if len(labels) == 2 else Multiclass(labels, rivals)

@@ -1,4 +1,4 @@
-"""Demands that come from outside: the row is the direction, the label the target."""
+"""Half-spaces given by the caller: the row is the direction, the label the target."""
 
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen
@@ -8,7 +8,7 @@ from river_margins.tasks.regression cimport real
 
 
 cdef class HalfSpace(Task):
-    """⟨w, x⟩ >= y. Where something is asked, y > 0, a mistake is an x with ⟨w, x⟩ <= 0."""
+    """Ask for ⟨w, x⟩ >= y. A round with y > 0 is a mistake if ⟨w, x⟩ <= 0."""
 
     kind = "structured"
 

@@ -1,10 +1,10 @@
-"""What counts as the same label."""
+"""Comparing labels."""
 
 import numpy as np
 
 
 def plain(label: object) -> object:
-    """A numpy scalar as the Python object it stands for; anything else as it is.
+    """Return a numpy scalar as a Python object, and any other label unchanged.
 
     >>> import numpy as np
     >>> plain(np.bool_(True)), plain(np.int64(3)), plain("a")
@@ -14,7 +14,7 @@ def plain(label: object) -> object:
 
 
 def same_kind(label: object, other: object) -> bool:
-    """Whether two labels may be compared: a bool is no number here, although Python says `True == 1`.
+    """Return whether two labels may be compared. A bool is not compared with a number, although `True == 1` in Python.
 
     >>> same_kind(True, False), same_kind(True, 1)
     (True, False)
@@ -23,7 +23,7 @@ def same_kind(label: object, other: object) -> bool:
 
 
 def is_missing(label: object) -> bool:
-    """Whether a label stands for no label: None, a NaN, or pandas' NA, which compares to nothing.
+    """Return whether a label stands for "no label": None, NaN, or pandas' NA, which refuses to be compared.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("a")
     (True, True, False)

@@ -1,21 +1,27 @@
-"""Any number of labels, one weight vector each."""
+"""Any number of classes, each with a weight vector."""
 
 from libc.math cimport NAN, exp, isnan
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
-from river_margins.tasks.base cimport Labels
+from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.labels import is_missing, plain
 
 
 cdef class Multiclass(Labels):
-    """⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1 for the best-scoring wrong class s; ties go to the class that was met first.
+    """Ask for ⟨w_y, x⟩ - ⟨w_s, x⟩ >= 1, where s is the best-scoring wrong class. Of equal scores the earlier class is taken.
 
-    `rivals` may say that all classes which score at least as high as the true one stand in for s, "uniform" in equal
-    shares, "proportional" in shares of their lead.
+    Parameters
+    ----------
+    labels
+        The classes that are known beforehand, in order.
+    rivals
+        "max" (default): s alone moves down. "uniform": all classes that score at least as high as y move down, in equal
+        shares. "proportional": the same, in shares proportional to their lead over y.
     """
 
     def __init__(self, labels=(), rivals="max"):
+        self.rivals = rivals
         self.all_rivals, self.in_proportion = rivals != "max", rivals == "proportional"
         self.labels = []
         self.block_of = {}
@@ -40,7 +46,7 @@ cdef class Multiclass(Labels):
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
-        # A label that is new has the block after the last, where the score is 0.
+        # A new label gets the block after the last one, where the score is 0.
         cdef Py_ssize_t block, true = self.blocks if isnan(code) else <Py_ssize_t> code, rival = -1, best = -1
         for block in range(max(self.blocks, true + 1)):
             if best < 0 or row.scores[block] > row.scores[best]:
@@ -49,14 +55,17 @@ cdef class Multiclass(Labels):
                 rival = block
         if rival < 0:
             return False
-        if not (self.all_rivals and self.blame(row, true, max(self.blocks, true + 1), direction)):
+        if not (self.all_rivals and self.share_among_rivals(row, true, max(self.blocks, true + 1), direction)):
             set_two(direction, true, rival)
         direction.target = 1.0
         direction.wrong = best != true or true == self.blocks
         return True
 
-    cdef bint blame(self, Row row, Py_ssize_t true, Py_ssize_t known, Direction direction) except -1:
-        """The true class up, those that score as high or higher down, in shares of 1; False if there is none."""
+    cdef bint share_among_rivals(self, Row row, Py_ssize_t true, Py_ssize_t known, Direction direction) except -1:
+        """Move the true class up, and down those that score as high or higher, with shares that add up to 1.
+
+        Return False if no class scores as high.
+        """
         cdef Py_ssize_t block, i, count = 1
         cdef double lead, total = 0.0
         direction.reserve(known)
@@ -108,3 +117,16 @@ cdef class Multiclass(Labels):
             shares.append(exp(row.scores[block] - highest))
             total += <double> shares[block]
         return {self.labels[block]: <double> shares[block] / total for block in range(len(self.labels))}
+
+    cdef object present(self, list values):
+        return dict(zip(self.labels, values, strict=True))
+
+    # --------------------------------------------------------------------------------------------------- state
+
+    cdef Task with_one_vector(self, str learner):
+        raise ValueError(f"`{learner}` is for two classes, and `classes` names {len(self.labels)}")
+
+    cdef Task restored(self, state):
+        if state["one_vector"]:
+            raise ValueError(f"the state has one weight vector for {state['labels']!r}, but here each label has its own")
+        return self if state["labels"] is None else Multiclass(state["labels"], self.rivals)

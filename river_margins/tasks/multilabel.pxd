@@ -3,5 +3,5 @@ from river_margins.tasks.multiclass cimport Multiclass
 
 
 cdef class Multilabel(Multiclass):
-    cdef dict coming
-    cdef Py_ssize_t find(self, Row row, object label) except -1
+    cdef dict new_labels
+    cdef Py_ssize_t block_of_label(self, Row row, object label) except -1

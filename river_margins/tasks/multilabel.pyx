@@ -1,4 +1,4 @@
-"""Any number of labels, each of which holds or not, one weight vector each."""
+"""Any number of labels, of which each is relevant or not, each with a weight vector."""
 
 from collections.abc import Mapping
 
@@ -6,22 +6,23 @@ from libc.math cimport NAN, exp, nextafter
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_two
+from river_margins.tasks.base cimport Task
 from river_margins.tasks.multiclass cimport Multiclass
 from river_margins.tasks.labels import plain
 
 
 cdef class Multilabel(Multiclass):
-    """⟨w_r, x⟩ - ⟨w_s, x⟩ >= 1 for the lowest relevant label r and the highest irrelevant one s.
+    """Ask for ⟨w_r, x⟩ - ⟨w_s, x⟩ >= 1, where r is the lowest relevant label and s the highest irrelevant one.
 
-    y is a dict from labels to bools; a label that it does not name is neither. Of equal scores the label that stands
-    first in y decides. `coming` holds what is new in the label of the round, in order, with the blocks it will have.
+    y is a dict from labels to bools. A label that y does not name is neither relevant nor irrelevant. Of equal scores the
+    label that comes first in y is taken. `new_labels` has the labels that are new in this round, with their future blocks.
     """
 
     kind = "multilabel"
 
     def __init__(self, labels=()):
         super().__init__(labels)
-        self.coming = {}
+        self.new_labels = {}
 
     cdef double code(self, object y) except? -1.0:
         if not isinstance(y, Mapping):
@@ -31,18 +32,18 @@ cdef class Multilabel(Multiclass):
             )
         for label, relevant in y.items():
             Multiclass.code(self, label)
-            judged(label, relevant)
+            is_relevant(label, relevant)
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         cdef Py_ssize_t block, lowest = -1, highest = -1
         cdef bint relevant, wrong = False
         cdef double score
-        self.coming = {}
+        self.new_labels = {}
         for label, answer in y.items():
             label = plain(label)
-            relevant = judged(label, answer)
-            block = self.find(row, label)
+            relevant = is_relevant(label, answer)
+            block = self.block_of_label(row, label)
             score = row.scores[block]
             wrong |= (score > 0.0) != relevant
             if relevant:
@@ -57,24 +58,24 @@ cdef class Multilabel(Multiclass):
         direction.wrong = wrong
         return True
 
-    cdef Py_ssize_t find(self, Row row, object label) except -1:
-        """The block of a label; one that is new comes after all others, where the score is 0."""
+    cdef Py_ssize_t block_of_label(self, Row row, object label) except -1:
+        """Return the block of a label. A new label gets the next block, where the score is 0."""
         cdef object known = self.block_of.get(label)
         cdef Py_ssize_t block
         if known is None:
-            known = self.coming.get(label)
+            known = self.new_labels.get(label)
         if known is not None:
             return known
-        block = self.blocks + len(self.coming)
+        block = self.blocks + len(self.new_labels)
         row.reserve_scores(block + 1)
         row.scores[block] = 0.0
-        self.coming[label] = block
+        self.new_labels[label] = block
         return block
 
     cdef int accept(self, object y) except -1:
-        cdef dict block_of = {**self.block_of, **self.coming}
+        cdef dict block_of = {**self.block_of, **self.new_labels}
         if len(block_of) > len(self.block_of):
-            self.labels.extend(self.coming)
+            self.labels.extend(self.new_labels)
             self.block_of = block_of
             self.blocks = len(self.labels)
         return 0
@@ -85,20 +86,26 @@ cdef class Multilabel(Multiclass):
 
     cdef dict probabilities(self, Row row):
         cdef Py_ssize_t block
-        return {self.labels[block]: likely(row.scores[block]) for block in range(len(self.labels))}
+        return {self.labels[block]: bool_probabilities(row.scores[block]) for block in range(len(self.labels))}
+
+    # --------------------------------------------------------------------------------------------------- state
+
+    cdef Task restored(self, state):
+        return Multilabel(state["labels"])
 
 
-cdef bint judged(object label, object relevant) except -1:
+cdef bint is_relevant(object label, object relevant) except -1:
+    """Return the bool that y holds for a label; raise ValueError if it is anything else."""
     answer = plain(relevant)
     if not isinstance(answer, bool):
         raise ValueError(f"label {label!r} is {relevant!r}, of type {type(relevant).__name__}: True or False is needed")
     return answer
 
 
-cdef dict likely(double score):
+cdef dict bool_probabilities(double score):
     cdef double chance
     if score > 0.0:
-        # A score just above 0 must stay above one half: on a tie the argmax would take False.
+        # For a score just above 0 this quotient rounds to one half, and an argmax takes False on a tie.
         chance = max(1.0 / (1.0 + exp(-score)), nextafter(0.5, 1.0))
     else:
         chance = exp(score) / (1.0 + exp(score))

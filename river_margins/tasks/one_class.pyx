@@ -1,4 +1,4 @@
-"""Points without labels, and one centre to be near to them all."""
+"""Points without labels, and a centre that is near to all of them."""
 
 from libc.math cimport isfinite, sqrt
 
@@ -9,7 +9,7 @@ from river_margins.tasks.base cimport Task
 
 
 cdef class OneClass(Task):
-    """Be within eps of x: ⟨w, d⟩ >= ⟨x, d⟩ - eps along d = (x - w)/|x - w|. A mistake is a point further away."""
+    """Ask for |x - w| <= eps: ⟨w, d⟩ >= ⟨x, d⟩ - eps with d = (x - w)/|x - w|. A mistake is a point that is further away."""
 
     kind = "one-class"
 
@@ -36,11 +36,11 @@ cdef class OneClass(Task):
         return True
 
     cdef double square(self, Row row) noexcept:
-        """|x - w|², from products that take the time of x alone."""
+        """Return |x - w|², from products that take time in proportion to the features of x only."""
         return max(row.norm2 - 2.0 * row.scores[0] + row.size, 0.0)
 
     cdef bint outside(self, Row row) noexcept:
-        # PA leaves a point on the border: it is not to be outside by the roundings of the square alone.
+        # After a PA step the point lies on the border. Rounding alone must not count it as outside.
         cdef double square = self.square(row)
         return square > self.eps * self.eps + 2e-15 * (row.norm2 + row.size) or not isfinite(square)
 

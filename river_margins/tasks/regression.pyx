@@ -11,7 +11,7 @@ from river_margins.tasks.base cimport Task
 
 
 cdef class Regression(Task):
-    """Be within eps of y: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - f. A mistake is a prediction outside the tube."""
+    """Ask for |⟨w, x⟩ - y| <= eps: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - ⟨w, x⟩. A mistake is a larger error than eps."""
 
     kind = "regression"
 

@@ -40,7 +40,7 @@ CONNECTORS = [
 ]
 
 
-@pytest.mark.parametrize("module", [rm, checks, labels, *CONNECTORS], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [rm, checks, labels, pairs, *CONNECTORS], ids=lambda module: module.__name__)
 def test_examples_of_helpers(module):
     assert doctest.testmod(module).failed == 0
 

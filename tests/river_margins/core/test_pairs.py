@@ -85,3 +85,95 @@ def test_a_rule_of_a_user_is_told_that_plain_weights_have_no_covariance():
     with pytest.raises(ValueError, match=r"shrink=0\.5.* has no covariance .* spaces = \(\"Diagonal\", \"Full\"\)"):
         model.learn_one({"a": 1.0}, True)
     assert model.n_seen == 0
+
+
+# ------------------------------------------------------------------------- rules and spaces that the table lacks
+
+
+def test_a_space_that_offers_more_suits_more_rules_and_no_rule_changes():
+    class Mine(rm.Linear):  # a subclass that makes its claims again, as a new space does
+        offers = frozenset({"plain steps"})
+
+    rm.MarginClassifier(rm.PerceptronRule(), Mine()).learn_one({"a": 1.0}, True)
+    with pytest.raises(ValueError, match=r"`PA1.*`Mine\(\)`, which offers no inner product: use `Linear\(\)` or "):
+        rm.MarginClassifier(rm.PA1(), Mine())
+
+
+def test_a_rule_that_needs_something_new_is_refused_by_every_space():
+    class New(rm.Rule):
+        needs = frozenset({"covariances"})
+
+        def step(self, seen):
+            return 1.0
+
+    with pytest.raises(ValueError, match=r"`New\.needs` has 'covariances', which is unknown: write 'covariance'"):
+        rm.MarginClassifier(New())
+
+
+def test_a_rule_may_need_what_no_one_space_offers():
+    class Greedy(rm.Rule):
+        needs = frozenset({"covariance", "soft threshold"})
+
+    with pytest.raises(ValueError, match=r"no space offers all that `Greedy\(\)` needs: covariance, soft threshold"):
+        rm.MarginClassifier(Greedy())
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "error", "words"),
+    [
+        ("spaces", ("diagonal",), ValueError, r"`Mine\.spaces` has 'diagonal', which is unknown: write 'Diagonal'"),
+        ("spaces", ("Anything else",), ValueError, r"unknown: choose from .*'Linear'"),
+        ("spaces", "Diagonal", TypeError, r"`Mine\.spaces` must be a tuple: write spaces = \('Diagonal',\)"),
+        ("needs", "covariance", TypeError, r"`Mine\.needs` must be a set of words: write needs = \{'covariance'\}"),
+        ("tasks", ("Classification",), ValueError, r"`Mine\.tasks` has 'Classification', .* write 'classification'"),
+        ("tasks", "multilabel", TypeError, r"`Mine\.tasks` must be a tuple: write tasks = \('multilabel',\)"),
+        ("_parameter_names", "C", TypeError, r"must be a tuple: write _parameter_names = \('C',\)"),
+    ],
+)
+def test_a_rule_that_describes_itself_wrongly_is_told_what_to_write(attribute, value, error, words):
+    Mine = type("Mine", (rm.Rule,), {attribute: value, "step": lambda self, seen: 0.0})
+    with pytest.raises(error, match=words):
+        rm.MarginClassifier(Mine())
+
+
+def test_parameters_that_a_rule_does_not_name_are_refused():
+    class Mine(rm.Rule):
+        def __init__(self, lr=1.0, margin=0.5):
+            self.lr, self.margin = lr, margin
+
+    with pytest.raises(TypeError, match=r"the parameter `lr`.* write _parameter_names = \('lr', 'margin'\)"):
+        rm.MarginClassifier(Mine())
+
+
+def test_parameters_that_a_rule_does_not_keep_are_refused():
+    class Mine(rm.Rule):
+        _parameter_names = ("lr",)
+
+        def __init__(self, lr=1.0):
+            self.rate = lr
+
+    with pytest.raises(TypeError, match=r"`Mine` does not keep its parameter `lr`: write self\.lr = lr in `__init__`"):
+        rm.MarginClassifier(Mine())
+
+
+@pytest.mark.parametrize("answer", [None, "1.0", [1.0]])
+def test_a_step_that_is_no_number_is_refused(answer):
+    class Mine(rm.Rule):
+        def step(self, seen):
+            return answer
+
+    model = rm.MarginClassifier(Mine())
+    with pytest.raises(TypeError, match=r"`Mine\.step` returned .*: return a number or a Step; 0\.0 leaves"):
+        model.learn_one({"a": 1.0}, True)
+    assert (model.n_seen, model.score_one({"a": 1.0})) == (0, {})
+
+
+@pytest.mark.parametrize("space", spaces.__all__)
+def test_every_space_offers_something_that_a_rule_needs(space):
+    needed = set().union(*(rule.needs for rule in RULES.values()))
+    assert set() < getattr(spaces, space).offers <= needed
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_rule_of_the_library_names_a_space(rule):
+    assert RULES[rule].spaces is None

@@ -78,6 +78,7 @@ def test_a_rule_that_keeps_other_sums_is_not_exchanged():
 class OfAUser(rm.Rule):
     """A rule of a user: AROW, and something that no space with a covariance can do."""
 
+    _parameter_names = ("scale",)
     spaces = ("Diagonal", "Full")
 
     def __init__(self, scale=1.0):

@@ -1,0 +1,47 @@
+"""Classification with classes that are not known yet."""
+
+from river_margins.core.reader cimport Row
+from river_margins.tasks.base cimport Task
+from river_margins.tasks.binary cimport Binary
+from river_margins.tasks.multiclass cimport Multiclass
+from river_margins.tasks.binary import binary_task
+from river_margins.tasks.labels import plain
+
+
+cdef class FirstLabel(Task):
+    """The task of a classifier before its first label.
+
+    If the first label is a bool, the task becomes `Binary`, with one weight vector; else it becomes `Multiclass`.
+
+    Parameters
+    ----------
+    rivals
+        As in `Multiclass`.
+    """
+
+    def __init__(self, rivals="max"):
+        self.rivals = rivals
+        self.undecided = True
+
+    cdef Task decided_by(self, object y):
+        return Binary(False, True) if isinstance(plain(y), bool) else Multiclass((), self.rivals)
+
+    cdef Task with_one_vector(self, str learner):
+        return Binary(False, True)
+
+    cdef object predict(self, Row row):
+        return None
+
+    cdef object score(self, Row row):
+        return {}
+
+    cdef dict probabilities(self, Row row):
+        return {}
+
+    cdef object present(self, list values):
+        return {}
+
+    cdef Task restored(self, state):
+        if state["labels"] is None:
+            return self
+        return binary_task(state["labels"]) if state["one_vector"] else Multiclass(state["labels"], self.rivals)

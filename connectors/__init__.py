@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from connectors.config import Config, FileConfig
     from connectors.model.counts import Counts
     from connectors.runtime.health import Health
-    from connectors.tools.evaluate import Result
     from connectors.runtime.stop import Stop
+    from connectors.tools.evaluate import Result
 
 __all__ = [
     "AccessError",

@@ -81,13 +81,6 @@ def _docstring(kind: type) -> str:
     return inspect.cleandoc(kind.__doc__ or "")
 
 
-def _heading(kind: Any, name: str) -> str:
-    try:
-        return f"{name}{_parameters(kind)}"
-    except ValueError:  # compiled rules and spaces have no signature, but know the names
-        return f"{name}({', '.join(kind._parameter_names)})"
-
-
 def _parameters(kind: Any) -> str:
     """Return the parameters with their defaults; a file has no types, and the docstring says what each may be."""
     signature = inspect.signature(kind)

@@ -10,7 +10,7 @@ import pytest
 
 import connectors.config
 import river_margins as rm
-from river_margins.core import checks
+from river_margins.core import checks, pairs
 from river_margins.tasks import labels
 from tests.helpers.paths import ROOT
 from tests.learners import Learner

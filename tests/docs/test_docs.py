@@ -15,7 +15,7 @@ from river_margins.tasks import labels
 from tests.helpers.paths import ROOT
 from tests.learners import Learner
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(language):
@@ -78,6 +78,14 @@ def test_links_lead_somewhere(page):
             target = page.parent / file if file else page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page):
+    folders = "connectors|river_margins|tests|benchmarks|docs|deploy"
+    named = re.findall(rf"`((?:{folders})/[\w./-]+)`", page.read_text())
+    # the tests mirror the packages: a page may name one below `tests/`
+    assert [path for path in named if not ((ROOT / path).exists() or (ROOT / "tests" / path).exists())] == []
 
 
 def test_every_field_of_an_entry_is_explained():

@@ -25,6 +25,11 @@ def test_the_table_of_crashes_follows_the_steps_of_commit(owner, count, page):
     assert re.findall(r"^\| in .*?step (\d), `(\w+)`", page, re.MULTILINE) == [(number, name) for name, number in steps]
 
 
+def test_the_steps_of_a_checkpoint_are_those_of_commit():
+    steps = re.findall(r"self\.(\w+)\(\)  # (\d)", inspect.getsource(Committer.commit))
+    assert re.findall(r"^(\d)\. `(\w+)`: ", PAGE, re.MULTILINE) == [(number, name) for name, number in steps]
+
+
 def test_every_exit_code_has_advice():
     listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     assert listed == {0, 130, *exit_codes()}

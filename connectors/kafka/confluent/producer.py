@@ -67,10 +67,12 @@ class Producer:
     ) -> None:
         # A callback for each message takes longer than sending it: only a producer that must name messages has them.
         on_delivery = functools.partial(self._on_failure, opaque=opaque) if self._sends_alone else None
+        to = internals.NO_PARTITION if partition is None else partition
         end = 0.0
         while True:
             try:
-                internals.produce(self._producer, topic, partition, key, value, headers, on_delivery)
+                # by position, in the order of `internals.PRODUCE_ARGUMENTS`
+                self._producer.produce(topic, value, key, to, on_delivery, None, 0, headers)
                 break
             except BufferError as error:
                 end = end or time.monotonic() + QUEUE_TIMEOUT

@@ -18,6 +18,8 @@ from kafka.structs import OffsetAndMetadata
 from connectors.kafka import ClientError, NotAccepted
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import log
+from connectors.kafka.confluent.producer import Producer
+from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH
 from tests.helpers.streams import DEADLINE, wait_for
 
 
@@ -70,22 +72,31 @@ def test_offset_metadata(kafka, consumer, topic, text, expected):
     assert internals.offset_metadata(found) in expected, broken(internals.offset_metadata)
 
 
-def test_produce(kafka, topic):
-    reported = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    headers = [("source", b"a-0-1")]
-    internals.produce(producer, topic, 1, b"key", b"value", headers, lambda *outcome: reported.append(outcome))
-    internals.produce(producer, topic, None, None, None, [], None)
-    assert producer.flush(DEADLINE) == 0
-    ((error, message),) = reported
-    assert (error, message.topic(), message.partition()) == (None, topic, 1), broken(internals.produce)
+def test_produce_arguments(kafka, topic):
+    """Sent by our producer, which passes them by position."""
+    installed = importlib.metadata.version("confluent-kafka")
+    changed = f"`produce` of confluent-kafka {installed} takes other positions than {internals.PRODUCE_ARGUMENTS}"
+    reported, headers = [], [("source", b"a-0-1")]
+    sender = Producer(None, {"bootstrap_servers": kafka.bootstrap_servers, **ONE_MESSAGE_PER_BATCH})
+    sender._on_failure = lambda *outcome, opaque: reported.append((*outcome, opaque))
+    sender.send(topic, 1, b"key", b"value", headers, "mine")
+    sender.send(topic, None, b"key", None, [], "other")
+    sender.send(f"{topic}-unknown", 7, None, b"lost", [], "lost")
+    sender.flush(DEADLINE)
+    assert [opaque for *_, opaque in reported] == ["lost"], changed
     reader = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
     with contextlib.closing(reader):
-        reader.assign([TopicPartition(topic, 1)])
+        reader.assign([TopicPartition(topic, number) for number in range(2)])
         reader.seek_to_beginning()
-        found = wait_for(lambda: [one for some in reader.poll(100).values() for one in some], "the message")[0]
-    assert (found.key, found.value, found.headers) == (b"key", b"value", headers), broken(internals.produce)
-    assert abs(found.timestamp / 1000 - time.time()) < 3600, broken(internals.produce)
+        found = []
+        wait_for(
+            lambda: found.extend(one for some in reader.poll(100).values() for one in some) or len(found) == 2, changed
+        )
+    sender.close()
+    with_value, without = sorted(found, key=lambda one: one.value is None)
+    assert (with_value.partition, with_value.key, with_value.value) == (1, b"key", b"value"), changed
+    assert with_value.headers == headers and without.key == b"key", changed
+    assert abs(with_value.timestamp / 1000 - time.time()) < 3600, changed
 
 
 def test_cause_of():

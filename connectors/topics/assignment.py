@@ -154,9 +154,12 @@ class Assignment:
     # Models
 
     @property
-    def is_loading(self) -> bool:
-        """Whether a model is still being loaded. Its partition is paused meanwhile."""
-        return bool(self._loading)
+    def loading(self) -> set[int]:
+        """The partitions whose models are still being loaded.
+
+        They are paused in a new assignment. After a failure they are not: records that come now are read again later.
+        """
+        return self._loading.numbers
 
     def take_loaded(self) -> None:
         """Take over the models that have been loaded, and read their partitions."""

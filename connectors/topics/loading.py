@@ -21,6 +21,11 @@ class Loading:
     def __bool__(self) -> bool:
         return bool(self._requested)
 
+    @property
+    def numbers(self) -> set[int]:
+        """The partitions whose models are being loaded."""
+        return set(self._requested)
+
     def request(self, wanted: Mapping[int, Committed], restore: Restore) -> None:
         """Load these models and no others. Those that are being loaded already are not requested again."""
         before, self._requested = self._requested, {}

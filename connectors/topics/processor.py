@@ -202,20 +202,20 @@ class Processor:
     def _step(self) -> None:
         self._health.beat()
         assignment, committer, now = self._assignment, self._committer, time.monotonic
-        longest = MIN_PAUSE if assignment.is_loading else MAX_POLL
+        longest = MIN_PAUSE if assignment.loading else MAX_POLL
         records = self._consumer.poll(min(max(0.0, committer.due - now()), longest))
         if not assignment.is_current:
             self._take_over()  # which seeks, so that these records come again
             return
         assignment.take_loaded()
-        replayed: set[int] = set()
+        skipped = assignment.loading  # and those that begin a replay
         for number, offset, key, value in records:
-            if number in replayed:
+            if number in skipped:
                 continue
             try:
                 self._process(number, offset, key, value)
             except ReplayNeeded as needed:
-                replayed.add(number)
+                skipped.add(number)
                 assignment.partitions[number].replay_and_reject(needed.reason)
                 assignment.seek(number)
             if now() >= committer.due:

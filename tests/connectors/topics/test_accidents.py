@@ -84,15 +84,15 @@ def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
 
 def hearing(monkeypatch):
     """What brokers have told of the topics; and a list from which they take what they tell next."""
-    found, late, original = [], [], startup.find
+    found, late, original = [], [], startup.make_restorer
 
-    def find(*arguments):
+    def make_restorer(*arguments):
         if late:
             return late.pop()
         found.append(original(*arguments))
         return found[-1]
 
-    monkeypatch.setattr(startup, "find", find)
+    monkeypatch.setattr(startup, "make_restorer", make_restorer)
     return found, late
 
 

@@ -9,10 +9,13 @@ import pytest
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
+from connectors.kafka import ClientError, client
 from connectors.topics import processor
+from connectors.topics.commit import Committer
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
+from tests.helpers import streams
 from tests.helpers.streams import Stream, ended, phishing, running, start, twin, wait_for
 
 RARELY = {"every": "1h"}
@@ -212,6 +215,43 @@ def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monke
             found[message.partition].append(json.loads(message.value))
     for number in range(2):
         assert found[number] == twin(stream.config().build_learner(), records[number::2])
+
+
+def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkeypatch):
+    """After a failed commit the partition is not paused: what comes before the model is there is read again."""
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    records, consumer = phishing(60), client(streams.CLIENT).Consumer
+    asked, came, loaded = threading.Event(), threading.Event(), threading.Event()
+    originals, failures = (Restorer.restore, Committer.end_transaction, consumer.poll), iter([True])
+
+    def restore(self, number, committed):
+        asked.set()
+        assert loaded.wait(60)
+        return originals[0](self, number, committed)
+
+    def end_transaction(self):
+        if next(failures, False):
+            raise ClientError("failed")
+        originals[1](self)
+
+    def poll(self, seconds):
+        found = originals[2](self, seconds)
+        if found and asked.is_set():
+            came.set()
+        return found
+
+    produce(stream, records[:20])
+    with running(stream.config()):
+        stream.read(stream.output, 20)
+        monkeypatch.setattr(Restorer, "restore", restore)
+        monkeypatch.setattr(Committer, "end_transaction", end_transaction)
+        monkeypatch.setattr(consumer, "poll", poll)
+        produce(stream, records[20:40])
+        wait_for(asked.is_set, "a model that is loaded again")
+        produce(stream, records[40:])
+        wait_for(came.is_set, "records without their model")
+        loaded.set()
+        assert outputs(stream, 60) == twin(stream.config().build_learner(), records)
 
 
 def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_path, monkeypatch, caplog):

@@ -207,8 +207,8 @@ class Processor:
         if not assignment.is_current:
             self._take_over()  # which seeks, so that these records come again
             return
+        skipped = assignment.loading  # also if their models come now: then the next poll reads from the right offset
         assignment.take_loaded()
-        skipped = assignment.loading  # and those that begin a replay
         for number, offset, key, value in records:
             if number in skipped:
                 continue

@@ -1,5 +1,6 @@
 """Snapshots apart from checkpoints: the inputs in between are read again, exactly, or the processor refuses."""
 
+import concurrent.futures
 import json
 import logging
 import threading
@@ -12,6 +13,7 @@ from connectors.errors import StartError, StateError
 from connectors.kafka import ClientError, client
 from connectors.topics import processor
 from connectors.topics.commit import Committer
+from connectors.topics.loading import Loading
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
@@ -217,7 +219,8 @@ def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monke
         assert found[number] == twin(stream.config().build_learner(), records[number::2])
 
 
-def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkeypatch):
+@pytest.mark.parametrize("between", ["later", "between a poll and its records"])
+def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkeypatch, between):
     """After a failed commit the partition is not paused: what comes before the model is there is read again."""
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
     records, consumer = phishing(60), client(streams.CLIENT).Consumer
@@ -238,7 +241,14 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
         found = originals[2](self, seconds)
         if found and asked.is_set():
             came.set()
+            if between != "later":
+                loaded.set()
         return found
+
+    def take_finished(self, original=Loading.take_finished):
+        if loaded.is_set():
+            concurrent.futures.wait([future for _, future in self._requested.values()], 60)
+        yield from original(self)
 
     produce(stream, records[:20])
     with running(stream.config()):
@@ -246,6 +256,7 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
         monkeypatch.setattr(Restorer, "restore", restore)
         monkeypatch.setattr(Committer, "end_transaction", end_transaction)
         monkeypatch.setattr(consumer, "poll", poll)
+        monkeypatch.setattr(Loading, "take_finished", take_finished)
         produce(stream, records[20:40])
         wait_for(asked.is_set, "a model that is loaded again")
         produce(stream, records[40:])

@@ -67,7 +67,7 @@ def show(name: str) -> None:
     if kind is None:
         hint = did_you_mean(name, known_classes())
         raise ConfigError(f"there is no class `{name}`{hint}; `river-margins learners` lists them")
-    print(_heading(kind, name) + "\n\n" + _description(kind))
+    print(name + _parameters(kind) + "\n\n" + _description(kind))
 
 
 def _description(kind: type) -> str:
@@ -79,13 +79,6 @@ def _description(kind: type) -> str:
 def _docstring(kind: type) -> str:
     """Return the docstring of the class, and not of a base class: `python -OO` removes only the former."""
     return inspect.cleandoc(kind.__doc__ or "")
-
-
-def _heading(kind: Any, name: str) -> str:
-    try:
-        return f"{name}{_parameters(kind)}"
-    except ValueError:  # compiled rules and spaces have no signature, but know the names
-        return f"{name}({', '.join(kind._parameter_names)})"
 
 
 def _parameters(kind: Any) -> str:

@@ -74,7 +74,7 @@ def test_the_command_lists_one_line_each():
     ("name", "words"),
     [
         ("Perceptron", ["Perceptron(lr=1.0, *, tie_update=True,", "Novikoff"]),
-        ("PA1", ["PA1(C)", "Parameters"]),
+        ("PA1", ["PA1(C=1.0)", "Parameters"]),
         ("river.preprocessing.MinMaxScaler", ["MinMaxScaler()", "Scales"]),
     ],
 )

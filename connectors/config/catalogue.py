@@ -67,7 +67,7 @@ def show(name: str) -> None:
     if kind is None:
         hint = did_you_mean(name, known_classes())
         raise ConfigError(f"there is no class `{name}`{hint}; `river-margins learners` lists them")
-    print(_heading(kind, name) + "\n\n" + _description(kind))
+    print(name + _parameters(kind) + "\n\n" + _description(kind))
 
 
 def _description(kind: type) -> str:

@@ -5,15 +5,17 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from prometheus_client import make_wsgi_app
 
-from connectors.config import Config, FileConfig
 from connectors.config.schema import MetricsAddress
 from connectors.errors import StartError
 from connectors.runtime.metrics import Metrics
+
+if TYPE_CHECKING:
+    from connectors.config import Config, FileConfig
 
 LIVENESS_LIMIT = 60.0  # seconds that the loop may take for one turn, apart from waiting for a silent broker
 
@@ -34,7 +36,7 @@ class Health:
         Whether anybody reads the lag, so that it is worth asking the brokers.
     """
 
-    def __init__(self, config: Config | FileConfig) -> None:
+    def __init__(self, config: "Config | FileConfig") -> None:
         self.metrics = Metrics(config)
         self.needs_lag = config.metrics is not None
         self._limit = LIVENESS_LIMIT

@@ -7,15 +7,18 @@ with each process; the examples that a model has learned in its life are a metri
 import pathlib
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from connectors.config import Config, FileConfig
+from connectors.config.files_schema import FileConfig
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
+
+if TYPE_CHECKING:  # its schema imports parts of Kafka, which a processor between files does not need
+    from connectors.config import Config
 
 MAX_CLASSES = 20  # each class is a time series; later classes count as OTHER
 MAX_CLASS_LENGTH = 60
@@ -70,7 +73,7 @@ class Metrics(Collector):
         The name of the input topic or file, and which of the two it is. A file is one partition and has no lag.
     """
 
-    def __init__(self, config: Config | FileConfig) -> None:
+    def __init__(self, config: "Config | FileConfig") -> None:
         self.work: Work = NoWork()
         self._ends: Mapping[int, int] = {}
         self._sizes: dict[int, int] = {}

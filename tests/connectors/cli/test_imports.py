@@ -60,6 +60,15 @@ def test_lint_of_a_processor_between_files_imports_nothing_of_kafka():
     assert modules & KAFKA == set()
 
 
+def test_run_of_a_processor_between_files_imports_nothing_of_kafka(tmp_path, monkeypatch):
+    monkeypatch.setenv("FOLDER", str(tmp_path))
+    (tmp_path / "events.jsonl").write_text('{"id": "1", "a": 1, "is_phishing": true}\n')
+    modules = imported(COMMAND, "run", EXAMPLES / "files.yaml")
+    assert (tmp_path / "predictions.jsonl").exists()
+    assert modules & KAFKA == set()
+    assert modules & (HEAVY - {"prometheus_client"}) == set()
+
+
 def test_a_step_of_rivers_preprocessing_imports_it(tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text((EXAMPLES / "files.yaml").read_text().replace("StandardScaler", "river.preprocessing.MinMaxScaler"))

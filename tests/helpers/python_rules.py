@@ -1,4 +1,4 @@
-"""Rules as a user would write them: they show that the three parts carry more than what is compiled here."""
+"""Rules written in Python, as users write them. The tests hold them to their papers, like the compiled rules."""
 
 import river_margins as rm
 

@@ -1,10 +1,14 @@
 import gc
 
+import hypothesis
 import pytest
 
 from tests.helpers.shares import Shares, in_turns
 
 pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
+
+hypothesis.settings.register_profile("suite", deadline=None)  # a slow example is a busy machine, not an error
+hypothesis.settings.load_profile("suite")
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,5 @@
 import gc
+import signal
 
 import hypothesis
 import pytest
@@ -9,6 +10,10 @@ pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
 
 hypothesis.settings.register_profile("suite", deadline=None)  # a slow example is a busy machine, not an error
 hypothesis.settings.load_profile("suite")
+
+
+# A shell that runs the suite in the background ignores Ctrl-C for it, and all processes of the tests would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)

@@ -22,8 +22,11 @@ def explain(config: Config | FileConfig) -> str:
 
 
 def _lines(sentences: list[str]) -> str:
-    filled = (textwrap.fill(s, WIDTH, initial_indent="  - ", subsequent_indent="    ") for s in sentences if s)
-    return "\n".join(filled)
+    # Paths and names stay whole, so that they can be copied.
+    wrapper = textwrap.TextWrapper(
+        WIDTH, initial_indent="  - ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(wrapper.fill(sentence) for sentence in sentences if sentence)
 
 
 def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:

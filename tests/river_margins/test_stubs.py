@@ -9,13 +9,16 @@ MODULES = [
     ".".join(source.relative_to(ROOT).with_suffix("").parts) for source in (ROOT / "river_margins").rglob("*.pyx")
 ]
 
-# What other packages are typed as is not what is asked here, and reading their types takes most of a minute.
+# What other packages are typed as is not what is asked here, and reading their types takes most of a minute. Without
+# River's types the estimators cannot be checked: `make lint` does that.
 SETTINGS = """
 [mypy]
 [mypy-river.*,numpy.*,pandas.*,narwhals.*,scipy.*,safetensors.*]
 follow_imports = skip
 follow_imports_for_stubs = True
 ignore_missing_imports = True
+[mypy-river_margins.families.*]
+ignore_errors = True
 """
 
 ALLOWED = r"""

@@ -29,13 +29,14 @@ from connectors.suggest import describe, did_you_mean
 LIBRARY = "librdkafka"
 
 # With `rebootstrap`, the library's default, a client that has lost all brokers forgets the coordinator of an open
-# transaction: its commit then never ends, also when the brokers are back (seen with 2.16). Short back-offs let a
+# transaction: its commit then never ends, also when the brokers are back (seen with 2.16). A broker that comes back may
+# tell once of no brokers at all, and the library waits for the next refresh of its metadata. Short back-offs let a
 # processor go on soon after a broker is back, and a transaction soon after the last one. A batch stays well below the
 # limit that topics have by default, because the broker refuses all messages of a batch together.
 COMMON: Settings = {
     "metadata.recovery.strategy": "none",
     "reconnect.backoff.max.ms": 1_000,
-    "topic.metadata.refresh.interval.ms": 30_000,
+    "topic.metadata.refresh.interval.ms": 5_000,
     "log.connection.close": False,
     "enable.metrics.push": False,
 }

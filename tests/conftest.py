@@ -12,7 +12,7 @@ hypothesis.settings.register_profile("suite", deadline=None)  # a slow example i
 hypothesis.settings.load_profile("suite")
 
 
-# A shell that runs the suite in the background ignores Ctrl-C for it, and all processes of the tests would inherit that.
+# A shell that runs the suite in the background ignores Ctrl-C for it, and all processes of the tests inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -108,8 +108,8 @@ def mistakes_of_capped_steps(run, u):
 @bound()
 def dual_progress(run, u):
     """Each step adds D = tau·l - tau²q/2 >= min(C, l/q)·l/2 to the dual, and Σ D <= U²/2 + C·Σ l(u)."""
-    # A loss of 1e-13 of the largest is a rounding: the step, which rounds in another order, need not see it.
-    C, moved = run.parameters["C"], (run.gains > 0) & (run.losses > 1e-13 * run.losses.max(initial=0.0))
+    # A distance is a difference of squares, which may lose half of the digits: a smaller loss is a rounding.
+    C, moved = run.parameters["C"], (run.gains > 0) & (run.losses > 1e-8 * run.losses.max(initial=0.0))
     lost, gains, moves = run.losses[moved], run.gains[moved], run.moves[moved]
     tau = np.sqrt(moves / gains)  # as seen, not as the rule has it
     progress = tau * lost - moves / 2

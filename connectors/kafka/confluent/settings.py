@@ -28,15 +28,11 @@ from connectors.suggest import describe, did_you_mean
 
 LIBRARY = "librdkafka"
 
-# With `rebootstrap`, the library's default, a client that has lost all brokers forgets the coordinator of an open
-# transaction: its commit then never ends, also when the brokers are back (seen with 2.16). A broker that comes back may
-# tell once of no brokers at all, and the library waits for the next refresh of its metadata. Short back-offs let a
-# processor go on soon after a broker is back, and a transaction soon after the last one. A batch stays well below the
-# limit that topics have by default, because the broker refuses all messages of a batch together.
+# Short back-offs let a processor go on soon after a broker is back, and a transaction soon after the last one. A batch
+# stays well below the limit that topics have by default, because the broker refuses all messages of a batch together.
 COMMON: Settings = {
-    "metadata.recovery.strategy": "none",
     "reconnect.backoff.max.ms": 1_000,
-    "topic.metadata.refresh.interval.ms": 5_000,
+    "topic.metadata.refresh.interval.ms": 30_000,
     "log.connection.close": False,
     "enable.metrics.push": False,
 }
@@ -46,7 +42,11 @@ CONSUMER: Settings = COMMON | {
     "fetch.queue.backoff.ms": 20,
     "fetch.error.backoff.ms": 100,
 }
+# With `rebootstrap`, the library's default, a producer that has lost all brokers forgets the coordinator of its open
+# transaction: the commit then never ends, also when the brokers are back (seen with 2.16). A consumer needs it: a broker
+# that was frozen may tell once of no brokers, after which a consumer without it never connects again (seen with 2.16).
 PRODUCER: Settings = COMMON | {
+    "metadata.recovery.strategy": "none",
     "linger.ms": 20,
     "retry.backoff.ms": 20,
     "batch.size": 128 * 1024,

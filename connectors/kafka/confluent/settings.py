@@ -43,8 +43,8 @@ CONSUMER: Settings = COMMON | {
     "fetch.error.backoff.ms": 100,
 }
 # With `rebootstrap`, the library's default, a producer that has lost all brokers forgets the coordinator of its open
-# transaction: the commit then never ends, also when the brokers are back (seen with 2.16). A consumer needs it: a broker
-# that was frozen may tell once of no brokers, after which a consumer without it never connects again (seen with 2.16).
+# transaction: the commit then never ends, also when the brokers are back. A consumer needs it: a broker that was frozen
+# may tell once of no brokers, after which a consumer without it never connects again. Both were seen with 2.16.
 PRODUCER: Settings = COMMON | {
     "metadata.recovery.strategy": "none",
     "linger.ms": 20,

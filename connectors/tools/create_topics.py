@@ -12,7 +12,7 @@ from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, Cluster, NotPermitted, client
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import from_any_client
-from connectors.topics.startup import BROKER_WAIT, retried
+from connectors.topics.startup import BROKER_WAIT, no_answer, retried
 
 PARTITIONS = 4
 MOST_REPLICAS = 3
@@ -97,10 +97,7 @@ def look(config: Config, topics: list[str]) -> Cluster:
     except NotPermitted as error:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
-        raise StartError(
-            f"no broker answered at `{kafka.bootstrap_servers}` within {BROKER_WAIT:g} s; is it running, and are "
-            f"`bootstrap_servers` and the security settings right? ({error})"
-        ) from error
+        raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
     return found
 
 

@@ -12,7 +12,7 @@ from connectors.errors import AccessError, ConnectorError, StartError
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.suggest import did_you_mean
-from connectors.topics.startup import BROKER_WAIT
+from connectors.topics.startup import BROKER_WAIT, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
@@ -48,10 +48,7 @@ def check(config: Config) -> list[Finding]:
     try:
         facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, BROKER_WAIT)
     except ClientError as error:
-        raise StartError(
-            f"no broker answered at `{kafka.bootstrap_servers}` within {BROKER_WAIT:g} s; is it running, and are "
-            f"`bootstrap_servers` and the security settings right? ({error})"
-        ) from error
+        raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
     findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())

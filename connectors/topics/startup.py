@@ -20,6 +20,14 @@ def retried(ask: Callable[[], Answer]) -> Answer:
     return retry(lambda _: ask(), BROKER_WAIT)
 
 
+def no_answer(servers: str, seconds: float, error: ClientError) -> str:
+    """Return the sentence for brokers that did not answer within some seconds."""
+    return (
+        f"no broker answered at `{servers}` within {seconds:g} s; is it running, and are `bootstrap_servers` "
+        f"and the security settings right? ({error})"
+    )
+
+
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     """Check that each partition of the input can be taken over.
 
@@ -94,10 +102,7 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
     except NotPermitted as error:
         raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
     except ClientError as error:
-        raise StartError(
-            f"no broker answered at `{servers}` within {BROKER_WAIT:g} s; is it running, and are `bootstrap_servers` "
-            f"and the security settings right? ({error})"
-        ) from error
+        raise StartError(no_answer(servers, BROKER_WAIT, error)) from error
 
 
 def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:

@@ -118,12 +118,16 @@ class Input(Section):
 
 class Output(Section):
     topic: Topic = Field(description="The topic of the predictions. It must exist.")
+    timestamp: Literal["input", "now"] = Field(
+        default="input",
+        description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
+    )
 
 
 class Rejects(Section):
     topic: Topic = Field(
-        description="The topic for records that cannot be processed: the original bytes, with reason and position in"
-        " headers. It must exist. Without `rejects` they are logged and counted."
+        description="The topic for records that cannot be processed: the original bytes and headers, then reason"
+        " and position in headers of their own. It must exist. Without `rejects` they are logged and counted."
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from connectors.kafka.errors import (
+    BadTimestamp,
     ClientError,
     Fenced,
     LostOwnership,
@@ -28,6 +29,7 @@ from connectors.kafka.settings import Problem
 
 __all__ = [
     "CLIENTS",
+    "BadTimestamp",
     "ClientError",
     "ClientModule",
     "Cluster",
@@ -47,9 +49,11 @@ __all__ = [
     "client",
 ]
 
-Headers = list[tuple[str, bytes]]
-# A record of the input topic: partition, offset, key, value. A plain tuple: one with names takes five times as long.
-Record = tuple[int, int, bytes | None, bytes | None]
+Headers = list[tuple[str, bytes | None]]
+# A record of the input topic: partition, offset, key, value, headers, timestamp. A plain tuple: one with names takes
+# five times as long. Headers are None or empty if there are none. The timestamp is in milliseconds since 1970; -1 or
+# None if there is none.
+Record = tuple[int, int, bytes | None, bytes | None, Headers | None, int | None]
 CLIENTS = ("kafka-python", "confluent")
 
 
@@ -117,18 +121,26 @@ class Producer(Protocol):
         """Begin a transaction."""
 
     def send(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        opaque: Any,
+        timestamp: int = 0,
     ) -> None:
         """Take a message; TooLarge when the client already knows, of this message or of an earlier one.
 
-        `opaque` is any value of the caller's; TooLarge has that of the message at fault.
+        `opaque` is any value of the caller's; TooLarge has that of the message at fault. `timestamp` is in milliseconds
+        since 1970, and 0 is the present time.
         """
 
     def flush(self, seconds: float) -> None:
         """Wait until each message has an outcome."""
 
     def check(self) -> None:
-        """Raise the first outcome since the last check that is a failure."""
+        """Raise the first outcome since the last check that is a failure; BadTimestamp if it is about a timestamp."""
 
     def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction, under this generation and no other: else LostOwnership."""

@@ -6,6 +6,7 @@ ClientError            something failed that may succeed at the next attempt
 ├── NotPermitted       the broker refuses for lack of a permission
 ├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
 ├── OutOfRange         the next record to read is no longer in the topic
+├── BadTimestamp       the broker refuses the timestamp of a message
 └── TooLarge           one message is too large for the broker
 """
 
@@ -46,6 +47,10 @@ class OutOfRange(ClientError):
     def __init__(self, partition: int, offset: int) -> None:
         super().__init__(f"offset {offset} of partition {partition} is out of range")
         self.partition, self.offset = partition, offset
+
+
+class BadTimestamp(ClientError):
+    """The broker refuses the timestamp of a message: `message.timestamp.after.max.ms` of the topic, or `before`."""
 
 
 class TooLarge(ClientError):

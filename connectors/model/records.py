@@ -31,6 +31,9 @@ class Record:
         The place of the record, such as `events-0-7`; also its id if it has none of its own.
     key, value
         The bytes as they were read.
+    headers, timestamp
+        Those of a record of a topic: pairs of name and content, or nothing; milliseconds since 1970, or 0 if the record
+        has no timestamp.
     reason
         The reason for which the record is known to be rejected; None for a record that was not tried yet.
 
@@ -51,6 +54,7 @@ class Record:
     __slots__ = (
         "examples",
         "features",
+        "headers",
         "id",
         "key",
         "label",
@@ -59,6 +63,7 @@ class Record:
         "reason",
         "score",
         "source",
+        "timestamp",
         "value"
     )  # fmt: skip
     id: Any
@@ -69,8 +74,17 @@ class Record:
     examples: int
     output: bytes
 
-    def __init__(self, source: str, key: bytes | None, value: bytes | None, reason: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        key: bytes | None,
+        value: bytes | None,
+        reason: str | None = None,
+        headers: Sequence[tuple[str, bytes | None]] | None = None,
+        timestamp: int = 0,
+    ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
+        self.headers, self.timestamp = headers, timestamp
 
     @classmethod
     def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":

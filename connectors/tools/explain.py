@@ -49,14 +49,20 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
         [
             f"Each record becomes one message in `{writes}`, with the key of the record, in the partition of the same "
             f"number if `{writes}` has as many: id, prediction, score, and label if known.",
-            "The headers name the input (`source`) and the snapshot and number of examples of the model (`model`).",
+            "The headers of the record come first, as they are. Then `source` names the record, and `model` the "
+            "snapshot and number of examples of the model. "
+            + (
+                "The timestamp is that of the record."
+                if config.output.timestamp == "input"
+                else "The timestamp is the time of writing."
+            ),
         ],
     )
     yield (
         "Rejects",
         [
             "A record that cannot be processed leaves the model as it was, bit for bit.",
-            f"It goes to `{config.rejects.topic}` with its bytes, and the reason in a header."
+            f"It goes to `{config.rejects.topic}` with its bytes and headers, and the reason in a header `reason`."
             if config.rejects
             else "It is only logged and counted: there is no `rejects` topic.",
         ],

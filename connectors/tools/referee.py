@@ -98,7 +98,7 @@ def compare(config: Config) -> Verdict:
 
 def source(record: Any) -> str:
     """Return the position of the input that the headers of an output or a reject name."""
-    return dict(record.headers).get("source", b"").decode()
+    return (dict(record.headers).get("source") or b"").decode()
 
 
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:

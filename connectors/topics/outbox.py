@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from connectors.config import Config
-from connectors.kafka import Committed, Ownership, Producer, TooLarge
+from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLarge
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.records import Record
@@ -49,6 +49,8 @@ class Outbox:
         self._aligned: Collection[str] = ()
         self._shortening: dict[Tag, int] = {}
         self._sends_apart = False
+        self._keeps_timestamps = config.output.timestamp == "input"
+        self._has_bad_timestamps = False
 
     def align(self, topics: Collection[str]) -> None:
         """Keep the partition number of records in these topics: they have as many partitions as the input."""
@@ -76,7 +78,7 @@ class Outbox:
         tag = number, offset
         level = self._shortening.get(tag, 0) if self._shortening else 0
         if level:
-            message = shortened(record.id, message)
+            message = shortened(record, message)
         if level > 1:
             self.pending.add_unsent()
             at = where(self._input, number, offset)
@@ -86,14 +88,18 @@ class Outbox:
             self._open()
         to = number if topic in self._aligned else None
         key, value, headers = message
+        timestamp = record.timestamp if self._keeps_timestamps else 0
         try:
-            (self._producer or self.connect()).send(topic, to, key, value, headers, tag)
+            (self._producer or self.connect()).send(topic, to, key, value, headers, tag, timestamp)
         except TooLarge as error:
             self._shorten(error.opaque)
             if error.opaque != tag:
                 raise
             self.send(number, offset, record, partition)
             return
+        except BadTimestamp as error:
+            self._note_bad_timestamp(error)
+            raise
         if level:
             self.pending.add_shortened()
 
@@ -126,6 +132,15 @@ class Outbox:
         except TooLarge as error:
             self._shorten(error.opaque)
             raise
+        except BadTimestamp as error:
+            self._note_bad_timestamp(error)
+            raise
+
+    def _note_bad_timestamp(self, error: BadTimestamp) -> None:
+        """Write the records up to the next commit, which are repeated now, with the present time."""
+        if self._keeps_timestamps:
+            log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
+            self._keeps_timestamps, self._has_bad_timestamps = False, True
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""
@@ -147,6 +162,8 @@ class Outbox:
         if self._sends_apart:
             self.connect().close()
             self._producer, self._sends_apart = None, False
+        if self._has_bad_timestamps:
+            self._keeps_timestamps, self._has_bad_timestamps = True, False
         self._clear()
 
     def _clear(self) -> None:

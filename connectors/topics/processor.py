@@ -18,6 +18,7 @@ from connectors.kafka import (
     ClientError,
     Consumer,
     Fenced,
+    Headers,
     NotAccepted,
     NotPermitted,
     OutOfRange,
@@ -209,11 +210,11 @@ class Processor:
             return
         skipped = assignment.loading  # also if their models come now: then the next poll reads from the right offset
         assignment.take_loaded()
-        for number, offset, key, value in records:
+        for number, offset, key, value, headers, timestamp in records:
             if number in skipped:
                 continue
             try:
-                self._process(number, offset, key, value)
+                self._process(number, offset, key, value, headers, timestamp)
             except ReplayNeeded as needed:
                 skipped.add(number)
                 assignment.partitions[number].replay_and_reject(needed.reason)
@@ -231,9 +232,18 @@ class Processor:
         if self._assignment.ownership is not None:
             self._assignment.resume()
 
-    def _process(self, number: int, offset: int, key: bytes | None, value: bytes | None) -> None:
+    def _process(
+        self,
+        number: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        timestamp: int | None,
+    ) -> None:
         partition = self._assignment.partitions[number]
-        record = Record(f"{partition.source}{offset}", key, value, partition.known_reject())
+        sent = timestamp if timestamp is not None and timestamp > 0 else 0
+        record = Record(f"{partition.source}{offset}", key, value, partition.known_reject(), headers, sent)
         proof = partition.proof
         is_replayed = proof.target is not None  # then only the model must learn it again
         if is_replayed:

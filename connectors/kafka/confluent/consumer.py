@@ -98,7 +98,8 @@ class Consumer:
 
     def _take(self, messages: Sequence[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""
-        reached, records = self._positions, []
+        reached = self._positions
+        records: list[Record] = []
         for message in messages:
             if (error := message.error()) is not None:
                 self._take_event(message, error)
@@ -106,7 +107,13 @@ class Consumer:
             partition, offset = message.partition(), message.offset()
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
-                records.append((partition, offset, message.key(), message.value()))
+                try:
+                    headers = message.headers()
+                except SystemError:
+                    headers = None
+                    internals.warn_of_headers(message)
+                value, timestamp = message.value(), message.timestamp()[1]
+                records.append((partition, offset, message.key(), value, headers, timestamp))
         return records
 
     def _take_event(self, message: Any, error: KafkaError) -> None:

@@ -13,6 +13,7 @@ from connectors.kafka.confluent import internals
 from connectors.kafka.errors import (
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
+    BadTimestamp,
     ClientError,
     Fenced,
     LostOwnership,
@@ -54,6 +55,7 @@ _KINDS: list[tuple[type[ClientError], set[int]]] = [
             KafkaError._AUTHENTICATION,
         },
     ),
+    (BadTimestamp, {KafkaError.INVALID_TIMESTAMP}),
     (Fenced, {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}),
     (
         LostOwnership,

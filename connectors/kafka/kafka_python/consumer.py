@@ -96,7 +96,11 @@ class Consumer:
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
                 return []
-            return [(one.partition, one.offset, one.key, one.value) for some in records.values() for one in some]
+            return [
+                (one.partition, one.offset, one.key, one.value, one.headers, one.timestamp)
+                for some in records.values()
+                for one in some
+            ]
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}

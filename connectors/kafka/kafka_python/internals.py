@@ -6,6 +6,7 @@ function when a release of kafka-python no longer has what it uses.
 
 import contextlib
 import logging
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.structs import OffsetAndMetadata
 
@@ -143,6 +145,42 @@ def close_at_once(producer: KafkaProducer) -> None:
     producer._closed = True
 
 
+class _NullHeaders:
+    """Serializer of keys that puts null in the place of a mark in the headers, and leaves the key as it is."""
+
+    def serialize(self, topic: str, headers: list[tuple[str, bytes | None]], data: Any) -> Any:
+        headers[:] = [(name, None if content is _NULL else content) for name, content in headers]
+        return data
+
+
+_NULL = bytes(bytearray(b"null"))  # an object of its own, found by its identity
+
+
+@contextlib.contextmanager
+def null_headers(
+    producer: KafkaProducer, headers: Sequence[tuple[str, bytes | None]]
+) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield headers for a `send` within the block that writes their null values.
+
+    `send` refuses a null value, which the protocol has and the library reads and encodes. A serializer gets the headers
+    after that check, and may change them. See also `measure_null_headers`.
+    """
+    before = producer.config["key_serializer"]
+    producer.config["key_serializer"] = _NullHeaders()
+    try:
+        yield [(name, _NULL if content is None else content) for name, content in headers]
+    finally:
+        producer.config["key_serializer"] = before
+
+
+def measure_null_headers() -> None:
+    """Let the library take the length of a null value of a header as 0.
+
+    It encodes such a value, and then fails when it sums up the lengths. `length_hint` is `len`, but 0 for None.
+    """
+    producer_batch.len = operator.length_hint  # type: ignore[attr-defined]
+
+
 # Administration
 
 
@@ -219,3 +257,4 @@ def errors_named_in(text: str) -> Iterator[type]:
 
 
 return_data_before_disconnect()
+measure_null_headers()

@@ -11,10 +11,11 @@ import time
 
 import orjson
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import FencedError, StalledError, StartError, StateError
+from connectors.kafka import client
 from connectors.runtime.stop import Stop
 from connectors.topics import processor
 from tests.helpers.streams import (
@@ -82,8 +83,8 @@ def test_a_client_takes_over_from_the_other_one(kafka, tmp_path, monkeypatch):
     """Each reads the topic ids, snapshots and metadata of the other."""
     stream = Stream(kafka, tmp_path)
     records = phishing(400)
-    for turn, client in enumerate(["kafka-python", "confluent"] * 2):
-        monkeypatch.setattr("tests.helpers.streams.CLIENT", client)
+    for turn, name in enumerate(["kafka-python", "confluent"] * 2):
+        monkeypatch.setattr("tests.helpers.streams.CLIENT", name)
         stream.produce(encoded(records[100 * turn : 100 * turn + 100]))
         with running(stream.config()) as process:
             found = outputs(stream, 100 * turn + 100)
@@ -262,6 +263,73 @@ def test_key_partition_and_headers(kafka, tmp_path):
             unlabelled = sum(records[number + 2 * m].get("y") is None for m in range(n))
             assert int(examples) == n - unlabelled
             assert (tmp_path / "snapshots").rglob(f"{snapshot}.snapshot")
+
+
+def send(stream, messages):
+    """Writes messages of value, headers and timestamp to partition 0 of the input."""
+    producer = client("confluent").Producer(None, {"bootstrap_servers": stream.kafka.bootstrap_servers})
+    for value, headers, timestamp in messages:
+        producer.send(stream.input, 0, b"k", value, headers, None, timestamp)
+    producer.flush(DEADLINE)
+    producer.check()
+    producer.close()
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+@pytest.mark.parametrize("timestamp", ["input", "now"])
+def test_headers_and_timestamp_of_the_input_are_kept(kafka, tmp_path, guarantee, timestamp):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    stream.settings["output"]["timestamp"] = timestamp
+    headers = [("traceparent", b"00-ab-cd-01"), ("source", b"upstream-0-3"), ("n", None), ("n", b"\xff"), ("n", b"")]
+    (record,) = encoded(phishing(1))
+    sent = int(time.time() * 1000) - 3_600_000
+    send(stream, [(record, headers, sent), (b"junk", headers, sent), (record, [], sent + 1)])
+    with running(stream.config()):
+        first, second = stream.read(stream.output, 2)
+        (reject,) = stream.read(stream.rejects, 1)
+    assert list(first.headers[:5]) == list(reject.headers[:5]) == headers
+    assert [name for name, _ in first.headers[5:]] == [name for name, _ in second.headers] == ["source", "model"]
+    assert [name for name, _ in reject.headers[5:]] == ["reason", "source"]
+    assert dict(first.headers)["source"].decode() == f"{stream.input}-0-0"
+    found = [message.timestamp for message in (first, reject, second)]
+    if timestamp == "input":
+        assert found == [sent, sent, sent + 1]
+    else:
+        assert all(abs(each / 1000 - time.time()) < DEADLINE for each in found)
+
+
+def test_timestamps_that_are_the_brokers_or_none(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    (record,) = encoded(phishing(1))
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send(stream.input, record, b"k", partition=0, timestamp_ms=-1).get(DEADLINE)
+    stream.configure(stream.input, message_timestamp_type="LogAppendTime")
+    appended = producer.send(stream.input, record, b"k", partition=0, timestamp_ms=1000).get(DEADLINE).timestamp
+    producer.close()
+    with running(stream.config()):
+        none, of_broker = stream.read(stream.output, 2)
+    assert abs(none.timestamp / 1000 - time.time()) < DEADLINE
+    assert of_broker.timestamp == appended > 1000
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guarantee, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
+    records = phishing(8)
+    recent = int(time.time() * 1000) - 60_000
+    send(stream, [(record, [], recent - 86_400_000) for record in encoded(records[:4])])
+    with running(stream.config()) as process:
+        replaced = stream.read(stream.output, 4)
+        send(stream, [(record, [], recent) for record in encoded(records[4:])])
+        found = stream.read(stream.output, 8)
+        process.end()
+    assert all(abs(message.timestamp / 1000 - time.time()) < DEADLINE for message in replaced)
+    assert [message.timestamp for message in found[4:]] == [recent] * 4
+    assert [json.loads(message.value) for message in found] == twin(stream.config().build_learner(), records)
+    assert f"`{stream.output}` refuses a timestamp" in caplog.text
 
 
 def test_many_classes_and_numbers(kafka, tmp_path):

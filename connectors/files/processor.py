@@ -276,9 +276,11 @@ class FileProcessor:
 
     def _process(self, record: Record) -> None:
         process_record(self._model, record, self._pending)
-        if record.reason is None:
+        if record.output is not None:
             self._output.write(record.output)
-        elif self._rejects is not None:
+        if record.reason is None:
+            return
+        if self._rejects is not None:
             self._rejects.write(reject_line(record))
         else:
             log.warning("rejected %s: %s", record.source, record.reason)

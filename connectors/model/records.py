@@ -20,6 +20,10 @@ class Reject(Exception):
         self.kind = kind
 
 
+class Unlearnable(Reject):
+    """A record can be predicted and not learned, most often because of its label."""
+
+
 class Record:
     """One record, from the bytes that were read to the bytes that are written.
 
@@ -34,8 +38,10 @@ class Record:
     headers, timestamp
         Those of a record of a topic: pairs of name and content, or nothing; milliseconds since 1970, or 0 if the record
         has no timestamp.
+    known
+        Why the record is known to be rejected; None for a record that was not tried yet.
     reason
-        The reason for which the record is known to be rejected; None for a record that was not tried yet.
+        Why the record was rejected, as in `Attributes`.
 
     Attributes
     ----------
@@ -46,9 +52,10 @@ class Record:
     examples
         How many examples the model had learned when it predicted.
     output
-        The output value: a JSON object.
+        The output value, a JSON object; None if the record could not be predicted.
     reason
-        Why the record was rejected; None if it was not. A rejected record has no output.
+        Why the record was rejected; None if it was not. A record with a reason and an output was predicted and could
+        not be learned.
     """
 
     __slots__ = (
@@ -57,6 +64,7 @@ class Record:
         "headers",
         "id",
         "key",
+        "known",
         "label",
         "output",
         "prediction",
@@ -72,7 +80,7 @@ class Record:
     prediction: Any
     score: Any
     examples: int
-    output: bytes
+    output: bytes | None
 
     def __init__(
         self,
@@ -82,9 +90,11 @@ class Record:
         reason: str | None = None,
         headers: Sequence[tuple[str, bytes | None]] | None = None,
         timestamp: int = 0,
+        known: Reject | None = None,
     ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
-        self.headers, self.timestamp = headers, timestamp
+        self.headers, self.timestamp, self.known = headers, timestamp, known
+        self.output = None
 
     @classmethod
     def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":
@@ -122,7 +132,10 @@ class Decoder:
         self._id, self._label, self._features, self._parse = id, label, features, parse or orjson.loads
 
     def decode(self, record: Record) -> None:
-        """Fill in id, features and label of a record from its value, or raise Reject."""
+        """Fill in id, features and label of a record from its value, or raise Reject.
+
+        A label that no learner takes becomes None, and `known` says why.
+        """
         record.id = record.source
         value = record.value
         if value is None:
@@ -142,7 +155,8 @@ class Decoder:
         if not fields:
             raise Reject("no features", "no_features")
         if isinstance(label, JSON_CONTAINERS):
-            raise Reject(f"the label is {_kind(label)}", "label")
+            record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
+            label = None
         record.features, record.label = fields, label
         if id is not None:
             record.id = id

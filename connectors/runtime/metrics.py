@@ -144,7 +144,8 @@ class Metrics(Collector):
         }
         for name, (value, meaning) in totals.items():
             yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
-        rejects = CounterMetricFamily("river_margins_rejects", "Records rejected, by reason.", labels=["reason"])
+        meaning = "Records rejected, by reason; those for `label` were predicted."
+        rejects = CounterMetricFamily("river_margins_rejects", meaning, labels=["reason"])
         for reason, number in counts.reasons.items():
             rejects.add_metric([reason], number)
         yield rejects

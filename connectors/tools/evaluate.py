@@ -175,7 +175,10 @@ class FileSource:
             except Reject as reject:
                 result.reject(record.source, reject)
             else:
-                yield record
+                if record.known is not None:
+                    result.reject(record.source, record.known)
+                else:
+                    yield record
 
     @property
     def columns(self) -> list[str] | None:

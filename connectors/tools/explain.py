@@ -61,7 +61,8 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
     yield (
         "Rejects",
         [
-            "A record that cannot be processed leaves the model as it was, bit for bit.",
+            "A record that cannot be processed leaves the model as it was, bit for bit. One whose label cannot be "
+            "learned is predicted all the same, and is both in the output and in the rejects.",
             f"It goes to `{config.rejects.topic}` with its bytes and headers, and the reason in a header `reason`."
             if config.rejects
             else "It is only logged and counted: there is no `rejects` topic.",
@@ -201,7 +202,13 @@ def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
     yield "Output", [f"Each record becomes one line of {writes}: id, prediction, score, and label if known."]
     where = _file(config.rejects.file, "standard output") if config.rejects else ""
     rejects = f"goes to {where}, with its bytes and the reason" if where else "is only logged and counted"
-    yield "Rejects", [f"A record that cannot be processed leaves the model as it was, bit for bit, and {rejects}."]
+    yield (
+        "Rejects",
+        [
+            f"A record that cannot be processed leaves the model as it was, bit for bit, and {rejects}. One whose "
+            "label cannot be learned is predicted all the same.",
+        ],
+    )
     promises = {
         "exactly_once": "output, position and model move together: each input is in the output or the rejects once",
         "at_least_once": "position and model move together, after the output, which is repeated after a crash",

@@ -9,12 +9,12 @@ from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLa
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.records import Record
-from connectors.topics.messages import output_message, reject_message, shortened
+from connectors.topics.messages import Message, output_message, reject_message, shortened
 from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
 
-Tag = tuple[int, int]  # partition and offset of the record that a message belongs to
+Tag = tuple[int, int, str]  # partition and offset of the record that a message belongs to, and topic of the message
 
 
 class Outbox:
@@ -63,19 +63,19 @@ class Outbox:
     # Messages
 
     def send(self, number: int, offset: int, record: Record, partition: Partition) -> None:
-        """Send the one message of a processed record.
+        """Send the output of a processed record, its reject, or both.
 
         A message that is too large for the broker is replaced by a short one; if that is too large as well, it is
         logged.
         """
         self.moved.add(number)
-        if record.reason is None:
-            topic, message = self._output, output_message(record, partition.model.snapshot)
-        elif self._rejects is None:
-            return
-        else:
-            topic, message = self._rejects, reject_message(record)
-        tag = number, offset
+        if record.output is not None:
+            self._send(number, offset, record, self._output, output_message(record, partition.model.snapshot))
+        if record.reason is not None and self._rejects is not None:
+            self._send(number, offset, record, self._rejects, reject_message(record))
+
+    def _send(self, number: int, offset: int, record: Record, topic: str, whole: Message) -> None:
+        message, tag = whole, (number, offset, topic)
         level = self._shortening.get(tag, 0) if self._shortening else 0
         if level:
             message = shortened(record, message)
@@ -95,7 +95,7 @@ class Outbox:
             self._shorten(error.opaque)
             if error.opaque != tag:
                 raise
-            self.send(number, offset, record, partition)
+            self._send(number, offset, record, topic, whole)
             return
         except BadTimestamp as error:
             self._note_bad_timestamp(error)
@@ -155,8 +155,8 @@ class Outbox:
     def note_commit(self, positions: Mapping[int, int]) -> None:
         """Start with nothing uncommitted, the partitions being at these positions."""
         self._shortening = {
-            (number, offset): level
-            for (number, offset), level in self._shortening.items()
+            (number, offset, topic): level
+            for (number, offset, topic), level in self._shortening.items()
             if number in positions and offset >= positions[number]
         }
         if self._sends_apart:

@@ -217,7 +217,7 @@ class Processor:
                 self._process(number, offset, key, value, headers, timestamp)
             except ReplayNeeded as needed:
                 skipped.add(number)
-                assignment.partitions[number].replay_and_reject(needed.reason)
+                assignment.partitions[number].replay_and_reject(needed.reject)
                 assignment.seek(number)
             if now() >= committer.due:
                 committer.commit()
@@ -243,7 +243,7 @@ class Processor:
     ) -> None:
         partition = self._assignment.partitions[number]
         sent = timestamp if timestamp is not None and timestamp > 0 else 0
-        record = Record(f"{partition.source}{offset}", key, value, partition.known_reject(), headers, sent)
+        record = Record(f"{partition.source}{offset}", key, value, None, headers, sent, partition.known_reject())
         proof = partition.proof
         is_replayed = proof.target is not None  # then only the model must learn it again
         if is_replayed:

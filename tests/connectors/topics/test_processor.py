@@ -17,6 +17,7 @@ from kafka.structs import OffsetAndMetadata
 from connectors.errors import FencedError, StalledError, StartError, StateError
 from connectors.kafka import client
 from connectors.runtime.stop import Stop
+from connectors.tools import referee
 from connectors.topics import processor
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -162,11 +163,41 @@ BAD = {
     b"{}": "no features",
     b'{"id": "x", "y": true}': "no features",
     b'{"a": "text", "y": true}': "a",
-    b'{"a": 1, "y": [true]}': "the label is a list",
-    b'{"a": 1, "y": "spam"}': "bool",
     b'{"https": 1e308, "y": true}': "beyond floating point",
     None: "the value is null",
 }
+
+
+BAD_LABELS = {"[true]": "the label is a list", '{"a": 1}': "the label is an object", '"spam"': "bool", "7": "bool"}
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize("scaler", ["StandardScaler", "river.preprocessing.StandardScaler"])
+def test_a_bad_label_does_not_cost_the_prediction(kafka, tmp_path, scaler):
+    stream = Stream(kafka, tmp_path, partitions=1, learner=[scaler, "PAClassifier"])
+    good = phishing(40)
+    bad = [{"id": f"bad {n}", "https": n + 1, "y": None} for n in range(len(BAD_LABELS))]
+    values = encoded(good[:20])
+    values += [
+        orjson.dumps(record).replace(b'"y":null', b'"y":%s' % label.encode())
+        for record, label in zip(bad, BAD_LABELS, strict=True)
+    ]
+    values += encoded(good[20:])
+    stream.produce(values)
+    with running(stream.config()) as process:
+        found = outputs(stream, len(values))
+        rejects = stream.read(stream.rejects, len(bad))
+        counts = process.end()
+    assert_exact(stream, found, [*good[:20], *bad, *good[20:]])
+    assert "label" not in found[0][20]
+    for n, (reject, said) in enumerate(zip(rejects, BAD_LABELS.values(), strict=True), 20):
+        headers = dict(reject.headers)
+        assert reject.value == values[n] and headers["source"].decode() == f"{stream.input}-0-{n}"
+        assert said in headers["reason"].decode()
+    assert (counts.read, counts.predicted, counts.rejected) == (44, 44, 4)
+    assert counts.reasons == {"label": 4} and counts.learned == 32
+    verdict = referee.compare(stream.config())
+    assert verdict.exact and (verdict.outputs, verdict.rejects) == (44, 4), verdict.examples
 
 
 @BOTH_CLIENTS

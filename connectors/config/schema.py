@@ -6,13 +6,24 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 
 import pathlib
 import re
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WrapValidator,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from connectors.config.learner import assemble
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
+from connectors.model.field_paths import FEATURES, FieldPath, named
 from connectors.suggest import describe
 from river_margins import snapshot
 
@@ -60,7 +71,27 @@ def path_of(value: Any) -> pathlib.Path:
     return pathlib.Path(value).expanduser().absolute()
 
 
+def _path(text: str) -> str:
+    FieldPath.parse(text)
+    return text
+
+
+def _feature(value: Any) -> Any:
+    if isinstance(value, str):
+        return _path(value)
+    if not isinstance(value, dict):
+        raise PydanticCustomError("string_type", "text is needed")
+    if len(value) != 1 or not isinstance(next(iter(value.values())), str):
+        raise ValueError(f"a feature is a path, or one `name: path`; found {describe(value)}")
+    ((name, text),) = value.items()
+    if not name.strip():
+        raise ValueError("a feature needs a name")
+    return {name: _path(text)}
+
+
 Name = Annotated[str, AfterValidator(_name)]
+PathText = Annotated[str, AfterValidator(_path)]
+Feature = Annotated[FEATURES, WrapValidator(lambda value, _: _feature(value))]
 Every = Annotated[float, BeforeValidator(seconds_of)]
 Count = Annotated[int, BeforeValidator(_count)]
 
@@ -82,15 +113,23 @@ class Section(BaseModel):
 class Record(Section):
     """The meaning of the fields of a record, which is a JSON object."""
 
-    id: str | None = Field(
+    id: PathText | None = Field(
         default=None, description="The field that names a record in the output. Without it: `topic-partition-offset`."
     )
-    label: str | None = Field(
+    label: PathText | None = Field(
         default=None,
         description="The field with the label. A record without it, or with null, is predicted and not learned.",
     )
-    features: list[str] | None = Field(
-        default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
+    features: list[Feature] | None = Field(
+        default=None,
+        min_length=1,
+        description="The fields to learn from, each a name or a path such as `card.country` or `items[0].price`, or"
+        " `{name: path}` to give the feature another name. Without it: all but `id` and `label`.",
+    )
+    nulls: Literal["absent", "reject"] | None = Field(
+        default=None,
+        description="What a null feature is: `absent`, like a field that is not there, or `reject`, which rejects the"
+        " record. Without it the learner gets the null: an imputer fills it in, other steps reject the record.",
     )
 
     @field_validator("label")
@@ -102,13 +141,19 @@ class Record(Section):
 
     @field_validator("features")
     @classmethod
-    def _features_are_other_fields(cls, features: list[str] | None, info: ValidationInfo) -> list[str] | None:
-        taken = {info.data.get("id"): "the id", info.data.get("label"): "the label"}
-        for index, feature in enumerate(features or []):
-            if feature in taken:
-                raise ValueError(f"`{feature}` is {taken[feature]}, and cannot be a feature as well")
-            if feature in (features or [])[:index]:
-                raise ValueError(f"`{feature}` appears twice")
+    def _features_are_other_fields(cls, features: list[FEATURES] | None, info: ValidationInfo) -> Any:
+        taken = {
+            FieldPath.parse(text): what
+            for text, what in ((info.data.get("id"), "the id"), (info.data.get("label"), "the label"))
+            if text is not None
+        }
+        names = set()
+        for name, path in named(features or []):
+            if path in taken:
+                raise ValueError(f"`{path.name}` is {taken[path]}, and cannot be a feature as well")
+            if name in names:
+                raise ValueError(f"`{name}` appears twice")
+            names.add(name)
         return features
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from river import base, compose
 
-from connectors.model.records import Record, Reject, Unlearnable
+from connectors.model.records import Record
+from connectors.model.rejects import Reject, Unlearnable
 
 
 class ReplayNeeded(Exception):

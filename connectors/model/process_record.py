@@ -2,7 +2,8 @@
 
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Record, Reject, Unlearnable, encode
+from connectors.model.records import Record, encode
+from connectors.model.rejects import Reject, Unlearnable
 
 MAX_REASON_LENGTH = 300
 

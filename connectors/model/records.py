@@ -6,22 +6,13 @@ from typing import Any
 
 import orjson
 
+from connectors.model.field_paths import FEATURES, FieldPath, Picker, named
+from connectors.model.rejects import Reject, Unlearnable
+
 JSON_CONTAINERS = (dict, list)
 TEXT_KEYS = orjson.OPT_SERIALIZE_NUMPY  # faster than ANY_KEYS, but refuses keys that are not text
 ANY_KEYS = TEXT_KEYS | orjson.OPT_NON_STR_KEYS
 EXACT_INTEGERS = 2**63  # JSON integers from here on are read as floats, so that two of them may look the same
-
-
-class Reject(Exception):
-    """A record cannot be processed. The text is the reason; `kind` is one of a few words, for statistics."""
-
-    def __init__(self, reason: str, kind: str = "format") -> None:
-        super().__init__(reason)
-        self.kind = kind
-
-
-class Unlearnable(Reject):
-    """A record can be predicted and not learned, most often because of its label."""
 
 
 class Record:
@@ -110,9 +101,11 @@ class Decoder:
     Parameters
     ----------
     id, label
-        The fields with the id and the label, or None.
+        The fields with the id and the label, or None. They may be paths.
     features
-        The fields to learn from; None for all but id and label.
+        The fields to learn from, each a path or `{name: path}`; None for all but id and label.
+    nulls
+        What a null feature is: `absent`, `reject`, or None to leave it to the learner.
     parse
         Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
 
@@ -126,10 +119,19 @@ class Decoder:
         self,
         id: str | None,
         label: str | None,
-        features: Sequence[str] | None,
+        features: Sequence[FEATURES] | None,
         parse: Callable[[bytes], Any] | None = None,
+        nulls: str | None = None,
     ) -> None:
-        self._id, self._label, self._features, self._parse = id, label, features, parse or orjson.loads
+        self._parse = parse or orjson.loads
+        paths = [text and FieldPath.parse(text) for text in (id, label)]
+        pairs = None if features is None else named(features)
+        is_plain = all(path is None or path.is_plain for path in (*paths, *(path for _, path in pairs or ())))
+        is_renamed = any(name != path.name for name, path in pairs or ())
+        # Most files have plain names only, and pay nothing for paths.
+        self._pick = None if is_plain and not is_renamed and nulls is None else Picker(*paths, pairs, nulls)
+        self._id, self._label = (path and path.name for path in paths)
+        self._features = None if pairs is None else [name for name, _ in pairs]
 
     def decode(self, record: Record) -> None:
         """Fill in id, features and label of a record from its value, or raise Reject.
@@ -146,12 +148,15 @@ class Decoder:
             raise Reject(f"not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise Reject(f"not a JSON object but {_kind(fields)}")
-        label = fields.pop(self._label, None) if self._label is not None else None
-        id = fields.pop(self._id, None) if self._id is not None else None
+        if self._pick is None:
+            label = fields.pop(self._label, None) if self._label is not None else None
+            id = fields.pop(self._id, None) if self._id is not None else None
+            if self._features is not None:
+                fields = {name: fields[name] for name in self._features if name in fields}
+        else:
+            id, label, fields = self._pick(fields)
         if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
-        if self._features is not None:
-            fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
             raise Reject("no features", "no_features")
         if isinstance(label, JSON_CONTAINERS):

@@ -10,6 +10,7 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD
+from connectors.model.field_paths import named
 from river_margins import river_internals
 
 WIDTH = 100
@@ -83,8 +84,15 @@ def _records(config: Config | FileConfig) -> list[str]:
         if record.label
         else "No field is the label (`record.label`): every record is predicted, and nothing is ever learned."
     )
-    features = ", ".join(f"`{name}`" for name in record.features or ()) or "all other fields"
-    return [f"A record is identified by {identity}. Features are {features}.", label]
+    pairs = named(record.features or ())
+    listed = [f"`{name}`" + (f" (the field `{path.name}`)" if name != path.name else "") for name, path in pairs]
+    nulls = {
+        "absent": " A feature that is null counts as absent.",
+        "reject": " A record with a feature that is null is rejected.",
+        None: "",
+    }
+    features = f"Features are {', '.join(listed) or 'all other fields'}.{nulls[record.nulls]}"
+    return [f"A record is identified by {identity}. {features}", label]
 
 
 def _learner(config: Config | FileConfig) -> list[str]:

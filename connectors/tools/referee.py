@@ -6,6 +6,7 @@ identifies records by their positions only.
 
 import contextlib
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -162,8 +163,8 @@ def _count(config: Config, verdict: Verdict, inputs: list[Any], outputs: list[An
 
 def _has_label(config: Config, value: bytes | None) -> bool:
     try:
-        return json.loads(value or b"")[config.record.label] is not None
-    except (ValueError, TypeError, LookupError, RecursionError):
+        return _find(json.loads(value or b""), config.record.label or "") is not None
+    except (ValueError, RecursionError):
         return False
 
 
@@ -172,13 +173,11 @@ def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: b
 
     A record that is not to be learned has no label in the output.
     """
-    fields = json.loads(value)
-    label = fields.pop(config.record.label, None)
+    record, fields = config.record, json.loads(value)
+    label, identity = (text and _find(fields, text) for text in (record.label, record.id))
     if not learns:
         label = None
-    identity = fields.pop(config.record.id, None)
-    if config.record.features is not None:
-        fields = {feature: fields[feature] for feature in config.record.features if feature in fields}
+    fields = _features(record, fields)
     transformed = fields
     *transformers, last = _steps(learner)
     for transformer in transformers:
@@ -192,6 +191,32 @@ def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: b
         output["label"] = label
         learner.learn_one(fields, label)
     return json.loads(json.dumps(output))
+
+
+def _find(fields: Any, path: str, missing: Any = None) -> Any:
+    """Return the field of a name or a path, or `missing`."""
+    if not isinstance(fields, dict) or path in fields:
+        return fields.get(path) if isinstance(fields, dict) else missing
+    for quoted, index, name in re.findall(r'\["([^"]+)"\]|\[([0-9]+)\]|([^.\[\]]+)', path):
+        try:
+            fields = fields[int(index)] if index else fields[quoted or name]
+        except (LookupError, TypeError):
+            return missing
+    return fields
+
+
+def _features(record: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    if record.features is None:
+        taken = {
+            text if text in fields else re.findall(r'[^.\[\]"]+', text)[0] for text in (record.id, record.label) if text
+        }
+        found = {name: value for name, value in fields.items() if name not in taken}
+    else:
+        missing = object()
+        pairs = [next(iter(item.items())) if isinstance(item, dict) else (item, item) for item in record.features]
+        every = {re.sub(r'^\["([^"]+)"\]$', r"\1", name): _find(fields, path, missing) for name, path in pairs}
+        found = {name: value for name, value in every.items() if value is not missing}
+    return {name: value for name, value in found.items() if value is not None or record.nulls != "absent"}
 
 
 def _steps(learner: Any) -> Iterator[Any]:

@@ -4,7 +4,7 @@ import time
 
 from connectors.kafka import Committed
 from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Reject
+from connectors.model.rejects import Reject
 from connectors.model.replay_proof import Progress, ReplayProof
 from connectors.snapshots.names import SnapshotName
 

@@ -80,7 +80,7 @@ class Restorer:
             return self._loads(number, name, self.store.read(number, name))
 
         can_replay, record = self.config.snapshots.every is not None, self.config.record
-        decode = Decoder(record.id, record.label, record.features).decode
+        decode = Decoder(record.id, record.label, record.features, nulls=record.nulls).decode
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(record.model_dump_json().encode())
         model = PartitionModel(learner, snapshot, examples, load, decode, can_replay)

@@ -26,7 +26,8 @@ from connectors.errors import StartError, StateError
 from connectors.files import byte_streams, csv_rows
 from connectors.files import processor as files
 from connectors.files.record_files import Reader
-from connectors.model.records import Decoder, Reject
+from connectors.model.records import Decoder
+from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
 from river_margins import snapshot
 from tests.helpers.paths import ROOT

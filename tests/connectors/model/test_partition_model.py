@@ -10,7 +10,8 @@ import river_margins as rm
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
 from connectors.model.process_record import process_record
-from connectors.model.records import Record, Reject, Unlearnable
+from connectors.model.records import Record
+from connectors.model.rejects import Reject, Unlearnable
 from river_margins import snapshot
 
 EXAMPLES = [({"a": n % 3 - 1.0, "b": n % 5 * 0.25}, n % 3 > 0) for n in range(30)]

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from connectors.model.records import Decoder, Record, Reject, Unlearnable, encode
+from connectors.model.records import Decoder, Record, encode
+from connectors.model.rejects import Reject, Unlearnable
 
 
 def decode(value, id="id", label="y", features=None):

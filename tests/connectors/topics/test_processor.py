@@ -388,6 +388,37 @@ def test_only_listed_features_count(kafka, tmp_path):
     assert_exact(stream, found, listed)
 
 
+@BOTH_CLIENTS
+def test_fields_by_path_nulls_and_text(kafka, tmp_path):
+    features = ["amount", {"country": "card.country"}, "items[0].price", "note"]
+    stream = Stream(kafka, tmp_path, partitions=1, learner=["river.preprocessing.OneHotEncoder", "PAClassifier"])
+    stream.settings["record"] = {"id": "meta.id", "label": "meta.y", "features": features, "nulls": "absent"}
+    countries = ["CH", "FR", None]
+    records = [
+        {
+            "meta": {"id": f"r{n}", "y": n % 3 == 0},
+            "amount": str(n % 4),
+            "card": {"country": countries[n % 3]},
+            "items": [{"price": "low" if n % 2 else "high"}] if n % 5 else [],
+            "other": n,
+        }
+        for n in range(60)
+    ]
+    stream.produce([*encoded(records), b'{"card": {}, "note": null}'])
+    flat = [
+        {"id": record["meta"]["id"], "y": record["meta"]["y"], "amount": record["amount"]}
+        | ({"country": country} if (country := record["card"]["country"]) else {})
+        | ({"items[0].price": record["items"][0]["price"]} if record["items"] else {})
+        for record in records
+    ]
+    with running(stream.config()):
+        found = outputs(stream, len(records))
+        (reject,) = stream.read(stream.rejects, 1)
+    assert_exact(stream, found, flat)
+    assert dict(reject.headers)["reason"] == b"no features"
+    assert referee.compare(stream.config()).exact
+
+
 def test_start_latest_skips_what_was_there(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.produce(encoded(phishing(10)))

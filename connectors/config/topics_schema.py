@@ -114,6 +114,12 @@ class Input(Section):
     start: Literal["earliest", "latest"] = Field(
         default="earliest", description="Where a group starts that has never committed: `earliest` or `latest`."
     )
+    new_partitions: Literal["start", "refuse"] = Field(
+        default="start",
+        description="What to do when the topic gets more partitions. `start`: each new one is read from its beginning,"
+        " with a new model; the models of the others stay, although some keys lie in other partitions from then on."
+        " `refuse`: the processor ends with exit code 4, and commits nothing.",
+    )
 
 
 class Output(Section):
@@ -187,6 +193,18 @@ class Config(AnyConfig):
         validate_default=True,
         description="Where the models of a checkpoint are stored: a folder or a URL, or the keys below.",
     )
+
+    on_bad_state: Literal["pause", "stop"] = Field(
+        default="pause",
+        description="What to do when the snapshot of one partition is missing or corrupt, or its offset is out of"
+        " range. `pause`: this partition stands still, is named in the log, the metrics and `/ready`, and the others go"
+        " on. `stop`: the processor ends with exit code 4.",
+    )
+
+    @property
+    def transactional_id_prefix(self) -> str:
+        """What the transactional ids of this group begin with, and those of no other group: names have no colon."""
+        return f"{self.name}:"
 
     @field_validator("output", "rejects")
     @classmethod

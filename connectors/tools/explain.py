@@ -190,7 +190,7 @@ def _others(config: Config) -> list[str]:
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"`{config.input.topic}` must keep records until they are read.",
         f"Permissions: Read on `{config.input.topic}` and group `{config.name}`, Write on {topics}"
-        + (f" and on transactional ids that begin with `{config.name}-`." if is_exact else "."),
+        + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),
     ]
 

@@ -141,12 +141,13 @@ class FileProcessor:
     ----------
     counts
         The counts of committed work.
-    assigned, is_ready, committed_offsets
+    assigned, is_ready, paused, committed_offsets
         For the metrics: a file is one partition, ready from the start, and has no offsets.
     """
 
     assigned = 1
     is_ready = True
+    paused: Mapping[int, str] = {}
     committed_offsets: Mapping[int, int] = {}
 
     def __init__(self, config: FileConfig, folder: pathlib.Path, health: Health) -> None:

@@ -10,7 +10,7 @@ that the library does not document.
 """
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -22,6 +22,7 @@ from connectors.kafka.errors import (
     NotAccepted,
     NotPermitted,
     OutOfRange,
+    Replaced,
     TooLarge,
 )
 from connectors.kafka.facts import Facts
@@ -44,6 +45,7 @@ __all__ = [
     "Ownership",
     "Producer",
     "Record",
+    "Replaced",
     "TooLarge",
     "Topic",
     "client",
@@ -83,6 +85,13 @@ class Consumer(Protocol):
     ownership: Ownership | None
     """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
 
+    before_rebalance: Callable[[], None] | None
+    """Called within `poll`, in its thread, before the partitions are given back in order.
+
+    The group still takes commits under `ownership` then. It is not called when the membership is lost, and must not
+    raise.
+    """
+
     def poll(self, seconds: float) -> Sequence[Record]:
         """Return records in order per partition, or none. A new assignment comes with no records, all paused.
 
@@ -98,6 +107,9 @@ class Consumer(Protocol):
     def seek(self, partition: int, offset: int) -> None:
         """Read on from an offset and lift the pause of a new assignment; LostOwnership when there is none."""
 
+    def pause(self, partition: int) -> None:
+        """Read nothing of a partition until the next `seek`; nothing happens if it is not assigned."""
+
     def position(self, partition: int) -> int:
         """Return the offset after all that `poll` has passed, markers and aborted records included; 0 if unknown."""
 
@@ -107,11 +119,17 @@ class Consumer(Protocol):
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         """Commit for a group without members, all or none; LostOwnership when it has any."""
 
+    def confirm_membership(self) -> None:
+        """Raise Replaced if another process has joined under the same instance; waits for an answer of the group."""
+
     def join(self) -> None:
         """Join the group. Before, only `committed`, `offset_range` and `alter_group_offsets` may be called."""
 
+    def leave(self) -> None:
+        """Let `close` give the partitions up at once although this member is an instance, if the client can do that."""
+
     def close(self, seconds: float) -> None:
-        """Leave the group."""
+        """Leave the group. An instance stays a member, so that its next start finds its partitions."""
 
 
 class Producer(Protocol):
@@ -181,8 +199,8 @@ class ClientModule(Protocol):
     ONE_MESSAGE_PER_BATCH: dict[str, Any]
     """Settings of a producer whose TooLarge always knows which message is at fault."""
 
-    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Consumer:
-        """Return a consumer of `topic` that may join `group`."""
+    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> _Consumer:
+        """Return a consumer of `topic` that may join `group`, as a static member with an instance."""
 
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""

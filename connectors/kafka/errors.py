@@ -1,6 +1,7 @@
 """The errors of every Kafka client, whatever its library, and the sentences that both clients use.
 
 ClientError            something failed that may succeed at the next attempt
+├── Replaced           another process has the `instance` of this one now
 ├── Fenced             another producer holds this transactional id now
 ├── LostOwnership      the broker no longer takes commits of this generation
 ├── NotPermitted       the broker refuses for lack of a permission
@@ -27,6 +28,10 @@ class ClientError(Exception):
 
 class Fenced(ClientError):
     """Another producer holds this transactional id now, or the broker timed the transaction out."""
+
+
+class Replaced(ClientError):
+    """Another process has joined the group under the `instance` of this one, or may have."""
 
 
 class LostOwnership(ClientError):
@@ -85,6 +90,12 @@ def producer_permissions(transactional_id: str | None) -> Permissions:
         "group": "`Read` on the group",
         "transactional_id": f"`Write` on transactional id `{transactional_id}`",
     }
+
+
+def replaced(instance: str | None) -> Replaced:
+    return Replaced(
+        f"another process of the group has `instance: {instance}` now, or this one was silent for a whole session"
+    )
 
 
 def not_assigned(partition: int) -> LostOwnership:

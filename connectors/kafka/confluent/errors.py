@@ -20,6 +20,7 @@ from connectors.kafka.errors import (
     NotAccepted,
     NotPermitted,
     Permissions,
+    Replaced,
     with_advice,
 )
 
@@ -57,6 +58,7 @@ _KINDS: list[tuple[type[ClientError], set[int]]] = [
     ),
     (BadTimestamp, {KafkaError.INVALID_TIMESTAMP}),
     (Fenced, {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}),
+    (Replaced, {KafkaError.FENCED_INSTANCE_ID}),
     (
         LostOwnership,
         {

@@ -16,6 +16,7 @@ from connectors.kafka.errors import (
     NotPermitted,
     OutOfRange,
     Permissions,
+    Replaced,
     with_advice,
 )
 from connectors.kafka.kafka_python import internals
@@ -24,6 +25,7 @@ _NO_PERMISSIONS: Permissions = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
     (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
     (BadTimestamp, (kafka_errors.InvalidTimestampError,)),
+    (Replaced, (kafka_errors.FencedInstanceIdError,)),
     (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
     (
         LostOwnership,

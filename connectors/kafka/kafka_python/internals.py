@@ -16,7 +16,7 @@ from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
-from kafka.structs import OffsetAndMetadata
+from kafka.structs import MemberState, OffsetAndMetadata
 
 TRIED_VERSIONS = ("3.0.12",)
 CONNECTION_LOGGER = "kafka.net.manager"
@@ -88,6 +88,42 @@ def wait_for_assignment(consumer: KafkaConsumer, seconds: float) -> None:
     before the next poll, and makes the whole group join again.
     """
     consumer._coordinator.poll(timeout_ms=int(seconds * 1000))
+
+
+def call_before_join(consumer: KafkaConsumer, before_join: Callable[[], None]) -> None:
+    """Call a function in the thread that polls whenever the consumer is about to join the group.
+
+    The listener for revoked partitions that the library offers runs in its own thread, where nothing may wait, so it
+    cannot commit.
+    """
+    coordinator = consumer._coordinator
+    join = coordinator.ensure_active_group
+
+    def tell_and_join(timeout_ms: float | None = None) -> bool:
+        before_join()
+        return bool(join(timeout_ms=timeout_ms))
+
+    coordinator.ensure_active_group = tell_and_join
+
+
+def was_replaced(consumer: KafkaConsumer) -> bool:
+    """Tell whether the broker has answered a heartbeat with the news that another member has the same instance id.
+
+    The library then only ends its heartbeats, and reads on.
+    """
+    coordinator = consumer._coordinator
+    return coordinator.state is MemberState.STABLE and not coordinator._heartbeat_enabled
+
+
+def send_heartbeat(consumer: KafkaConsumer) -> None:
+    """Send a heartbeat now, and raise what the broker answers. The library only sends them in the background."""
+    coordinator = consumer._coordinator
+    coordinator._net.run(coordinator._send_heartbeat_request)
+
+
+def leave_at_close(consumer: KafkaConsumer) -> None:
+    """Let a static member leave the group when it closes; the library lets only dynamic ones leave."""
+    consumer._coordinator.is_dynamic_member = lambda: True
 
 
 def fetch_committed(

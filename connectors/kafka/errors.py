@@ -92,10 +92,8 @@ def producer_permissions(transactional_id: str | None) -> Permissions:
     }
 
 
-def replaced(instance: str | None) -> Replaced:
-    return Replaced(
-        f"another process of the group has `instance: {instance}` now, or this one was silent for a whole session"
-    )
+def lost_place() -> Replaced:
+    return Replaced("the group has given the place of this member to another one")
 
 
 def not_assigned(partition: int) -> LostOwnership:

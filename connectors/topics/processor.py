@@ -355,7 +355,8 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
         raise StartError(f"the broker does not accept what group `{config.name}` asks for: {error}") from error
     except Replaced as error:
         raise FencedError(
-            f"{error}; give each process of group `{config.name}` an `instance` of its own, or none"
+            f"another process of group `{config.name}` runs with `instance: {config.instance}`, or this one was silent "
+            f"for a whole session and has lost its place ({error}); give each process an `instance` of its own, or none"
         ) from error
     except OutOfRange as error:
         raise StateError(

@@ -19,7 +19,7 @@ from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Reco
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
-from connectors.kafka.errors import consumer_permissions, generation_ended, not_assigned, replaced
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Consumer:
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
                 if self._instance and self._has_lost:
-                    raise replaced(self._instance)
+                    raise lost_place()
                 if messages or self.ownership is not before or time.monotonic() >= end:
                     break
                 self._errors.check_authentication()
@@ -204,7 +204,7 @@ class Consumer:
             try:
                 self.poll(LONGEST_WAIT)
             except Replaced:
-                raise replaced(self._instance) from None
+                raise
             except ClientError:  # no answer, or no member any more: the next `poll` finds out
                 return
 

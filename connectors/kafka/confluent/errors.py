@@ -155,6 +155,7 @@ class ErrorTranslator:
             else:
                 where = f"{where}: {failure.str()}".removeprefix(": ")
         text = f"{where}: {error.str()}" if where else error.str()
-        kind = next((kind for kind, codes in _KINDS if error.code() in codes), ClientError)
+        code = internals.code_of(error)
+        kind = next((kind for kind, codes in _KINDS if code in codes), ClientError)
         needed = dict(self._permissions) | dict(permissions)
-        return with_advice(kind, text, _ADVICE.get(error.code()), needed.get(_RESOURCES.get(error.code(), "")))
+        return with_advice(kind, text, _ADVICE.get(code), needed.get(_RESOURCES.get(code, "")))

@@ -62,6 +62,16 @@ def warn_of_headers(message: Any) -> None:
     log.warning("the headers of the record at %s are dropped: a name is not UTF-8", place)
 
 
+def code_of(error: KafkaError) -> int:
+    """Return the code of an error, or of the one within a fatal error of a consumer, which only its text names.
+
+    >>> code_of(KafkaError(KafkaError._FATAL, "Fatal error: Broker: Static consumer fenced by other consumer with ..."))
+    82
+    """
+    is_fenced = error.code() == KafkaError._FATAL and "Static consumer fenced" in error.str()
+    return KafkaError.FENCED_INSTANCE_ID if is_fenced else error.code()
+
+
 def cause_of(error: KafkaException | SystemError) -> KafkaError | None:
     """Return the error of librdkafka within an exception; None if it has none.
 

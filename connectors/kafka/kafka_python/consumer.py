@@ -17,7 +17,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import ClientError, Committed, Ownership, Record, Replaced
-from connectors.kafka.errors import consumer_permissions, generation_ended, not_assigned, replaced
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
@@ -88,7 +88,7 @@ class Consumer:
     def _before_join(self) -> None:
         owned, present = self.ownership, self._consumer.group_metadata()
         if self._instance and owned is not None and (present.generation_id < 0 or not present.member_id):
-            raise replaced(self._instance)
+            raise lost_place()
         if self._has_told or self.before_rebalance is None or owned is None:
             return
         if (present.generation_id, present.member_id) == (owned.generation, owned.member):  # else membership is lost
@@ -110,7 +110,7 @@ class Consumer:
         self._check_topic()
         internals.resume_join(consumer)
         if self._instance and internals.was_replaced(consumer):
-            raise replaced(self._instance)
+            raise lost_place()
         with translated(self._permissions):
             records = {} if internals.must_join(consumer) else consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and internals.must_join(consumer):
@@ -181,7 +181,7 @@ class Consumer:
             with translated(self._permissions):
                 internals.send_heartbeat(self._consumer)
         except Replaced:
-            raise replaced(self._instance) from None
+            raise
         except ClientError:  # no answer, or no member any more: the next `poll` finds out
             return
 

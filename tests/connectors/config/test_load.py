@@ -284,7 +284,7 @@ def test_a_line_more(load, problems, line, expected):
         (
             "{features: [a, items[0].price]}",
             "5:29: this is not YAML: while parsing a flow sequence, expected ',' or ']', but got '[' (between "
-            "brackets, a path such as `\"items[0].price\"` needs quotes)",
+            'brackets, a path such as `"items[0].price"` needs quotes)',
         ),
         ("{features: []}", "5:20: `record.features` must be a list of at least one field, found an empty list"),
         ("{features: a}", "5:20: `record.features` must be a list, found the text `a`"),

@@ -6,11 +6,13 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from connectors.config.learner import assemble
+from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
 from connectors.suggest import describe
@@ -93,24 +95,6 @@ class Record(Section):
         default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
     )
 
-    @field_validator("label")
-    @classmethod
-    def _label_is_not_the_id(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is not None and label == info.data.get("id"):
-            raise ValueError(f"`{label}` is the id already, the label must be another field")
-        return label
-
-    @field_validator("features")
-    @classmethod
-    def _features_are_other_fields(cls, features: list[str] | None, info: ValidationInfo) -> list[str] | None:
-        taken = {info.data.get("id"): "the id", info.data.get("label"): "the label"}
-        for index, feature in enumerate(features or []):
-            if feature in taken:
-                raise ValueError(f"`{feature}` is {taken[feature]}, and cannot be a feature as well")
-            if feature in (features or [])[:index]:
-                raise ValueError(f"`{feature}` appears twice")
-        return features
-
 
 class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
@@ -160,22 +144,7 @@ class AnyConfig(Section):
 
     def first_learner(self) -> Any:
         """Return the learner a new model starts with: the one in the snapshot `start_from`, or an untrained one."""
-        learner = self.build_learner()
-        if self.start_from is None:
-            return learner
-        try:
-            data = self.start_from.read_bytes()
-            changes = snapshot.difference(data, learner)
-            if not changes:
-                return snapshot.loads(data)
-        except OSError as error:
-            raise ConfigError(f"the snapshot `{self.start_from}` cannot be read: {error.strerror}") from error
-        except snapshot.SnapshotError as error:
-            raise ConfigError(f"`{self.start_from}`: {error}") from error
-        raise ConfigError(
-            f"the learner is not the one of the snapshot `{self.start_from}`: {'; '.join(changes)}; "
-            f"make `learner` that one, or leave `start_from` out"
-        )
+        return _first_learner(self.build_learner(), self.start_from)
 
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
@@ -183,17 +152,61 @@ class AnyConfig(Section):
         raise NotImplementedError
 
     @classmethod
-    def check_settings(cls, data: dict[str, Any]) -> list[PathProblem]:
-        """Find problems of settings that the schema passes on to a library."""
-        return []
+    def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of values that are valid by themselves and contradict each other.
 
-    def check_whole(self) -> list[PathProblem]:
-        """Find problems of a config whose sections are all right by themselves."""
-        try:
-            self.first_learner()
-        except ConfigError as error:
-            return [PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)]
-        return []
+        Parameters
+        ----------
+        values
+            The valid values. Others are not compared, because their own problems are reported already.
+        data
+            The data of the file, for settings that the schema passes on to a library.
+        """
+        return [*_check_fields(values), *_check_start_from(values)]
+
+
+def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
+    id, label, features = (values.get("record", name) for name in ("id", "label", "features"))
+    if label is not None and label == id:
+        sentence = f"`record.label`: `{label}` is the id already, the label must be another field"
+        yield PathProblem(("record", "label"), sentence, blames_key=False)
+    taken = {id: "the id", label: "the label"}
+    for index, feature in enumerate(features or []):
+        if feature in taken:
+            said = f"`{feature}` is {taken[feature]}, and cannot be a feature as well"
+        elif feature in features[:index]:
+            said = f"`{feature}` appears twice"
+        else:
+            continue
+        yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
+    learner, problems = assemble(values.get("learner"))
+    if problems:
+        return
+    try:
+        _first_learner(learner, values.get("start_from"))
+    except ConfigError as error:
+        yield PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)
+
+
+def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
+    if start_from is None:
+        return learner
+    try:
+        data = start_from.read_bytes()
+        changes = snapshot.difference(data, learner)
+        if not changes:
+            return snapshot.loads(data)
+    except OSError as error:
+        raise ConfigError(f"the snapshot `{start_from}` cannot be read: {error.strerror}") from error
+    except snapshot.SnapshotError as error:
+        raise ConfigError(f"`{start_from}`: {error}") from error
+    raise ConfigError(
+        f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes)}; "
+        f"make `learner` that one, or leave `start_from` out"
+    )
 
 
 def sections_with(key: str, instead_of: str, data: dict[str, Any]) -> list[str]:

@@ -144,7 +144,8 @@ so it is `all`; leave it out')]
     """
     sides = {"consumer": consumer, "producer": producer}
     problems = [(side, key, sentence) for side in sides for key, sentence in _check_keys(side, sides[side])]
-    return problems or _check_timeouts(CONSUMER | consumer, PRODUCER | producer, sides)
+    wrong = {key for _, key, _ in problems}
+    return problems + _check_timeouts(CONSUMER | consumer, PRODUCER | producer, sides, wrong)
 
 
 def _check_keys(side: str, settings: Settings) -> list[tuple[str, str]]:
@@ -167,17 +168,20 @@ def _check_value(key: str, value: Any, default: Any) -> str | None:
     return check_whole_number(key, value) if isinstance(default, int | float) else None
 
 
-def _check_timeouts(consumer: Settings, producer: Settings, given: dict[str, Settings]) -> list[Problem]:
+def _check_timeouts(
+    consumer: Settings, producer: Settings, given: dict[str, Settings], wrong: set[str]
+) -> list[Problem]:
     request = _KNOWN["consumer"]["request_timeout_ms"]
     rules: list[Rule] = [
         *group_rules("heartbeat_interval_ms", "session_timeout_ms", "max_poll_interval_ms", "transaction_timeout_ms"),
-        (("producer", "request_timeout_ms", producer["linger_ms"]), ("producer", "delivery_timeout_ms"),
+        (("producer", "request_timeout_ms", 0 if "linger_ms" in wrong else producer["linger_ms"]),
+         ("producer", "delivery_timeout_ms"),
          "or a record is given up before its first attempt has ended"),
         (("consumer", "fetch_max_wait_ms", 0), ("consumer", "request_timeout_ms"),
          "or a fetch is given up while the broker waits for records"),
     ]  # fmt: skip
     defaults = {"heartbeat_interval_ms": 3_000, "fetch_max_wait_ms": 500, "request_timeout_ms": request}
-    problems = check_order(rules, {"consumer": defaults | consumer, "producer": producer}, given)
-    if not producer["transaction_timeout_ms"]:
+    problems = check_order(rules, {"consumer": defaults | consumer, "producer": producer}, given, wrong)
+    if "transaction_timeout_ms" not in wrong and not producer["transaction_timeout_ms"]:
         problems.append(("producer", "transaction_timeout_ms", "`transaction_timeout_ms` must be above 0"))
     return problems

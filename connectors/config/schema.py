@@ -95,6 +95,14 @@ class Record(Section):
         default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
     )
 
+    @property
+    def shape(self) -> dict[str, Any]:
+        """What decides on the features and the label of a record. Two sections with the same shape teach the same."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        if self.features is not None:  # then the id is not taken out of the features
+            given.pop("id", None)
+        return given
+
 
 class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""

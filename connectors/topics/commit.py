@@ -9,6 +9,7 @@ from connectors.kafka import ClientError, Committed, Consumer
 from connectors.model.counts import Counts
 from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
+from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.offset_metadata import OffsetMetadata
@@ -132,7 +133,8 @@ class Committer:
 
     def _write_snapshot(self, number: int, partition: Partition) -> OffsetMetadata:
         began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
-        data = snapshot.dumps(partition.model.learner)
+        partition.model.prepare_snapshot()
+        data = snapshot.dumps(partition.model.learner, note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
             topic_id=topic.id, partitions=topic.partitions, host=HOST,

@@ -105,8 +105,11 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
         raise StartError(no_answer(servers, BROKER_WAIT, error)) from error
 
 
-def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Look up the topics of the file, and return the restorer of its input. Raise StartError if a topic is missing."""
+def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | None = None) -> Restorer:
+    """Look up the topics of the file, and return the restorer of its input, which follows the one `before`.
+
+    Raise StartError if a topic is missing.
+    """
     topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
@@ -117,4 +120,4 @@ def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
     found = cluster.topics[config.input.topic]
     store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
-    return Restorer(config, store, found, aligned)
+    return Restorer(config, store, found, aligned, before.said if before else set())

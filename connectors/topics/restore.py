@@ -51,12 +51,25 @@ class Restorer:
         """Return the metadata of an offset, after all checks that can be made without building the model."""
         return self._checked(partition, committed)[0]
 
+    def check_metadata(self, partition: int, committed: Committed) -> OffsetMetadata:
+        """Return the metadata of an offset, after all checks that can be made without reading the snapshot."""
+        return self._metadata(partition, committed)
+
+    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> snapshot.Changes:
+        """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
+        data, changes = self._checked_snapshot(partition, metadata)
+        self._loads(partition, metadata.snapshot, data)
+        return changes
+
     def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes, snapshot.Changes]:
         metadata = self._metadata(partition, committed)
+        return metadata, *self._checked_snapshot(partition, metadata)
+
+    def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> tuple[bytes, snapshot.Changes]:
         data = self._data(partition, metadata)
         named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
         changes = check_learner(self.config.build_learner(), self.config.record, data, named, self._start_over())
-        return metadata, data, changes
+        return data, changes
 
     def restore(self, partition: int, committed: Committed) -> Partition:
         """Return a partition with the model that the committed metadata name; it may have inputs to replay."""

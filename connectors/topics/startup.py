@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.kafka import ClientError, Consumer, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
 from connectors.kafka.retry import retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
@@ -117,6 +117,11 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
         hint = did_you_mean(missing[0], cluster.names) or "; create it first"
         names = " and ".join(f"`{topic}`" for topic in missing)
         raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
+    return restorer_of(config, cluster, before)
+
+
+def restorer_of(config: Config, cluster: Cluster, before: Restorer | None = None) -> Restorer:
+    """Return the restorer for the input topic of a cluster."""
     found = cluster.topics[config.input.topic]
     store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)

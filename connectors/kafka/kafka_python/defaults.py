@@ -26,8 +26,8 @@ def known_settings(side: str) -> Settings:
 
     A default that JSON cannot express is None.
 
-    >>> known_settings("consumer")["session_timeout_ms"], known_settings("admin")["metrics_enabled"]
-    (45000, True)
+    >>> known_settings("consumer")["session_timeout_ms"], known_settings("admin")["bootstrap_servers"]
+    (45000, 'localhost')
     """
     return _all_settings()[side]
 

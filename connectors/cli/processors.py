@@ -1,6 +1,7 @@
 """Commands for the file of a processor: run, lint, explain."""
 
 import contextlib
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -35,7 +36,10 @@ def lint(
     file: File,
     check_broker: Annotated[
         bool,
-        typer.Option("--check-broker", help="Also checks the broker: topics, permissions, transactions, retention."),
+        typer.Option(
+            "--check-broker",
+            help="Also checks broker and state: topics, permissions, transactions, retention, offsets, snapshots.",
+        ),
     ] = False,
 ) -> None:
     """Checks a file and prints all problems, each with line and column."""
@@ -56,10 +60,24 @@ def _check_broker(config: Any) -> int:
 
     if not isinstance(config, Config):
         raise ConfigError("this processor reads a file and needs no broker: leave `--check-broker` out")
-    findings = check_broker.check(config)
+    with _progress() as progress:
+        findings = check_broker.check(config, progress)
     for finding in findings:
         typer.echo(str(finding))
     return check_broker.exit_code(findings)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Show how many partitions are checked on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task("partitions checked", total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
 def explain(file: File) -> None:

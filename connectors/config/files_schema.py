@@ -3,11 +3,13 @@
 import os
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from connectors.config.schema import AnyConfig, Every, PathProblem, Section, path_of, sections_with
+from connectors.config.valid_values import ValidValues
 
 STANDARD = "-"  # the file name of standard input or standard output
 
@@ -112,36 +114,6 @@ class FileConfig(AnyConfig):
         sections = (self.input, self.output, self.rejects)
         return any(section is not None and section.file == STANDARD for section in sections)
 
-    @field_validator("output", "rejects")
-    @classmethod
-    def _files_differ(cls, section: OutputFile | RejectsFile | None, info: ValidationInfo) -> Any:
-        for other in ("input", "output"):
-            taken = info.data.get(other)
-            if section is None or taken is None or (section.file == STANDARD and other == "input"):
-                continue
-            if os.path.realpath(section.file) == os.path.realpath(taken.file):
-                raise ValueError(f"`{section.file}` is the {other} file already, this must be another one")
-        return section
-
-    @field_validator("checkpoint")
-    @classmethod
-    def _guarantee_can_be_kept(cls, checkpoint: FileCheckpoint, info: ValidationInfo) -> FileCheckpoint:
-        guarantee = checkpoint.guarantee
-        sections = {name: info.data.get(name) for name in ("input", "output", "rejects")}
-        files = {name: section.file for name, section in sections.items() if section is not None}
-        reads, writes = files.pop("input", None), files.values()
-        if reads is None:
-            return checkpoint
-        if reads == STANDARD and guarantee != "none":
-            reason = f"standard input cannot be read again after a crash, so `{guarantee}` cannot be kept"
-            raise ValueError(f"{reason}: write `guarantee: none`, or read a file")
-        if reads != STANDARD and guarantee == "none":
-            raise ValueError("`none` is for standard input only: a file can be read again, so leave `guarantee` out")
-        if STANDARD in writes and guarantee == "exactly_once":
-            reason = "standard output cannot be taken back after a crash, so `exactly_once` cannot be kept"
-            raise ValueError(f"{reason}: write `guarantee: at_least_once`, or write to a file")
-        return checkpoint
-
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """A file and a topic cannot be written in one transaction, so no guarantee would hold for both."""
@@ -153,3 +125,38 @@ class FileConfig(AnyConfig):
             )
             for name in sections_with("topic", "file", data)
         ]
+
+    @classmethod
+    def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of values that are valid by themselves and contradict each other."""
+        return [*_check_files(values), *_check_guarantee(values), *super().check_values(values, data)]
+
+
+def _check_files(values: ValidValues) -> Iterator[PathProblem]:
+    files = {name: values.get(name, "file") for name in ("input", "output", "rejects")}
+    for name, others in (("output", ["input"]), ("rejects", ["input", "output"])):
+        for other in others:
+            if files[name] is None or files[other] is None or (files[name] == STANDARD and other == "input"):
+                continue
+            if os.path.realpath(files[name]) == os.path.realpath(files[other]):
+                sentence = f"`{name}`: `{files[name]}` is the {other} file already, this must be another one"
+                yield PathProblem((name,), sentence, blames_key=False)
+                break
+
+
+def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:
+    guarantee, reads = values.get("checkpoint", "guarantee"), values.get("input", "file")
+    writes = [values.get(name, "file") for name in ("output", "rejects")]
+    if guarantee is None or reads is None:
+        return
+    if reads == STANDARD and guarantee != "none":
+        reason = f"standard input cannot be read again after a crash, so `{guarantee}` cannot be kept"
+        said = f"{reason}: write `guarantee: none`, or read a file"
+    elif reads != STANDARD and guarantee == "none":
+        said = "`none` is for standard input only: a file can be read again, so leave `guarantee` out"
+    elif STANDARD in writes and guarantee == "exactly_once":
+        reason = "standard output cannot be taken back after a crash, so `exactly_once` cannot be kept"
+        said = f"{reason}: write `guarantee: at_least_once`, or write to a file"
+    else:
+        return
+    yield PathProblem(("checkpoint",), f"`checkpoint`: {said}", blames_key=False)

@@ -81,7 +81,7 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
         return None, [((), f"`learner` must be a list of steps, found {found}")]
     builder = _LearnerBuilder()
     built = [builder.build_step(step, (index,)) for index, step in enumerate(steps)]
-    builder.check_order(built, steps)
+    builder.check_order([_class_of(step) for step in steps])
     if builder.problems:
         return None, builder.problems
     if len(built) == 1:
@@ -89,6 +89,11 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     from river_margins.pipeline import Pipeline
 
     return Pipeline(*built), []
+
+
+def _class_of(step: Any) -> type | None:
+    name = next(iter(step), None) if isinstance(step, dict) and len(step) == 1 else step
+    return find_class(name) if isinstance(name, str) else None
 
 
 class _LearnerBuilder:
@@ -156,10 +161,14 @@ class _LearnerBuilder:
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
                 self.report(path, f"`{name}` needs the parameter `{key}`")
-        values = {key: self.build_value(kind, key, value, (*path, key)) for key, value in parameters.items()}
-        if len(self.problems) > before:
-            return None
-        return self.construct(name, kind, values, path)
+        values = {}
+        for key, value in parameters.items():
+            so_far = len(self.problems)
+            built = self.build_value(kind, key, value, (*path, key))
+            if key in accepted and len(self.problems) == so_far:
+                values[key] = built
+        estimator = self.construct(name, kind, values, path, is_complete=len(self.problems) == before)
+        return estimator if len(self.problems) == before else None
 
     def build_value(self, kind: type, key: str, value: Any, path: Path) -> Any:
         """Return the value of a parameter, which may name a part (`rule: {PA1: {C: 0.1}}`) or be a list of steps."""
@@ -173,8 +182,11 @@ class _LearnerBuilder:
         named = self.split_step(value, path)
         return named and self.build(named[0], part, named[1], named[2])
 
-    def construct(self, name: str, kind: type, values: dict[str, Any], path: Path) -> Any:
-        """Call the constructor; report its error at the parameter that causes it."""
+    def construct(self, name: str, kind: type, values: dict[str, Any], path: Path, is_complete: bool) -> Any:
+        """Call the constructor; report its error at the parameter that causes it.
+
+        If values are missing because they are wrong, only an error that a single parameter causes is reported.
+        """
         try:
             estimator = _call(kind, values)
             if name == "river.compose.Select":
@@ -184,24 +196,28 @@ class _LearnerBuilder:
             return estimator
         except Exception as error:  # a constructor may raise anything about the values of the file
             blamed = [key for key in values if _works_without(kind, values, key)]
+            if not is_complete and len(blamed) != 1:
+                return None
             what = f"`{blamed[0]}`" if len(blamed) == 1 else "these parameters"
             self.report((*path, blamed[0]) if len(blamed) == 1 else path, f"`{name}` refuses {what}: {error}")
             return None
 
-    def check_order(self, built: list[Any], steps: list[Any]) -> None:
-        """Report steps that predict before the last one, and a last one that does not."""
+    def check_order(self, kinds: list[type | None]) -> None:
+        """Report steps that predict before the last one, and a last one that does not. None is an unknown class."""
         from river import base
 
-        *before, last = built
-        for index, estimator in enumerate(before):
-            if estimator is not None and not isinstance(estimator, base.Transformer):
-                name = type(estimator).__name__
-                self.report((index,), f"`{name}` predicts, so it must be the last step and the only one of its kind")
-        if last is not None and not isinstance(last, base.Classifier | base.Regressor):
-            name = type(last).__name__
-            reasons = (why for task, why in _REASONS_TO_USE_PYTHON.items() if isinstance(last, getattr(base, task)))
-            sentence = f"the last step must be a classifier or a regressor, `{name}` {next(reasons, 'is neither')}"
-            self.report((len(steps) - 1,), sentence)
+        *before, last = kinds
+        for index, kind in enumerate(before):
+            if kind is not None and issubclass(kind, base.Estimator) and not issubclass(kind, base.Transformer):
+                sentence = f"`{kind.__name__}` predicts, so it must be the last step and the only one of its kind"
+                self.report((index,), sentence)
+        if last is None or not issubclass(last, base.Estimator):
+            return
+        if not issubclass(last, base.Classifier | base.Regressor):
+            reasons = (why for task, why in _REASONS_TO_USE_PYTHON.items() if issubclass(last, getattr(base, task)))
+            reason = next(reasons, "is neither")
+            sentence = f"the last step must be a classifier or a regressor, `{last.__name__}` {reason}"
+            self.report((len(before),), sentence)
 
     def check_replay(self, name: str, estimator: Any, path: Path) -> None:
         """Report a step that a restart could not bring back exactly: from a snapshot, or by the same random numbers."""

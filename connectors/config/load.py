@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from connectors.config.learner import assemble
 from connectors.config.schema import AnyConfig, PathProblem
+from connectors.config.valid_values import ValidValues, section_of
 from connectors.config.yaml_file import Document, Path, Problem, read
 from connectors.errors import ConfigError
 from connectors.suggest import describe, did_you_mean
@@ -85,9 +86,8 @@ def _validate(document: Document) -> "tuple[Config | FileConfig | None, list[Pro
     except ValidationError as error:
         found += [_explain(schema, detail) for detail in error.errors() if detail["loc"][:1] not in mixed]
     found += _check_learner(document)
-    found += schema.check_settings(data)
-    if config is not None and not found and not document.problems:
-        found += config.check_whole()
+    values = ValidValues.of(config) if config and not document.broken else ValidValues(schema, data, document.is_broken)
+    found += schema.check_values(values, data)
     problems = set(document.problems)
     for path, sentence, blames_key in found:
         if not document.is_broken(path):
@@ -154,12 +154,6 @@ def _section_at(schema: type[AnyConfig], path: Path) -> type[BaseModel]:
     for part in path:
         section = section_of(section.model_fields[part].annotation)
     return section
-
-
-def section_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the section that a field of this type holds, or None for a plain value."""
-    candidates = getattr(annotation, "__args__", (annotation,))
-    return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def _names(section: type[BaseModel]) -> str:

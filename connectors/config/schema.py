@@ -6,21 +6,14 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    WrapValidator,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from connectors.config.learner import assemble
+from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
 from connectors.model.field_paths import FEATURES, FieldPath, named
@@ -132,29 +125,13 @@ class Record(Section):
         " record. Without it the learner gets the null: an imputer fills it in, other steps reject the record.",
     )
 
-    @field_validator("label")
-    @classmethod
-    def _label_is_not_the_id(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is not None and label == info.data.get("id"):
-            raise ValueError(f"`{label}` is the id already, the label must be another field")
-        return label
-
-    @field_validator("features")
-    @classmethod
-    def _features_are_other_fields(cls, features: list[FEATURES] | None, info: ValidationInfo) -> Any:
-        taken = {
-            FieldPath.parse(text): what
-            for text, what in ((info.data.get("id"), "the id"), (info.data.get("label"), "the label"))
-            if text is not None
-        }
-        names = set()
-        for name, path in named(features or []):
-            if path in taken:
-                raise ValueError(f"`{path.name}` is {taken[path]}, and cannot be a feature as well")
-            if name in names:
-                raise ValueError(f"`{name}` appears twice")
-            names.add(name)
-        return features
+    @property
+    def shape(self) -> dict[str, Any]:
+        """What decides on the features and the label of a record. Two sections with the same shape teach the same."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        if self.features is not None:  # then the id is not taken out of the features
+            given.pop("id", None)
+        return given
 
 
 class Keep(Section):
@@ -205,22 +182,7 @@ class AnyConfig(Section):
 
     def first_learner(self) -> Any:
         """Return the learner a new model starts with: the one in the snapshot `start_from`, or an untrained one."""
-        learner = self.build_learner()
-        if self.start_from is None:
-            return learner
-        try:
-            data = self.start_from.read_bytes()
-            changes = snapshot.difference(data, learner)
-            if not changes:
-                return snapshot.loads(data)
-        except OSError as error:
-            raise ConfigError(f"the snapshot `{self.start_from}` cannot be read: {error.strerror}") from error
-        except snapshot.SnapshotError as error:
-            raise ConfigError(f"`{self.start_from}`: {error}") from error
-        raise ConfigError(
-            f"the learner is not the one of the snapshot `{self.start_from}`: {'; '.join(changes)}; "
-            f"make `learner` that one, or leave `start_from` out"
-        )
+        return _first_learner(self.build_learner(), self.start_from)
 
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
@@ -228,17 +190,63 @@ class AnyConfig(Section):
         raise NotImplementedError
 
     @classmethod
-    def check_settings(cls, data: dict[str, Any]) -> list[PathProblem]:
-        """Find problems of settings that the schema passes on to a library."""
-        return []
+    def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of values that are valid by themselves and contradict each other.
 
-    def check_whole(self) -> list[PathProblem]:
-        """Find problems of a config whose sections are all right by themselves."""
-        try:
-            self.first_learner()
-        except ConfigError as error:
-            return [PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)]
-        return []
+        Parameters
+        ----------
+        values
+            The valid values. Others are not compared, because their own problems are reported already.
+        data
+            The data of the file, for settings that the schema passes on to a library.
+        """
+        return [*_check_fields(values), *_check_start_from(values)]
+
+
+def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
+    id, label, features = (values.get("record", name) for name in ("id", "label", "features"))
+    if label is not None and label == id:
+        sentence = f"`record.label`: `{label}` is the id already, the label must be another field"
+        yield PathProblem(("record", "label"), sentence, blames_key=False)
+    taken = {FieldPath.parse(text): what for text, what in ((id, "the id"), (label, "the label")) if text is not None}
+    names = set()
+    for name, path in named(features or []):
+        if path in taken:
+            said = f"`{path.name}` is {taken[path]}, and cannot be a feature as well"
+        elif name in names:
+            said = f"`{name}` appears twice"
+        else:
+            names.add(name)
+            continue
+        yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
+    learner, problems = assemble(values.get("learner"))
+    if problems:
+        return
+    try:
+        _first_learner(learner, values.get("start_from"))
+    except ConfigError as error:
+        yield PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)
+
+
+def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
+    if start_from is None:
+        return learner
+    try:
+        data = start_from.read_bytes()
+        changes = snapshot.difference(data, learner)
+        if not changes:
+            return snapshot.loads(data)
+    except OSError as error:
+        raise ConfigError(f"the snapshot `{start_from}` cannot be read: {error.strerror}") from error
+    except snapshot.SnapshotError as error:
+        raise ConfigError(f"`{start_from}`: {error}") from error
+    raise ConfigError(
+        f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes)}; "
+        f"make `learner` that one, or leave `start_from` out"
+    )
 
 
 def sections_with(key: str, instead_of: str, data: dict[str, Any]) -> list[str]:

@@ -1,7 +1,10 @@
 """The schema of a processor between topics of Kafka."""
 
+import contextlib
+import difflib
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -9,8 +12,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 
@@ -24,7 +25,9 @@ from connectors.config.schema import (
     seconds_of,
     sections_with,
 )
-from connectors.kafka import client
+from connectors.config.valid_values import ValidValues
+from connectors.config.yaml_file import Path
+from connectors.kafka import CLIENTS, ClientModule, client
 from connectors.secrets import STARS, Settings, is_secret
 from connectors.suggest import describe
 
@@ -206,15 +209,6 @@ class Config(AnyConfig):
         """What the transactional ids of this group begin with, and those of no other group: names have no colon."""
         return f"{self.name}:"
 
-    @field_validator("output", "rejects")
-    @classmethod
-    def _topics_differ(cls, section: Output | Rejects | None, info: ValidationInfo) -> Any:
-        for other in ("input", "output"):
-            taken = info.data.get(other)
-            if section is not None and taken is not None and section.topic == taken.topic:
-                raise ValueError(f"`{section.topic}` is the {other} topic already, this must be another one")
-        return section
-
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """A topic and a file cannot be written in one transaction, so no guarantee would hold for both."""
@@ -228,34 +222,67 @@ class Config(AnyConfig):
         ]
 
     @classmethod
-    def check_settings(cls, data: dict[str, Any]) -> list[PathProblem]:
-        """Find problems of the settings of the Kafka client."""
+    def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems of values that are valid by themselves, contradict each other, or are refused by the client."""
         kafka = data.get("kafka")
-        if not isinstance(kafka, dict):
-            return []
-        try:
-            check_client_settings = client(kafka.get("client", Kafka.model_fields["client"].default)).check_settings
-        except ValueError:  # the schema reports an unknown client, and its settings are unknown too
-            return []
-        sides = {side: kafka[side] if isinstance(kafka.get(side), dict) else {} for side in ("consumer", "producer")}
-        common = {key: value for key, value in kafka.items() if key not in Kafka.model_fields}
-        problems: dict[tuple[str, ...], str] = {}
-        for side, key, sentence in check_client_settings(common | sides["consumer"], common | sides["producer"]):
-            path = ("kafka", side, key) if key in sides[side] else ("kafka", key)
-            # a common key may be refused on one side and unknown on the other: the refusal says more
-            if path not in problems or "cannot be set" in sentence:
-                problems[path] = sentence
-        return [PathProblem(path, sentence) for path, sentence in problems.items()]
+        found = [*_check_topics(values), *super().check_values(values, data)]
+        if isinstance(kafka, dict):
+            # several clients are possible if the file does not name one that exists: what none of them takes is wrong
+            problems = [_check_client(name, module, kafka, values) for name, module in _possible_clients(kafka).items()]
+            first, *others = problems or [{}]
+            found += [problem for path, problem in first.items() if all(path in other for other in others)]
+        return found
 
-    def check_whole(self) -> list[PathProblem]:
-        """Find problems of a config whose sections are all right by themselves."""
-        return self._check_interval() + super().check_whole()
 
-    def _check_interval(self) -> list[PathProblem]:
-        longest, every = self.kafka.timeouts[0], self.checkpoint.every
-        if self.checkpoint.guarantee == "at_least_once" or every < longest:
-            return []
-        name = "transaction.timeout.ms" if self.kafka.client == "confluent" else "transaction_timeout_ms"
-        reason = f"`{name}` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
+def _check_topics(values: ValidValues) -> Iterator[PathProblem]:
+    topics = {name: values.get(name, "topic") for name in ("input", "output", "rejects")}
+    for name, others in (("output", ["input"]), ("rejects", ["input", "output"])):
+        taken = next((other for other in others if topics[name] is not None and topics[name] == topics[other]), None)
+        if taken:
+            sentence = f"`{name}`: `{topics[name]}` is the {taken} topic already, this must be another one"
+            yield PathProblem((name,), sentence, blames_key=False)
+
+
+def _possible_clients(kafka: dict[str, Any]) -> dict[str, ClientModule]:
+    """Return the client that a file names. For one that does not exist: the one it seems to mean, or else all."""
+    given = kafka.get("client", Kafka.model_fields["client"].default)
+    meant = [given] if given in CLIENTS else difflib.get_close_matches(str(given), CLIENTS, n=1)
+    found = {}
+    for name in meant or CLIENTS:
+        with contextlib.suppress(ValueError):  # a package is missing: the schema reports that
+            found[name] = client(name)
+    return found
+
+
+def _check_client(
+    name: str, module: ClientModule, kafka: dict[str, Any], values: ValidValues
+) -> dict[Path, PathProblem]:
+    """Return what is wrong with the settings of a client, and with the interval of checkpoints under them, by path."""
+    sides = {side: kafka[side] if isinstance(kafka.get(side), dict) else {} for side in ("consumer", "producer")}
+    common = {key: value for key, value in kafka.items() if key not in Kafka.model_fields}
+    problems: dict[Path, str] = {}
+    for side, key, sentence in module.check_settings(common | sides["consumer"], common | sides["producer"]):
+        path = ("kafka", side, key) if key in sides[side] else ("kafka", key)
+        # a common key may be refused on one side and unknown on the other: the refusal says more
+        if path not in problems or "cannot be set" in sentence:
+            problems[path] = sentence
+    found = [PathProblem(path, sentence) for path, sentence in problems.items()]
+    found += _check_interval(name, module, common | sides["producer"], values)
+    return {problem.path: problem for problem in found}
+
+
+def _check_interval(
+    name: str, module: ClientModule, settings: dict[str, Any], values: ValidValues
+) -> Iterator[PathProblem]:
+    every = values.get("checkpoint", "every")
+    if values.get("checkpoint", "guarantee") != "exactly_once" or every is None:
+        return
+    try:
+        longest = module.timeouts({}, settings)[0]
+    except TypeError:  # the time-out is no number
+        return
+    if 0 < longest <= every:
+        setting = "transaction.timeout.ms" if name == "confluent" else "transaction_timeout_ms"
+        reason = f"`{setting}` ({longest:g}s), as one transaction lasts from one checkpoint to the next"
         sentence = f"`checkpoint.every` ({every:g}s) must be below {reason}"
-        return [PathProblem(("checkpoint", "every"), sentence, blames_key=False)]
+        yield PathProblem(("checkpoint", "every"), sentence, blames_key=False)

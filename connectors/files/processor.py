@@ -32,7 +32,7 @@ from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
 from connectors.runtime.health import Health, serving
 from connectors.runtime.stop import Stop
-from connectors.snapshots.check_learner import check_learner
+from connectors.snapshots.check_learner import check_learner, note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore, make_folder
 from connectors.suggest import did_you_mean
@@ -195,9 +195,12 @@ class FileProcessor:
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
         with self._health.metrics.restore_seconds.time():
-            check_learner(self._config.build_learner(), data, named, self._start_over())
+            changes = check_learner(self._config.build_learner(), self._config.record, data, named, self._start_over())
             learner = self._load(state.snapshot)
-        return PartitionModel(learner, state.snapshot, state.examples, self._load, self._decode)
+        change = changes.apply if changes.made else None
+        if change:
+            log.warning("the learner changes with the next snapshot: %s", ", ".join(changes.made))
+        return PartitionModel(learner, state.snapshot, state.examples, self._load, self._decode, change=change)
 
     def _load(self, name: str) -> Any:
         return snapshot.loads(self._store.read(PARTITION, name))
@@ -308,7 +311,8 @@ class FileProcessor:
 
     def write_snapshot(self) -> None:
         began = time.monotonic()
-        data, examples = snapshot.dumps(self._model.learner), self._model.examples
+        self._model.prepare_snapshot()
+        data, examples = snapshot.dumps(self._model.learner, note_of(self._config.record)), self._model.examples
         name = SnapshotName.new(self._reader.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
         self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))

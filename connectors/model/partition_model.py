@@ -36,6 +36,8 @@ class PartitionModel:
         Fills in id, features and label of a record from its bytes.
     can_replay
         Whether the inputs since the snapshot can be replayed (see `ReplayNeeded`). If not, they are held in memory.
+    change
+        Changes parameters of a learner, right before its next snapshot is written; None changes nothing.
     """
 
     def __init__(
@@ -46,12 +48,15 @@ class PartitionModel:
         load: Callable[[str], Any],
         decode: Callable[[Record], None] = _no_decoder,
         can_replay: bool = False,
+        change: Callable[[Any], None] | None = None,
     ) -> None:
         self.examples = examples
         self.decode = decode
         self._load, self._can_replay = load, can_replay
+        self._change: Callable[[Any], None] | None = None
         self._set_learner(learner)
         self.saved_as(snapshot)
+        self._change = change
 
     def _set_learner(self, learner: Any) -> None:
         steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
@@ -63,9 +68,24 @@ class PartitionModel:
         self._is_pure = all(type(step).__module__.startswith("river_margins") for step in steps[:-1])
         self._predict_score_one = getattr(learner, "predict_score_one", None)
 
+    @property
+    def is_to_change(self) -> bool:
+        """Whether parameters of the learner change with the next snapshot."""
+        return self._change is not None
+
+    def prepare_snapshot(self) -> None:
+        """Change the parameters that the file changed. Write a snapshot of the model then, before it learns more.
+
+        So what follows a snapshot was always learned with the parameters in it, and learning it again has the same
+        result. If the snapshot cannot be committed, the model must be dropped.
+        """
+        if self._change is not None:
+            self._change(self.learner)
+
     def saved_as(self, snapshot: str) -> None:
         """Note that this snapshot holds the model of this moment: failures go back to it."""
         self.snapshot = snapshot
+        self._change = None
         self._saved_examples = self.examples
         self._learned: list[bytes | tuple[dict[str, Any], Any]] = []
 

@@ -1,29 +1,68 @@
-"""Compare the learner of a file with the learner in a snapshot."""
+"""Compare the learner and the record section of a file with those of a snapshot."""
 
 from typing import Any
 
+from connectors.config.schema import Record
 from connectors.errors import StateError
 from river_margins import snapshot
 
 
-def check_learner(learner: Any, data: bytes, named: str, start_over: str) -> None:
-    """Raise StateError if a snapshot does not hold this learner; training does not matter.
+def note_of(record: Record) -> dict[str, Any]:
+    """Return what a snapshot tells about its model: which features and labels it learned."""
+    return {"record": record.shape}
+
+
+def check_learner(learner: Any, record: Record, data: bytes, named: str, start_over: str) -> snapshot.Changes:
+    """Raise StateError if a snapshot does not hold this learner, or one of other records; training does not matter.
 
     Parameters
     ----------
     learner
         The learner of the processor's file.
+    record
+        The section of the file about records. A snapshot that tells nothing about them fits each.
     data
         The bytes of the snapshot.
     named
         How messages name the snapshot.
     start_over
         How messages describe a start with a new model.
+
+    Returns
+    -------
+    The parameters that only say how to learn and have changed. Apply them right before the next snapshot is written:
+    then each snapshot was learned with the parameters that the one before it has.
     """
     try:
-        changes = snapshot.difference(data, learner)
+        changes = snapshot.changes(data, learner)
     except snapshot.SnapshotError as error:
         raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
-    if changes:
-        said = f"the learner is not the one of {named}: {'; '.join(changes)}"
+    if changes.refused:
+        said = f"the learner is not the one of {named}: {'; '.join(changes.refused)}"
         raise StateError(f"{said}; put `learner` back as it was, or {start_over}")
+    if moved := _differences(changes.about.get("record"), record.shape):
+        said = f"{named} learned other records: {'; '.join(moved)}"
+        anyway = "to go on from this model anyway, give the processor another `name`, and this snapshot as `start_from`"
+        raise StateError(f"{said}; put `record` back as it was, or {start_over}; {anyway}")
+    return changes
+
+
+def _differences(before: Any, now: dict[str, Any]) -> list[str]:
+    if not isinstance(before, dict):  # written before snapshots told it
+        return []
+    keys = {*before, *now} - ({"id"} if "features" in before or "features" in now else set())
+    return [
+        f"`record.{key}` was {_text_of(before.get(key))} and is now {_text_of(now.get(key))}"
+        for key in sorted(keys)
+        if _unordered(before.get(key)) != _unordered(now.get(key))
+    ]
+
+
+def _unordered(value: Any) -> Any:
+    return sorted(map(repr, value)) if isinstance(value, list) else value
+
+
+def _text_of(value: Any) -> str:
+    if isinstance(value, list):
+        return f"`[{', '.join(map(str, value))}]`"
+    return "left out" if value is None else f"`{value}`"

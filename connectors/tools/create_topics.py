@@ -105,7 +105,7 @@ def _create(config: Config, topics: dict[str, tuple[str, int]], replication_fact
     """Create topics, given with role and number of partitions; return the number of replicas."""
     if not topics:
         return 0
-    settings = from_any_client(config.kafka.consumer_settings, KafkaAdminClient.DEFAULT_CONFIG)
+    settings = from_any_client(config.kafka.consumer_settings, "admin")
     try:
         return retried(lambda: _ask(settings, topics, replication_factor))
     except NotPermitted as error:

@@ -1,41 +1,33 @@
-"""Checks of a processor against the brokers before it runs: topics, permissions, transactions, retention.
+"""Checks of a processor against the brokers before it runs: topics, permissions, transactions, retention, and state.
 
 The checks change nothing, except that those of an exactly-once processor leave a transactional id,
-`<name>::check-broker`.
+`<name>::check-broker`, and that the folder of the snapshots is made.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from connectors.config import Config
-from connectors.errors import AccessError, ConnectorError, StartError
+from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.suggest import did_you_mean
+from connectors.topics.check_state import Progress, check_state
+from connectors.topics.findings import Finding
 from connectors.topics.startup import BROKER_WAIT, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A finding. A problem would end the processor or lose data; `kind` has its exit code. A note has no kind."""
-
-    sentence: str
-    kind: type[ConnectorError] | None
-
-    def __str__(self) -> str:
-        return f"{'problem' if self.kind else 'note'}: {self.sentence}"
-
-
-def check(config: Config) -> list[Finding]:
-    """Return the problems that a processor would have with the brokers, and notes worth knowing.
+def check(config: Config, progress: Progress | None = None) -> list[Finding]:
+    """Return the problems that a processor would have with the brokers or its own state, and notes worth knowing.
 
     Parameters
     ----------
     config
         The processor's file.
+    progress
+        Called with the numbers of partitions whose state is checked, and of all.
 
     Raises
     ------
@@ -61,6 +53,7 @@ def check(config: Config) -> list[Finding]:
             findings.append(Finding(said, None))
         findings += [*_cleanup(role, name, topic), *_replicas(name, topic)]
     findings += [*_retention(config, facts), *_sizes(roles, facts), *_broker(config, facts)]
+    findings += check_state(config, progress)
     return sorted(findings, key=lambda finding: finding.kind is None)
 
 

@@ -12,6 +12,7 @@ from connectors.kafka import ClientError, Committed, Consumer
 from connectors.model.counts import Counts
 from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
+from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment, listed
@@ -149,7 +150,8 @@ class Committer:
         """Return the metadata of a new snapshot, and the function that writes it, in any thread."""
         began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
         store = self._assignment.restorer.store
-        data = snapshot.dumps(partition.model.learner)
+        partition.model.prepare_snapshot()
+        data = snapshot.dumps(partition.model.learner, note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
             topic_id=topic.id, partitions=topic.partitions, host=HOST,

@@ -33,7 +33,7 @@ class Partition:
         age = max(0.0, time.time() - name.time) if name else 0.0
         self._snapshot_time = time.monotonic() - age
         self._rejects: dict[int, Reject] = {}
-        self.wants_snapshot = False
+        self.wants_snapshot = self.model.is_to_change
 
     @property
     def progress(self) -> Progress:

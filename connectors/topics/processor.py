@@ -98,7 +98,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
 
     def find_restorer() -> Restorer:
-        return startup.make_restorer(config, for_consumer)
+        return startup.make_restorer(config, for_consumer, before=restorer)
 
     startup.check_store(config)
     restorer = startup.make_first_restorer(config, for_consumer)

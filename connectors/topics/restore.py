@@ -9,8 +9,11 @@ import logging
 import re
 import socket
 import zlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from connectors.config import Config
 from connectors.errors import StateError
@@ -36,13 +39,15 @@ HOST = socket.gethostname()
 class Restorer:
     """Restores the models of the group `config.name`, whose input topic is now `topic`.
 
-    `aligned` are the topics with as many partitions as the input: a message keeps its partition number there.
+    `aligned` are the topics with as many partitions as the input: a message keeps its partition number there. `said`
+    are the changes of the learner that the log tells already.
     """
 
     config: Config
     store: Store
     topic: Topic
     aligned: frozenset[str]
+    said: set[str] = field(default_factory=set, compare=False)
 
     def check(self, partition: int, committed: Committed) -> OffsetMetadata:
         """Return the metadata of an offset, after all checks that can be made without building the model."""
@@ -52,25 +57,36 @@ class Restorer:
         """Return the metadata of an offset, after all checks that can be made without reading the snapshot."""
         return self._metadata(partition, committed)
 
-    def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes]:
+    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> snapshot.Changes:
+        """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
+        data, changes = self._checked_snapshot(partition, metadata)
+        self._loads(partition, metadata.snapshot, data)
+        return changes
+
+    def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes, snapshot.Changes]:
         metadata = self._metadata(partition, committed)
+        return metadata, *self._checked_snapshot(partition, metadata)
+
+    def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> tuple[bytes, snapshot.Changes]:
         data = self._data(partition, metadata)
         named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
         try:
             snapshot.describe(data)
         except snapshot.SnapshotError as error:
             raise PartitionStateError(partition, f"{named} cannot be read: {error}; {self._start_over()}") from error
-        check_learner(self.config.build_learner(), data, named, self._start_over())
-        return metadata, data
+        changes = check_learner(self.config.build_learner(), self.config.record, data, named, self._start_over())
+        return data, changes
 
     def restore(self, partition: int, committed: Committed) -> Partition:
         """Return a partition with the model that the committed metadata name; it may have inputs to replay."""
-        metadata, data = self._checked(partition, committed)
+        metadata, data, changes = self._checked(partition, committed)
         name, examples = SnapshotName.parse(metadata.snapshot), metadata.examples
         if metadata.inputs and name:  # the model of the snapshot has learned fewer than that of the committed offset
             examples = name.examples
         learner = self._loads(partition, metadata.snapshot, data)
-        found = self._partition(partition, learner, committed, metadata.snapshot, examples)
+        self._say(changes)
+        change = changes.apply if changes.made else None
+        found = self._partition(partition, learner, committed, metadata.snapshot, examples, change)
         found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))
         log.info(
             "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
@@ -79,21 +95,35 @@ class Restorer:
         )  # fmt: skip
         return found
 
+    def _say(self, changes: snapshot.Changes) -> None:
+        said = ", ".join(changes.made)
+        if said and said not in self.said:
+            self.said.add(said)
+            log.warning("the learner changes with the next snapshot of each partition: %s", said)
+
     def start(self, partition: int, offset: int) -> Partition:
         """Return a partition with a new model, for which nothing is committed yet."""
         self.check_start(partition)
         self.check_former(partition)
         return self._partition(partition, self.config.first_learner(), Committed(offset, ""), "", 0)
 
-    def _partition(self, number: int, learner: Any, committed: Committed, snapshot: str, examples: int) -> Partition:
+    def _partition(
+        self,
+        number: int,
+        learner: Any,
+        committed: Committed,
+        snapshot: str,
+        examples: int,
+        change: Callable[[Any], None] | None = None,
+    ) -> Partition:
         def load(name: str) -> Any:
             return self._loads(number, name, self.store.read(number, name))
 
         can_replay, record = self.config.snapshots.every is not None, self.config.record
         decode = Decoder(record.id, record.label, record.features, nulls=record.nulls).decode
         # the same bytes decoded in another way are other inputs
-        seed = zlib.crc32(record.model_dump_json().encode())
-        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay)
+        seed = zlib.crc32(orjson.dumps(record.shape))
+        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change)
         proof = ReplayProof(committed.offset, seed, can_replay)
         return Partition(f"{self.config.input.topic}-{number}-", model, proof, committed)
 

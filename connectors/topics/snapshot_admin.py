@@ -13,6 +13,7 @@ from river import compose
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, client
+from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
 from connectors.snapshots.stores import StoreError
@@ -159,7 +160,7 @@ class SnapshotAdmin:
             found = committed[number]
             begin = first if self._config.input.start == "earliest" else end
             at = offset if offset is not None else found.offset if found else begin
-            data = snapshot.dumps(self._config.first_learner())
+            data = snapshot.dumps(self._config.first_learner(), note_of(self._config.record))
             id = SnapshotName.new(at, 0, is_empty=True)
             name = SnapshotName.parse(id)
             assert name is not None

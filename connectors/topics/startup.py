@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.kafka import ClientError, Committed, Consumer, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
 from connectors.kafka.retry import retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
@@ -154,8 +154,11 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
         raise StartError(no_answer(servers, BROKER_WAIT, error)) from error
 
 
-def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Look up the topics of the file, and return the restorer of its input. Raise StartError if a topic is missing."""
+def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | None = None) -> Restorer:
+    """Look up the topics of the file, and return the restorer of its input, which follows the one `before`.
+
+    Raise StartError if a topic is missing.
+    """
     topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
@@ -163,7 +166,12 @@ def make_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
         hint = did_you_mean(missing[0], cluster.names) or "; create it first"
         names = " and ".join(f"`{topic}`" for topic in missing)
         raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
+    return restorer_of(config, cluster, before)
+
+
+def restorer_of(config: Config, cluster: Cluster, before: Restorer | None = None) -> Restorer:
+    """Return the restorer for the input topic of a cluster."""
     found = cluster.topics[config.input.topic]
     store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
-    return Restorer(config, store, found, aligned)
+    return Restorer(config, store, found, aligned, before.said if before else set())

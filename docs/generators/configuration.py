@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from connectors.config import Config, FileConfig
-from connectors.config.load import section_of
 from connectors.config.schema import AnyConfig
+from connectors.config.valid_values import section_of
 from connectors.errors import exit_codes
 
 ROOT = pathlib.Path(__file__).parents[2]

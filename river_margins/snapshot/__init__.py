@@ -15,20 +15,35 @@ StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHa
 model holds twice is read back as two equal ones.
 """
 
+import contextlib
 import functools
 import os
 import platform
 import secrets
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from river import base
 
 from river_margins.snapshot import codec, nodes, river_steps
+from river_margins.snapshot.changes import Changes, find_changes
 from river_margins.snapshot.codec import SnapshotError
 from river_margins.snapshot.difference import Part, compare
 
-__all__ = ["SnapshotError", "check", "describe", "difference", "dumps", "load", "loads", "save", "write_file"]
+__all__ = [
+    "Changes",
+    "SnapshotError",
+    "changes",
+    "check",
+    "describe",
+    "difference",
+    "dumps",
+    "load",
+    "loads",
+    "save",
+    "write_file",
+]
 
 LONGEST_REASON = 1_000  # characters
 
@@ -80,13 +95,24 @@ def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
         raise SnapshotError(f"{os.fspath(file)}: {error}") from error
 
 
-def dumps(model: base.Base) -> bytes:
+def dumps(model: base.Base, about: Mapping[str, Any] | None = None) -> bytes:
     """Return a model as bytes. Models of the same class, parameters and state give the same bytes.
 
-    Raise SnapshotError, as `check` does, if the model cannot be written.
+    Parameters
+    ----------
+    model
+        Any model that `check` accepts.
+    about
+        What `changes` shall tell about the model, as values that JSON has; no part of it.
+
+    Raises
+    ------
+    SnapshotError
+        The model cannot be written.
     """
     node, arrays = _encode(model)
-    return codec.write({"written_by": _versions(), "model": node}, arrays)
+    more = {"about": dict(about)} if about else {}
+    return codec.write({"written_by": _versions(), "model": node, **more}, arrays)
 
 
 def loads(data: bytes) -> Any:
@@ -143,9 +169,47 @@ def difference(data: bytes, model: base.Base) -> list[str]:
     ['the learner was `PAClassifier(C=1.0)` and is now `PAClassifier(C=0.01)`: C 1.0 -> 0.01']
     """
     document, arrays = codec.read(data)
-    try:
+    with _well_formed(document):
         before = codec.decode(document["model"], arrays, Part.of)
-        return list(compare(before, codec.decode(*_encode(model), Part.of)))
+        return [found.sentence for found in compare(before, codec.decode(*_encode(model), Part.of))]
+
+
+def changes(data: bytes, model: base.Base) -> Changes:
+    """Compare the model in a snapshot with another, as `difference` does, and tell what `mutate` can make up for.
+
+    Parameters
+    ----------
+    data
+        The bytes of a snapshot.
+    model
+        The model to compare with. Weights and counts are not compared.
+
+    Raises
+    ------
+    SnapshotError
+        The bytes are not a snapshot, or the model cannot be written.
+
+    >>> import river_margins as rm
+    >>> from river_margins import snapshot
+    >>> data = snapshot.dumps(rm.PAClassifier(C=1.0), about={"label": "y"})
+    >>> found = snapshot.changes(data, rm.PAClassifier(C=0.01))
+    >>> found.refused, found.made, found.about
+    ([], ['PAClassifier C 1.0 -> 0.01'], {'label': 'y'})
+    >>> model = snapshot.loads(data)
+    >>> found.apply(model)
+    >>> model.C
+    0.01
+    """
+    document, arrays = codec.read(data)
+    with _well_formed(document):
+        return find_changes(document, arrays, model, _encode)
+
+
+@contextlib.contextmanager
+def _well_formed(document: Any) -> Iterator[None]:
+    """Turn any exception about the content of a snapshot into a SnapshotError."""
+    try:
+        yield
     except SnapshotError:
         raise
     except Exception as error:
@@ -175,12 +239,8 @@ def describe(data: bytes) -> tuple[str, dict[str, str]]:
     'StandardScaler() | PAClassifier(C=0.5)'
     """
     document, arrays = codec.read(data)
-    try:
+    with _well_formed(document):
         return codec.decode(document["model"], arrays, Part.of).show(), dict(document["written_by"])
-    except SnapshotError:
-        raise
-    except Exception as error:
-        raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Describes the differences between two models in sentences."""
+"""Finds the differences between two models, and says them in sentences."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -44,24 +44,45 @@ class Part(NamedTuple):
         return f"{self.name}({', '.join(f'{name}={_text_of(value)}' for name, value in shown.items())})"
 
 
-def compare(before: Part, after: Part, where: str = "") -> Iterator[str]:
-    """Yield a sentence for each learner or step that has changed."""
+class Difference(NamedTuple):
+    """A difference between two models.
+
+    Attributes
+    ----------
+    sentence
+        What has changed, and where.
+    path
+        The place of the learner or step: the number of the step, the number of the step within that one, and so on.
+    parameters
+        The changed parameters, as pairs of the name and a phrase such as `C 1.0 -> 0.5`; none if it is not only they.
+    """
+
+    sentence: str
+    path: tuple[int, ...]
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+def compare(before: Part, after: Part, where: str = "", path: tuple[int, ...] = ()) -> Iterator[Difference]:
+    """Yield the difference of each learner or step that has changed."""
     subject = where or "the learner"
     if before.name != after.name or len(before.steps) != len(after.steps):
-        yield f"{subject} was `{before.show()}` and is now `{after.show()}`"
+        yield Difference(f"{subject} was `{before.show()}` and is now `{after.show()}`", path)
     elif before.steps:
         word = "step" if before.is_pipeline else "branch"
-        for number, pair in enumerate(zip(before.steps, after.steps, strict=True), 1):
-            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number}")
+        for number, pair in enumerate(zip(before.steps, after.steps, strict=True)):
+            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number + 1}", (*path, number))
     elif changed := _changed(before.parameters, after.parameters):
-        moves = (
-            f"{name} {_text_of(before.parameters.get(name))} -> {_text_of(after.parameters.get(name))}"
+        moves = {
+            name: f"{name} {_text_of(before.parameters.get(name))} -> {_text_of(after.parameters.get(name))}"
             for name in changed
-        )
-        yield f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves)}"
+        }
+        said = f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves.values())}"
+        yield Difference(said, path, tuple(moves.items()))
     elif fields := sorted(before.fields ^ after.fields):
         listed = ", ".join(f"`{field}`" for field in fields)
-        yield f"{subject}, `{before.name}`, has another state than when the snapshot was written: {listed} differ"
+        yield Difference(
+            f"{subject}, `{before.name}`, has another state than when the snapshot was written: {listed} differ", path
+        )
 
 
 def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:

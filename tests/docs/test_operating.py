@@ -31,11 +31,11 @@ def outputs(stream, count, topic=None):
 
 def test_change_a_learner(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
-    records, learner = phishing(300), ["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 2}}]
+    records, learner = phishing(300), ["StandardScaler", {"AROWClassifier": {"r": 0.5}}]
     stream.produce(map(orjson.dumps, records[:200]))
     with running(stream.config()):
         stream.read(stream.output, 200)
-    with pytest.raises(StateError, match="mode 1 -> 2") as refused:
+    with pytest.raises(StateError, match="is now `AROWClassifier") as refused:
         processor.run(stream.config(learner=learner))
     assert "another `name`" in str(refused.value)
     beside = f"{stream.name}-beside"

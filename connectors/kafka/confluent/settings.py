@@ -164,7 +164,9 @@ so it is `all`; leave it out')]
         for key, value in settings.items()
         if (sentence := _check(side, key, value))
     ]
-    return problems or _check_timeouts(sides) or _check_together(sides)
+    wrong = {_SYNONYMS.get(key, key) for _, key, _ in problems}
+    found = _check_timeouts(sides, wrong)
+    return problems + (found or _check_together(sides, wrong))
 
 
 def _check(side: str, key: str, value: Any) -> str | None:
@@ -203,27 +205,34 @@ def _refusal(side: str, settings: Settings) -> str | None:
     return None
 
 
-def _check_together(given: dict[str, Settings]) -> list[Problem]:
-    """Check all settings of a side together, without files and passwords, which another machine may have."""
+def _check_together(given: dict[str, Settings], wrong: set[str]) -> list[Problem]:
+    """Check all settings of a side together, without files and passwords, which another machine may have.
+
+    Settings that are `wrong` by themselves are left out, and so is what librdkafka says about them.
+    """
     problems = []
     for side, defaults in (("consumer", CONSUMER), ("producer", PRODUCER | {"transactional.id": "lint"})):
-        known = {key: value for key, value in given[side].items() if not key.startswith(("ssl.", "sasl.", "security."))}
+        known = {
+            key: value
+            for key, value in given[side].items()
+            if _SYNONYMS.get(key, key) not in wrong and not key.startswith(("ssl.", "sasl.", "security."))
+        }
         refusal = known and _refusal(side, merged(defaults, known))
-        if refusal:
+        if refusal and not any(f"`{key}`" in refusal for key in wrong):
             blamed = next((key for key in known if key in refusal), next(iter(known)))
             problems.append((side, blamed, f"`{blamed}` is refused by {LIBRARY}: {refusal}"))
     return problems
 
 
-def _check_timeouts(given: dict[str, Settings]) -> list[Problem]:
+def _check_timeouts(given: dict[str, Settings], wrong: set[str]) -> list[Problem]:
     values = {
         "consumer": merged({"heartbeat.interval.ms": 3_000} | CONSUMER, given["consumer"]),
         "producer": merged(PRODUCER, given["producer"]),
     }
     rules = group_rules("heartbeat.interval.ms", "session.timeout.ms", "max.poll.interval.ms", "transaction.timeout.ms")
-    problems = check_order(rules, values, {side: merged({}, settings) for side, settings in given.items()})
+    problems = check_order(rules, values, {side: merged({}, settings) for side, settings in given.items()}, wrong)
     transaction, delivery = (values["producer"].get(f"{name}.timeout.ms", 0) for name in ("transaction", "delivery"))
-    if delivery > transaction:
+    if not wrong & {"transaction.timeout.ms", "delivery.timeout.ms"} and delivery > transaction:
         problems.append(
             ("producer", "delivery.timeout.ms", f"`delivery.timeout.ms` ({delivery}) must not be above "
              f"`transaction.timeout.ms` ({transaction}), or a record is still tried when its transaction has timed out")

@@ -1,10 +1,18 @@
-"""The client interface on kafka-python."""
+"""The client interface on kafka-python.
 
-from connectors.kafka.kafka_python.cluster import describe, is_compacted
-from connectors.kafka.kafka_python.consumer import Consumer
-from connectors.kafka.kafka_python.facts import read_facts
-from connectors.kafka.kafka_python.producer import Producer
+The library is imported when something is needed that connects to a broker: the checks of settings do without it.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from connectors.kafka.kafka_python.settings import ONE_MESSAGE_PER_BATCH, check_settings, timeouts
+
+if TYPE_CHECKING:
+    from connectors.kafka.kafka_python.cluster import describe, is_compacted
+    from connectors.kafka.kafka_python.consumer import Consumer
+    from connectors.kafka.kafka_python.facts import read_facts
+    from connectors.kafka.kafka_python.producer import Producer
 
 __all__ = [
     "ONE_MESSAGE_PER_BATCH",
@@ -16,3 +24,17 @@ __all__ = [
     "read_facts",
     "timeouts",
 ]
+
+_MODULES = {
+    "Consumer": "consumer",
+    "Producer": "producer",
+    "describe": "cluster",
+    "is_compacted": "cluster",
+    "read_facts": "facts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
-
 from connectors.errors import ConfigError
+from connectors.kafka.kafka_python.defaults import known_settings
 from connectors.kafka.settings import (
     CODE,
     OWNED,
@@ -74,7 +73,6 @@ _PROGRAM = {
     "key_deserializer", "value_deserializer", "key_serializer", "value_serializer", "kafka_client", "selector",
     "metric_reporters", "ssl_context", "sasl_oauth_token_provider", "socket_options",
 }  # fmt: skip
-_KNOWN: dict[str, Settings] = {"consumer": KafkaConsumer.DEFAULT_CONFIG, "producer": KafkaProducer.DEFAULT_CONFIG}
 
 
 # librdkafka's names of the settings that say who a client is and whom it trusts
@@ -94,15 +92,15 @@ _LIBRDKAFKA_NAMES = {
 _SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.", "enable.sasl.")
 
 
-def from_any_client(settings: Settings, known: Settings = KafkaConsumer.DEFAULT_CONFIG) -> Settings:
+def from_any_client(settings: Settings, side: str = "consumer") -> Settings:
     """Return settings that were given for either client under kafka-python's names, for tools that always use it.
 
     Parameters
     ----------
     settings
         Settings by the names of their client.
-    known
-        The settings that a class of kafka-python accepts, with their defaults. Others are left out.
+    side
+        What the settings are for: `consumer`, `producer` or `admin`. Settings that it does not accept are left out.
 
     Raises
     ------
@@ -112,6 +110,7 @@ def from_any_client(settings: Settings, known: Settings = KafkaConsumer.DEFAULT_
     >>> from_any_client({"sasl.username": "me", "fetch.error.backoff.ms": 5, "client_id": "a"})
     {'sasl_plain_username': 'me', 'client_id': 'a'}
     """
+    known = known_settings(side)
     named = {_LIBRDKAFKA_NAMES.get(name, name): value for name, value in settings.items()}
     if lost := [name for name in named if name not in known and name.startswith(_SECURITY)]:
         raise ConfigError(
@@ -122,7 +121,8 @@ def from_any_client(settings: Settings, known: Settings = KafkaConsumer.DEFAULT_
 
 def admin_settings(settings: Mapping[str, Any]) -> Settings:
     """Return the settings of a consumer or a producer that a client for administration has as well."""
-    return {key: value for key, value in (COMMON | dict(settings)).items() if key in KafkaAdminClient.DEFAULT_CONFIG}
+    known = known_settings("admin")
+    return {key: value for key, value in (COMMON | dict(settings)).items() if key in known}
 
 
 def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
@@ -144,7 +144,8 @@ so it is `all`; leave it out')]
     """
     sides = {"consumer": consumer, "producer": producer}
     problems = [(side, key, sentence) for side in sides for key, sentence in _check_keys(side, sides[side])]
-    return problems or _check_timeouts(CONSUMER | consumer, PRODUCER | producer, sides)
+    wrong = {key for _, key, _ in problems}
+    return problems + _check_timeouts(CONSUMER | consumer, PRODUCER | producer, sides, wrong)
 
 
 def _check_keys(side: str, settings: Settings) -> list[tuple[str, str]]:
@@ -154,11 +155,12 @@ def _check_keys(side: str, settings: Settings) -> list[tuple[str, str]]:
 def _check_key(side: str, key: str, value: Any) -> str | None:
     if key in _OWNED[side]:
         return cannot_be_set(key, _OWNED[side][key])
-    if key in _KNOWN[side]:
-        return cannot_be_set(key, CODE) if key in _PROGRAM else _check_value(key, value, _KNOWN[side][key])
-    if key in _KNOWN[other_side(side)]:
+    known = known_settings(side)
+    if key in known:
+        return cannot_be_set(key, CODE) if key in _PROGRAM else _check_value(key, value, known[key])
+    if key in known_settings(other_side(side)):
         return belongs_to_other_side(key, side, LIBRARY)
-    return f"`{key}` is no {side} setting of {LIBRARY}{did_you_mean(key, _KNOWN[side])}"
+    return f"`{key}` is no {side} setting of {LIBRARY}{did_you_mean(key, known)}"
 
 
 def _check_value(key: str, value: Any, default: Any) -> str | None:
@@ -167,17 +169,20 @@ def _check_value(key: str, value: Any, default: Any) -> str | None:
     return check_whole_number(key, value) if isinstance(default, int | float) else None
 
 
-def _check_timeouts(consumer: Settings, producer: Settings, given: dict[str, Settings]) -> list[Problem]:
-    request = _KNOWN["consumer"]["request_timeout_ms"]
+def _check_timeouts(
+    consumer: Settings, producer: Settings, given: dict[str, Settings], wrong: set[str]
+) -> list[Problem]:
+    request = known_settings("consumer")["request_timeout_ms"]
     rules: list[Rule] = [
         *group_rules("heartbeat_interval_ms", "session_timeout_ms", "max_poll_interval_ms", "transaction_timeout_ms"),
-        (("producer", "request_timeout_ms", producer["linger_ms"]), ("producer", "delivery_timeout_ms"),
+        (("producer", "request_timeout_ms", 0 if "linger_ms" in wrong else producer["linger_ms"]),
+         ("producer", "delivery_timeout_ms"),
          "or a record is given up before its first attempt has ended"),
         (("consumer", "fetch_max_wait_ms", 0), ("consumer", "request_timeout_ms"),
          "or a fetch is given up while the broker waits for records"),
     ]  # fmt: skip
     defaults = {"heartbeat_interval_ms": 3_000, "fetch_max_wait_ms": 500, "request_timeout_ms": request}
-    problems = check_order(rules, {"consumer": defaults | consumer, "producer": producer}, given)
-    if not producer["transaction_timeout_ms"]:
+    problems = check_order(rules, {"consumer": defaults | consumer, "producer": producer}, given, wrong)
+    if "transaction_timeout_ms" not in wrong and not producer["transaction_timeout_ms"]:
         problems.append(("producer", "transaction_timeout_ms", "`transaction_timeout_ms` must be above 0"))
     return problems

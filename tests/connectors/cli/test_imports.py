@@ -55,6 +55,11 @@ def test_lint_imports_nothing_heavy(name):
     assert modules & HEAVY == set()
 
 
+def test_lint_does_not_import_kafka_python():
+    """With another version of the library this fails: `kafka_python/defaults.py` says how to write its file again."""
+    assert "kafka" not in imported(COMMAND, "lint", EXAMPLES / "phishing.yaml")
+
+
 def test_lint_of_a_processor_between_files_imports_nothing_of_kafka():
     modules = imported(COMMAND, "lint", EXAMPLES / "files.yaml")
     assert modules & KAFKA == set()

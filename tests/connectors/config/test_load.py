@@ -168,6 +168,8 @@ instance: 7
         "1:1: unknown key `nme`, did you mean `name`?",
         "2:1: `bootstrap_servers` is missing in `kafka`",
         "3:11: `kafka.client` must be `kafka-python` or `confluent`, found the text `conflunt`",
+        "4:14: `group_id` is no setting of librdkafka, did you mean `group.id`?",
+        "4:27: `fetch_max_wait_ms` is no setting of librdkafka",
         "5:13: `kafka.producer` must be a mapping, found the number `3`",
         "6:1: `topic` is missing in `input`",
         "6:9: unknown key `input.topc`, did you mean `topic`?",

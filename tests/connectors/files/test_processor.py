@@ -89,7 +89,9 @@ class Folder:
         return json.loads((self.path / "snapshots" / "trial" / "files" / "checkpoint.json").read_bytes())
 
     def model(self):
-        return (self.path / "snapshots/trial/files/0" / f"{self.state()['snapshot']}.snapshot").read_bytes()
+        """The bytes of the model, without what the snapshot tells about its records."""
+        path = self.path / "snapshots/trial/files/0" / f"{self.state()['snapshot']}.snapshot"
+        return snapshot.dumps(snapshot.load(path))
 
 
 def lines_of(records):
@@ -352,8 +354,10 @@ def test_a_file_that_is_another_one_is_refused(done, file, spoil, said):
 
 def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
     path = next(done.path.rglob("0*.snapshot"))
-    with pytest.raises(StateError, match=r"C 0.01 -> 0.5; put `learner` back"):
-        done.run(learner=["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 1}}])
+    with pytest.raises(StateError, match=r"intercept False -> True; put `learner` back"):
+        done.run(learner=["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1, "intercept": True}}])
+    with pytest.raises(StateError, match=r"`record.features` was left out and is now `\[https\]`; put `record` back"):
+        done.run(record={"id": "id", "label": "y", "features": ["https"]})
     change(path)
     with pytest.raises(StateError, match="is corrupt"):
         done.run()
@@ -363,6 +367,20 @@ def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
     (done.path / "snapshots/trial/files/checkpoint.json").write_text("{}")
     with pytest.raises(StateError, match="is no checkpoint"):
         done.run()
+
+
+def test_a_changed_parameter_keeps_the_model(folder, caplog):
+    records = phishing(200)
+    folder.put(lines_of(records[:100]))
+    folder.run()
+    folder.put(lines_of(records))
+    learner = ["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 2}}]
+    folder.run(learner=learner, checkpoint={"every": "1h"})
+    assert "the learner changes with the next snapshot: PAClassifier C 0.01 -> 0.5" in caplog.text
+    bare = folder.config().build_learner()
+    assert folder.output() == twin(bare, records)  # the one commit comes after all of them
+    bare["PAClassifier"].mutate({"C": 0.5, "mode": 2})
+    assert folder.model() == snapshot.dumps(bare)
 
 
 def test_output_that_is_not_ours_is_never_touched(folder):

@@ -122,7 +122,7 @@ def test_a_corrupt_snapshot(learned):
 @pytest.mark.parametrize(
     "learner",
     [
-        ["StandardScaler", {"PAClassifier": {"C": 0.02, "mode": 1}}],
+        ["StandardScaler", {"PAClassifier": {"C": 0.02, "mode": 1, "intercept": True}}],
         ["StandardScaler", "Perceptron"],
         [{"PAClassifier": {"C": 0.01, "mode": 1}}],
     ],

@@ -1,0 +1,143 @@
+"""Checks of what a processor left behind: offsets, snapshots and learner of each partition must fit together.
+
+All partitions are checked, as far as each goes, so that one repair can mend everything. The checks change nothing,
+except that they make the folder of the snapshots.
+"""
+
+import concurrent.futures
+import contextlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from connectors.config import Config
+from connectors.errors import ConnectorError, StartError, StateError
+from connectors.kafka import ClientError, Committed, Consumer, NotPermitted, client
+from connectors.snapshots.stores import THREADS
+from connectors.topics import startup
+from connectors.topics.findings import Finding
+from connectors.topics.restore import Restorer
+
+ATTEMPTS = 5  # for a partition whose committed offset moves while it is checked
+
+NUMBERS = re.compile(r"[0-9a-f]{8,}|[0-9]+")  # in which the problems of several partitions differ
+
+Progress = Callable[[int, int], None]
+
+
+def check_state(config: Config, progress: Progress | None = None) -> Iterator[Finding]:
+    """Yield what would end a processor, or pause a partition, because of what an earlier run left.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    progress
+        Called with the numbers of partitions checked and of all.
+    """
+    try:
+        startup.check_store(config)
+    except StartError as error:
+        yield Finding(str(error), StartError)
+        return
+    module, settings = client(config.kafka.client), config.kafka.consumer_settings
+    try:
+        cluster = module.describe([config.input.topic], settings, startup.BROKER_WAIT)
+        if config.input.topic not in cluster.topics:
+            return  # found by the checks of topics
+        restorer = startup.restorer_of(config, cluster)
+        consumer = module.Consumer(config.input.topic, config.name, settings)
+        try:
+            yield from _CheckState(config, consumer, restorer).findings(progress or (lambda done, of: None))
+        finally:
+            consumer.close(5.0)
+    except NotPermitted:
+        return  # found by the checks of permissions
+    except ClientError as error:
+        yield Finding(f"offsets and snapshots cannot be checked: {error}", None)
+
+
+class _CheckState:
+    def __init__(self, config: Config, consumer: Consumer, restorer: Restorer) -> None:
+        self._consumer, self._restorer = consumer, restorer
+        self._seconds = config.kafka.timeouts[1]
+        self._changes: set[str] = set()
+
+    def findings(self, progress: Progress) -> Iterator[Finding]:
+        """Check all partitions, and yield a finding for each kind of problem."""
+        numbers = range(self._restorer.topic.partitions)
+        committed = self._committed(numbers)
+        problems = self._check(committed, progress)
+        for _ in range(ATTEMPTS - 1):  # a processor that runs deletes the snapshots that it has superseded
+            now = self._committed([number for number, found in problems.items() if found])
+            moved = {number: found for number, found in now.items() if found != committed[number]}
+            if not moved:
+                break
+            committed |= moved
+            problems |= self._check(moved, lambda done, of: None)
+        yield from _grouped(problems)
+        for change in sorted(self._changes):
+            yield Finding(f"the learner changes with the next snapshot of each partition: {change}", None)
+
+    def _committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
+        return self._consumer.committed(numbers, self._seconds)
+
+    def _check(self, committed: Mapping[int, Committed | None], progress: Progress) -> dict[int, list[ConnectorError]]:
+        edges = {number: self._consumer.offset_range(number) for number in committed}
+        problems = {}
+        with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="check") as threads:
+            checks = {threads.submit(self._problems, n, found, edges[n]): n for n, found in committed.items()}
+            for done, each in enumerate(concurrent.futures.as_completed(checks), 1):
+                problems[checks[each]] = each.result()
+                progress(done, len(checks))
+        return problems
+
+    def _problems(self, number: int, committed: Committed | None, edges: tuple[int, int]) -> list[ConnectorError]:
+        """Return what is wrong with a partition. This runs in threads, and asks only the store."""
+        restorer, found = self._restorer, list[ConnectorError]()
+        with _collected(found, number):
+            if committed is None:
+                restorer.check_start(number)
+                restorer.check_former(number)
+                return found
+            metadata = restorer.check_metadata(number, committed)
+            with _collected(found, number):
+                restorer.check_offset(number, metadata, edges)
+            self._changes.update(restorer.check_snapshot(number, metadata).made)
+        return found
+
+
+@contextlib.contextmanager
+def _collected(found: list[ConnectorError], number: int) -> Iterator[None]:
+    try:
+        yield
+    except StateError as error:
+        found.append(error)
+    except OSError as error:
+        found.append(StartError(f"the snapshots of partition {number}: {error}"))
+
+
+def _grouped(problems: Mapping[int, list[ConnectorError]]) -> Iterator[Finding]:
+    """Yield the problem of the first partition of each kind, with the partitions for which it is the same."""
+    kinds = defaultdict[str, list[tuple[int, ConnectorError]]](list)
+    for number in sorted(problems):
+        for error in problems[number]:
+            kinds[NUMBERS.sub("#", str(error))].append((number, error))
+    for (_, error), *others in kinds.values():
+        more = f" (the same for partition {runs_of(n for n, _ in others)})" if others else ""
+        yield Finding(f"{error}{more}", type(error))
+
+
+def runs_of(numbers: Iterable[int]) -> str:
+    """Return partition numbers as text, runs of them by their ends.
+
+    >>> runs_of([1, 2, 3, 5, 7, 8])
+    '1 to 3, 5, 7, 8'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

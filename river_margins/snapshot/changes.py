@@ -1,0 +1,95 @@
+"""Changes of parameters that only say how a learner learns: `mutate` makes them, and what was learned stays."""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from river import compose
+
+from river_margins.snapshot import codec, nodes, river_steps
+from river_margins.snapshot.codec import SnapshotError
+from river_margins.snapshot.difference import Difference, Part, compare
+
+Encode = Callable[[Any], tuple[Any, codec.Arrays]]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What differs between the model of a snapshot and another model.
+
+    Attributes
+    ----------
+    refused
+        A sentence for each difference that only a new model can make up for.
+    made
+        A phrase for each parameter that `apply` changes, such as `PAClassifier C 1.0 -> 0.5`.
+    about
+        What was written into the snapshot with the model.
+    """
+
+    refused: list[str]
+    made: list[str]
+    about: dict[str, Any]
+    _values: Mapping[tuple[int, ...], dict[str, Any]]
+
+    def apply(self, model: Any) -> None:
+        """Change the parameters of the model of the snapshot, which may have learned more since."""
+        for path, values in self._values.items():
+            _step_at(model, path).mutate(copy.deepcopy(values))
+
+
+def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode) -> Changes:
+    """Compare the model in the document of a snapshot with another model."""
+    refused, made, values = [], [], {}
+    for found in compare(codec.decode(document["model"], arrays, Part.of), codec.decode(*encode(model), Part.of)):
+        step = _step_at(model, found.path)
+        if not _can_mutate(step, found):
+            refused.append(found.sentence)
+            continue
+        new = {name: getattr(step, name) for name, _ in found.parameters}
+        try:
+            before = codec.decode(document["model"], arrays, _untrained)
+            _try(_step_at(before, found.path), new, step, encode)
+        except Exception as error:  # a learner raises because of the values, or because they do not suit each other
+            refused.append(f"{found.sentence} ({error})")
+            continue
+        values[found.path] = new
+        made += [f"{nodes.name_of(type(step))} {phrase}" for _, phrase in found.parameters]
+    about = document.get("about")
+    return Changes(refused, made, about if isinstance(about, dict) else {}, values)
+
+
+def _can_mutate(step: Any, difference: Difference) -> bool:
+    names = {name for name, _ in difference.parameters}
+    return bool(names) and not river_steps.is_step(type(step)) and names <= step._mutable_attributes
+
+
+def _try(before: Any, new: dict[str, Any], step: Any, encode: Encode) -> None:
+    """Change an untrained learner. Raise an exception if it refuses, or is not like `step` then."""
+    before.mutate(copy.deepcopy(new))
+    for left in compare(codec.decode(*encode(before), Part.of), codec.decode(*encode(step), Part.of)):
+        raise ValueError(f"after that change, {left.sentence}")
+
+
+def _step_at(model: Any, path: tuple[int, ...]) -> Any:
+    for number in path:
+        steps = model.steps if isinstance(model, compose.Pipeline | _RiverStep) else model.transformers
+        model = list(steps.values())[number]
+    return model
+
+
+class _RiverStep(NamedTuple):
+    """A step of River in a snapshot, of which only the steps within it matter here."""
+
+    steps: dict[str, Any]
+
+
+def _untrained(node: Any) -> Any:
+    """Return the learner, rule or space of a node as it was before it learned."""
+    kind, parameters = nodes.find_class(node["class"]), node["parameters"]
+    if kind is None:
+        raise SnapshotError(f"the snapshot names `{node['class']}`, a class that snapshots cannot hold")
+    if river_steps.is_step(kind):
+        return _RiverStep(parameters.get("steps") or parameters.get("transformers") or {})
+    return kind(**parameters)

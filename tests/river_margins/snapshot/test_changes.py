@@ -1,0 +1,88 @@
+"""Changed parameters: `mutate` makes up for those that only say how to learn, and what was learned stays."""
+
+import itertools
+
+import pytest
+from river import compose
+
+import river_margins as rm
+from connectors.config.learner import our_classes
+from river_margins import snapshot
+
+STREAM = [({"a": (7 * i % 11) - 5.0, "b": (5 * i % 13) - 6.0}, (7 * i % 11) > (5 * i % 13)) for i in range(60)]
+KINDS = [kind for kind in our_classes().values() if isinstance(kind, type) and hasattr(kind, "learn_one")]
+
+
+def trained(model, stream=STREAM):
+    for x, y in stream:
+        model.learn_one(x, y)
+    return model
+
+
+def test_a_changed_parameter_learns_on_as_if_it_were_mutated():
+    model = trained(rm.StandardScaler() | rm.PAClassifier(C=1.0, mode=1))
+    found = snapshot.changes(snapshot.dumps(model), rm.StandardScaler() | rm.PAClassifier(C=0.1, mode=2))
+    assert (found.refused, found.made) == ([], ["PAClassifier C 1.0 -> 0.1", "PAClassifier mode 1 -> 2"])
+    again = snapshot.loads(snapshot.dumps(model))
+    found.apply(again)
+    model["PAClassifier"].mutate({"C": 0.1, "mode": 2})
+    assert snapshot.dumps(trained(again)) == snapshot.dumps(trained(model))
+    assert snapshot.difference(snapshot.dumps(again), rm.StandardScaler() | rm.PAClassifier(C=0.1, mode=2)) == []
+
+
+def test_a_learner_within_a_union_is_found():
+    def build(rate):
+        return (compose.Select("a") + compose.Select("b")) | rm.OGDClassifier(lr=rate)
+
+    model = build(0.5)
+    found = snapshot.changes(snapshot.dumps(model), build(0.25))
+    assert (found.refused, found.made) == ([], ["OGDClassifier lr 0.5 -> 0.25"])
+    found.apply(model)
+    assert model["OGDClassifier"].lr == 0.25
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (rm.PAClassifier(), rm.Perceptron(), "the learner was `PAClassifier()` and is now `Perceptron()`"),
+        (rm.PAClassifier(C=1.0), rm.PAClassifier(C=0.1, intercept=True), "C 1.0 -> 0.1, intercept False -> True"),
+        (rm.AROWClassifier(), rm.AROWClassifier(covariance="full"), "covariance"),
+        (rm.StandardScaler() | rm.Perceptron(), rm.StandardScaler(with_std=False) | rm.Perceptron(), "with_std"),
+        (compose.Select("a") | rm.Perceptron(), compose.Select("b") | rm.Perceptron(), "step 1 was"),
+        (rm.MarginClassifier(rm.PA1(0.1)), rm.MarginClassifier(rm.AROWRule(), rm.Diagonal()), "the learner was"),
+        (rm.MarginClassifier(rm.AROWRule(), rm.Diagonal()), rm.MarginClassifier(rm.PA1(0.1)), "the learner was"),
+    ],
+)
+def test_other_changes_are_refused(before, after, said):
+    found = snapshot.changes(snapshot.dumps(before), after)
+    assert found.made == [] and len(found.refused) == 1 and said in found.refused[0]
+    untouched = snapshot.dumps(before)
+    found.apply(before)
+    assert snapshot.dumps(before) == untouched
+
+
+def test_a_rule_is_changed_with_its_parameters():
+    found = snapshot.changes(snapshot.dumps(rm.MarginClassifier(rm.PA1(0.1))), rm.MarginClassifier(rm.PA1(0.2)))
+    assert (found.refused, found.made) == ([], ["MarginClassifier rule PA1(C=0.1) -> PA1(C=0.2)"])
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_each_learner_is_changed_as_mutate_does_or_refused(kind):
+    for old, new in itertools.permutations([{}, *kind._unit_test_params()], 2):
+        try:
+            model, after = kind(**old), kind(**new)
+        except TypeError:  # a parameter without a default
+            continue
+        found = snapshot.changes(snapshot.dumps(model), after)
+        assert bool(found.made) != bool(found.refused) or snapshot.difference(snapshot.dumps(model), after) == []
+        if found.made:
+            found.apply(model)
+            assert snapshot.dumps(model) == snapshot.dumps(after)
+
+
+def test_what_is_told_about_a_model_is_no_part_of_it():
+    model = trained(rm.PAClassifier())
+    data = snapshot.dumps(model, about={"record": {"label": "y"}})
+    assert snapshot.changes(data, rm.PAClassifier()).about == {"record": {"label": "y"}}
+    assert snapshot.changes(snapshot.dumps(model), rm.PAClassifier()).about == {}
+    assert snapshot.dumps(snapshot.loads(data)) == snapshot.dumps(model)

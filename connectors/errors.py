@@ -48,10 +48,10 @@ class StateError(ConnectorError):
 
 
 class FencedError(ConnectorError):
-    """Another process took over the transactional id several times."""
+    """Another process has the instance of this one, or took over its transactional id several times."""
 
     exit_code = 5
-    meaning = "another process with the same transactional id keeps taking over"
+    meaning = "another process has the `instance` or the transactional id of this one"
 
 
 class AccessError(ConnectorError):

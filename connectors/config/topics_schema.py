@@ -184,8 +184,9 @@ class Config(AnyConfig):
     kafka: Kafka = Field(description="The connection to Kafka.")
     instance: Name | None = Field(
         default=None,
-        description="A stable transactional id, unique for each process of the group, such as the name of a pod."
-        " Without it, each start makes a new one.",
+        description="A name that stays with one process of the group over its restarts, such as the name of a pod. It"
+        " makes the process a static member: a restart finds its partitions again at once. Without it, each start is"
+        " a new member.",
     )
     input: Input = Field(description="The input.")
     output: Output = Field(description="The output for predictions.")

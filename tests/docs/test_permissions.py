@@ -63,7 +63,7 @@ def start(guarded, tmp_path):
         group = f"guarded-{uuid.uuid4().hex}"
         topics = {role: f"{role}-{group}" for role in ("input", "output", "rejects")}
         guarded.create_topics(dict.fromkeys(topics.values(), 1))
-        names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}-"}
+        names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}:"}
         producer = KafkaProducer(bootstrap_servers=guarded.bootstrap_servers)
         for value in (json.dumps({"a": 1.0, "y": True}), "no JSON"):
             producer.send(topics["input"], value.encode())

@@ -91,5 +91,6 @@ class Superseded:
                 store.delete(partition, name)
 
     def close(self) -> None:
-        """Begin no further deletions, and wait for those that run."""
-        self._threads.shutdown(cancel_futures=True)
+        """Wait a little for the deletions that were begun."""
+        concurrent.futures.wait(self._running, MAX_DELETING)
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -125,7 +125,7 @@ def _grouped(problems: Mapping[int, list[ConnectorError]]) -> Iterator[Finding]:
             kinds[NUMBERS.sub("#", str(error))].append((number, error))
     for (_, error), *others in kinds.values():
         more = f" (the same for partition {runs_of(n for n, _ in others)})" if others else ""
-        yield Finding(f"{error}{more}", type(error))
+        yield Finding(f"{error}{more}", StateError if isinstance(error, StateError) else type(error))
 
 
 def runs_of(numbers: Iterable[int]) -> str:

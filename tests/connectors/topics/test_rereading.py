@@ -285,4 +285,4 @@ def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_pa
     produce(stream, records[20:])
     with caplog.at_level(logging.WARNING), running(stream.config()):
         assert outputs(stream, 40) == twin(stream.config().build_learner(), records)
-    assert "reset: the store is away" in caplog.text
+    assert "is paused, the others go on: the store is away" in caplog.text

@@ -243,6 +243,7 @@ def test_rewind_accepts_more_partitions(stream, operator):
     with stream.admin() as admin:
         admin.create_partitions({stream.input: 2})
         wait_for(lambda: len(admin.describe_topics([stream.input])[0]["partitions"]) == 2, "two partitions")
+    stream.settings["input"]["new_partitions"] = "refuse"
     with pytest.raises(StateError, match="has 2 partitions, and had 1"):
         processor.run(stream.config())
     operator.run("rewind", "--time", "now", "--partition", 0)

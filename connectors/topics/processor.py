@@ -32,6 +32,7 @@ from connectors.model.process_record import process_record
 from connectors.model.records import Record
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.health import Health, serving
+from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
 from connectors.topics import startup
 from connectors.topics.assignment import Assignment
@@ -104,6 +105,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         with refusals_as_errors(config):
             startup.retried(lambda: startup.check_input(config, for_consumer))
             startup.retried(lambda: startup.check(config, consumer, restorer, timeouts.committed))
+        log_start(
+            log, config, client=config.kafka.client, guarantee=config.checkpoint.guarantee, input=config.input.topic,
+            partitions=restorer.topic.partitions,
+        )  # fmt: skip
         outbox = Outbox(config, make_producer)
         assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, health.metrics)
         processor = Processor(config, consumer, assignment, outbox, timeouts, health)

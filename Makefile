@@ -3,6 +3,10 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# The image: docker if its daemon runs, else podman, else buildah. `IMAGE_OPTIONS` are further options of `build`.
+IMAGE ?= river-margins
+IMAGE_OPTIONS ?=
+BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah)
 # Processes that share the suite: many of its tests wait for a broker.
 PROCESSES ?= 4
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
@@ -12,10 +16,10 @@ QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_marg
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check repeat lint docs bench figures torture sanitize clean
+.PHONY: help demo test check repeat lint docs image image-test bench figures torture sanitize clean
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/demo  ## the main job: Kafka, learner, kill -9 half-way, and the proof that nothing was lost or doubled
 	$(BIN)/river-margins demo
@@ -39,6 +43,15 @@ lint: .venv/dev  ## ruff and mypy
 
 docs: .venv/docs  ## the documentation as a site in site/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The format of OCI has no place for the check of health; docker knows no other format than its own.
+image:  ## the image of a processor, by docker, podman or buildah
+	@test -n "$(BUILDER)" || { echo "needs docker with its daemon, podman or buildah" >&2; exit 1; }
+	$(BUILDER) build $(if $(filter docker,$(BUILDER)),,--format docker) --file deploy/Dockerfile --tag $(IMAGE) \
+		--build-arg REVISION=$$(git rev-parse HEAD 2>/dev/null || echo unknown) $(IMAGE_OPTIONS) .
+
+image-test: .venv/dev  ## the image built, and run against a real Kafka; as root, with buildah, crun and mmdebstrap
+	IMAGE_TEST=1 $(BIN)/python -m pytest -rP tests/deploy/test_image.py
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py

@@ -1,13 +1,16 @@
 """Run the whole suite again and again, on a quiet machine and under load: `python -m tests.repeat`.
 
-The tally has a row for each run: how many tests passed, failed and were skipped, how long it took, and the names of the
-tests that failed. The log of each run stays in a folder, whose name is printed first. Exit code 1 if any run failed.
+The tally has a row for each run: how many tests passed, failed and were skipped, how long it took, the load
+average of the machine meanwhile, and the names of the tests that failed. The log of each run stays in a folder, whose
+name is printed first. Exit code 1 if any run failed.
 """
 
 import argparse
 import contextlib
 import multiprocessing
+import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,22 +23,30 @@ from tests.helpers.paths import ROOT
 
 SUMMARY = re.compile(r"^=+ (.+) in [\d.]+s", re.MULTILINE)
 OUTCOME = re.compile(r"(\d+) (passed|failed|skipped|errors?)")
+SAMPLE_EVERY = 5.0  # seconds
 BROKEN = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 @dataclass
 class Run:
-    """One run of the suite; `broken` names the tests that failed, or is what pytest said instead of a count."""
+    """One run of the suite.
+
+    `average` is the load average of the machine, the suite's own processes included. `broken` names the tests that
+    failed, or is what pytest said instead of a count.
+    """
 
     load: int
     minutes: float
+    average: float
     counts: dict[str, int]
     broken: list[str]
 
     def row(self) -> str:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items())
         load = f"load {self.load}" if self.load else "quiet"
-        return f"{load:8} {self.minutes:5.1f} min  {counts}" + "".join(f"\n    {name}" for name in self.broken)
+        return f"{load:8} {self.minutes:5.1f} min at {self.average:4.1f}  {counts}" + "".join(
+            f"\n    {name}" for name in self.broken
+        )
 
 
 def busy() -> None:
@@ -61,12 +72,17 @@ def run(log: Path, load: int, arguments: list[str]) -> Run:
     began = time.monotonic()
     with loaded(load), log.open("wb") as output:
         command = [sys.executable, "-m", "pytest", *arguments]
-        code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
+        suite = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        samples = []
+        while suite.poll() is None:
+            time.sleep(SAMPLE_EVERY)
+            samples.append(os.getloadavg()[0])
+        code = suite.returncode
     text = log.read_text(errors="replace")
     summaries = SUMMARY.findall(text)
     counts = {outcome: int(count) for count, outcome in OUTCOME.findall(summaries[-1] if summaries else "")}
     broken = BROKEN.findall(text) or ([f"pytest ended with code {code}, see {log}"] if code else [])
-    return Run(load, (time.monotonic() - began) / 60, counts, broken)
+    return Run(load, (time.monotonic() - began) / 60, statistics.mean(samples), counts, broken)
 
 
 def main() -> int:

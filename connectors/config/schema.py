@@ -7,14 +7,16 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 import pathlib
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WrapValidator
+from pydantic_core import PydanticCustomError
 
 from connectors.config.learner import assemble
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
+from connectors.model.field_paths import FEATURES, FieldPath, named
 from connectors.suggest import describe
 from river_margins import snapshot
 
@@ -62,7 +64,27 @@ def path_of(value: Any) -> pathlib.Path:
     return pathlib.Path(value).expanduser().absolute()
 
 
+def _path(text: str) -> str:
+    FieldPath.parse(text)
+    return text
+
+
+def _feature(value: Any) -> Any:
+    if isinstance(value, str):
+        return _path(value)
+    if not isinstance(value, dict):
+        raise PydanticCustomError("string_type", "text is needed")
+    if len(value) != 1 or not isinstance(next(iter(value.values())), str):
+        raise ValueError(f"a feature is a path, or one `name: path`; found {describe(value)}")
+    ((name, text),) = value.items()
+    if not name.strip():
+        raise ValueError("a feature needs a name")
+    return {name: _path(text)}
+
+
 Name = Annotated[str, AfterValidator(_name)]
+PathText = Annotated[str, AfterValidator(_path)]
+Feature = Annotated[FEATURES, WrapValidator(lambda value, _: _feature(value))]
 Every = Annotated[float, BeforeValidator(seconds_of)]
 Count = Annotated[int, BeforeValidator(_count)]
 
@@ -84,15 +106,23 @@ class Section(BaseModel):
 class Record(Section):
     """The meaning of the fields of a record, which is a JSON object."""
 
-    id: str | None = Field(
+    id: PathText | None = Field(
         default=None, description="The field that names a record in the output. Without it: `topic-partition-offset`."
     )
-    label: str | None = Field(
+    label: PathText | None = Field(
         default=None,
         description="The field with the label. A record without it, or with null, is predicted and not learned.",
     )
-    features: list[str] | None = Field(
-        default=None, min_length=1, description="The fields to learn from. Without it: all but `id` and `label`."
+    features: list[Feature] | None = Field(
+        default=None,
+        min_length=1,
+        description="The fields to learn from, each a name or a path such as `card.country` or `items[0].price`, or"
+        " `{name: path}` to give the feature another name. Without it: all but `id` and `label`.",
+    )
+    nulls: Literal["absent", "reject"] | None = Field(
+        default=None,
+        description="What a null feature is: `absent`, like a field that is not there, or `reject`, which rejects the"
+        " record. Without it the learner gets the null: an imputer fills it in, other steps reject the record.",
     )
 
     @property
@@ -185,13 +215,15 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
     if label is not None and label == id:
         sentence = f"`record.label`: `{label}` is the id already, the label must be another field"
         yield PathProblem(("record", "label"), sentence, blames_key=False)
-    taken = {id: "the id", label: "the label"}
-    for index, feature in enumerate(features or []):
-        if feature in taken:
-            said = f"`{feature}` is {taken[feature]}, and cannot be a feature as well"
-        elif feature in features[:index]:
-            said = f"`{feature}` appears twice"
+    taken = {FieldPath.parse(text): what for text, what in ((id, "the id"), (label, "the label")) if text is not None}
+    names = set()
+    for name, path in named(features or []):
+        if path in taken:
+            said = f"`{path.name}` is {taken[path]}, and cannot be a feature as well"
+        elif name in names:
+            said = f"`{name}` appears twice"
         else:
+            names.add(name)
             continue
         yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
 

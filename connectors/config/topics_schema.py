@@ -117,16 +117,26 @@ class Input(Section):
     start: Literal["earliest", "latest"] = Field(
         default="earliest", description="Where a group starts that has never committed: `earliest` or `latest`."
     )
+    new_partitions: Literal["start", "refuse"] = Field(
+        default="start",
+        description="What to do when the topic gets more partitions. `start`: each new one is read from its beginning,"
+        " with a new model; the models of the others stay, although some keys lie in other partitions from then on."
+        " `refuse`: the processor ends with exit code 4, and commits nothing.",
+    )
 
 
 class Output(Section):
     topic: Topic = Field(description="The topic of the predictions. It must exist.")
+    timestamp: Literal["input", "now"] = Field(
+        default="input",
+        description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
+    )
 
 
 class Rejects(Section):
     topic: Topic = Field(
-        description="The topic for records that cannot be processed: the original bytes, with reason and position in"
-        " headers. It must exist. Without `rejects` they are logged and counted."
+        description="The topic for records that cannot be processed: the original bytes and headers, then reason"
+        " and position in headers of their own. It must exist. Without `rejects` they are logged and counted."
     )
 
 
@@ -186,6 +196,18 @@ class Config(AnyConfig):
         validate_default=True,
         description="Where the models of a checkpoint are stored: a folder or a URL, or the keys below.",
     )
+
+    on_bad_state: Literal["pause", "stop"] = Field(
+        default="pause",
+        description="What to do when the snapshot of one partition is missing or corrupt, or its offset is out of"
+        " range. `pause`: this partition stands still, is named in the log, the metrics and `/ready`, and the others go"
+        " on. `stop`: the processor ends with exit code 4.",
+    )
+
+    @property
+    def transactional_id_prefix(self) -> str:
+        """What the transactional ids of this group begin with, and those of no other group: names have no colon."""
+        return f"{self.name}:"
 
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:

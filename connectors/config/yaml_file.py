@@ -114,6 +114,8 @@ def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if "${" in line and re.search(r"[{\[].*\$\{", line):
         sentence += ' (between braces or brackets, `"${NAME}"` needs quotes)'
+    elif re.search(r"\[.*\w\[[0-9]+\]", line):
+        sentence += ' (between brackets, a path such as `"items[0].price"` needs quotes)'
     document.problems.append(Problem(place, sentence))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from connectors.model.records import Reject
+from connectors.model.rejects import Reject
 
 COLUMNS = ("id", "prediction", "score", "label")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -26,6 +26,7 @@ from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
 from connectors.files.record_files import Mark, Reader, Writer
 from connectors.model.counts import Counts
+from connectors.model.field_paths import FieldPath, named
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
@@ -141,12 +142,13 @@ class FileProcessor:
     ----------
     counts
         The counts of committed work.
-    assigned, is_ready, committed_offsets
+    assigned, is_ready, paused, committed_offsets
         For the metrics: a file is one partition, ready from the start, and has no offsets.
     """
 
     assigned = 1
     is_ready = True
+    paused: Mapping[int, str] = {}
     committed_offsets: Mapping[int, int] = {}
 
     def __init__(self, config: FileConfig, folder: pathlib.Path, health: Health) -> None:
@@ -281,9 +283,11 @@ class FileProcessor:
 
     def _process(self, record: Record) -> None:
         process_record(self._model, record, self._pending)
-        if record.reason is None:
+        if record.output is not None:
             self._output.write(record.output)
-        elif self._rejects is not None:
+        if record.reason is None:
+            return
+        if self._rejects is not None:
             self._rejects.write(reject_line(record))
         else:
             log.warning("rejected %s: %s", record.source, record.reason)
@@ -350,11 +354,12 @@ class FileProcessor:
 def make_decoder(record: RecordFields, columns: list[str] | None, path: str) -> Decoder:
     """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing."""
     if columns is None:
-        return Decoder(record.id, record.label, record.features)
-    for name in (record.id, record.label, *(record.features or ())):
+        return Decoder(record.id, record.label, record.features, nulls=record.nulls)
+    id, label = (text and FieldPath.parse(text).name for text in (record.id, record.label))
+    for name in (id, label, *(field.name for _, field in named(record.features or ()))):
         if name is not None and name not in columns:
             raise StartError(f"the input `{path}` has no column `{name}`{did_you_mean(name, columns)}")
-    return Decoder(record.id, record.label, record.features, csv_rows.parser(columns, record.id))
+    return Decoder(record.id, record.label, record.features, csv_rows.parser(columns, id), record.nulls)
 
 
 def reject_line(record: Record) -> bytes:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from connectors.config.files_schema import STANDARD, is_csv
 from connectors.files import csv_rows
 from connectors.files.byte_streams import CHUNK, Unfit, appending, read_chunks
-from connectors.model.records import Record, Reject
+from connectors.model.records import Record
+from connectors.model.rejects import Reject
 
 BOM = b"\xef\xbb\xbf"
 

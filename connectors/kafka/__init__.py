@@ -10,17 +10,19 @@ that the library does not document.
 """
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from connectors.kafka.errors import (
+    BadTimestamp,
     ClientError,
     Fenced,
     LostOwnership,
     NotAccepted,
     NotPermitted,
     OutOfRange,
+    Replaced,
     TooLarge,
 )
 from connectors.kafka.facts import Facts
@@ -28,6 +30,7 @@ from connectors.kafka.settings import Problem
 
 __all__ = [
     "CLIENTS",
+    "BadTimestamp",
     "ClientError",
     "ClientModule",
     "Cluster",
@@ -42,14 +45,17 @@ __all__ = [
     "Ownership",
     "Producer",
     "Record",
+    "Replaced",
     "TooLarge",
     "Topic",
     "client",
 ]
 
-Headers = list[tuple[str, bytes]]
-# A record of the input topic: partition, offset, key, value. A plain tuple: one with names takes five times as long.
-Record = tuple[int, int, bytes | None, bytes | None]
+Headers = list[tuple[str, bytes | None]]
+# A record of the input topic: partition, offset, key, value, headers, timestamp. A plain tuple: one with names takes
+# five times as long. Headers are None or empty if there are none. The timestamp is in milliseconds since 1970; -1 or
+# None if there is none.
+Record = tuple[int, int, bytes | None, bytes | None, Headers | None, int | None]
 CLIENTS = ("kafka-python", "confluent")
 
 
@@ -79,6 +85,13 @@ class Consumer(Protocol):
     ownership: Ownership | None
     """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
 
+    before_rebalance: Callable[[], None] | None
+    """Called within `poll`, in its thread, before the partitions are given back in order.
+
+    The group still takes commits under `ownership` then. It is not called when the membership is lost, and must not
+    raise.
+    """
+
     def poll(self, seconds: float) -> Sequence[Record]:
         """Return records in order per partition, or none. A new assignment comes with no records, all paused.
 
@@ -94,6 +107,9 @@ class Consumer(Protocol):
     def seek(self, partition: int, offset: int) -> None:
         """Read on from an offset and lift the pause of a new assignment; LostOwnership when there is none."""
 
+    def pause(self, partition: int) -> None:
+        """Read nothing of a partition until the next `seek`; nothing happens if it is not assigned."""
+
     def position(self, partition: int) -> int:
         """Return the offset after all that `poll` has passed, markers and aborted records included; 0 if unknown."""
 
@@ -103,11 +119,17 @@ class Consumer(Protocol):
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         """Commit for a group without members, all or none; LostOwnership when it has any."""
 
+    def confirm_membership(self) -> None:
+        """Raise Replaced if another process has joined under the same instance; waits for an answer of the group."""
+
     def join(self) -> None:
         """Join the group. Before, only `committed`, `offset_range` and `alter_group_offsets` may be called."""
 
+    def leave(self) -> None:
+        """Let `close` give the partitions up at once although this member is an instance, if the client can do that."""
+
     def close(self, seconds: float) -> None:
-        """Leave the group."""
+        """Leave the group. An instance stays a member, so that its next start finds its partitions."""
 
 
 class Producer(Protocol):
@@ -117,18 +139,26 @@ class Producer(Protocol):
         """Begin a transaction."""
 
     def send(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        opaque: Any,
+        timestamp: int = 0,
     ) -> None:
         """Take a message; TooLarge when the client already knows, of this message or of an earlier one.
 
-        `opaque` is any value of the caller's; TooLarge has that of the message at fault.
+        `opaque` is any value of the caller's; TooLarge has that of the message at fault. `timestamp` is in milliseconds
+        since 1970, and 0 is the present time.
         """
 
     def flush(self, seconds: float) -> None:
         """Wait until each message has an outcome."""
 
     def check(self) -> None:
-        """Raise the first outcome since the last check that is a failure."""
+        """Raise the first outcome since the last check that is a failure; BadTimestamp if it is about a timestamp."""
 
     def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction, under this generation and no other: else LostOwnership."""
@@ -169,8 +199,8 @@ class ClientModule(Protocol):
     ONE_MESSAGE_PER_BATCH: dict[str, Any]
     """Settings of a producer whose TooLarge always knows which message is at fault."""
 
-    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Consumer:
-        """Return a consumer of `topic` that may join `group`."""
+    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> _Consumer:
+        """Return a consumer of `topic` that may join `group`, as a static member with an instance."""
 
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""

@@ -1,11 +1,13 @@
 """The errors of every Kafka client, whatever its library, and the sentences that both clients use.
 
 ClientError            something failed that may succeed at the next attempt
+├── Replaced           another process has the `instance` of this one now
 ├── Fenced             another producer holds this transactional id now
 ├── LostOwnership      the broker no longer takes commits of this generation
 ├── NotPermitted       the broker refuses for lack of a permission
 ├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
 ├── OutOfRange         the next record to read is no longer in the topic
+├── BadTimestamp       the broker refuses the timestamp of a message
 └── TooLarge           one message is too large for the broker
 """
 
@@ -28,6 +30,10 @@ class Fenced(ClientError):
     """Another producer holds this transactional id now, or the broker timed the transaction out."""
 
 
+class Replaced(ClientError):
+    """Another process has joined the group under the `instance` of this one, or may have."""
+
+
 class LostOwnership(ClientError):
     """The broker no longer takes commits of this generation."""
 
@@ -46,6 +52,10 @@ class OutOfRange(ClientError):
     def __init__(self, partition: int, offset: int) -> None:
         super().__init__(f"offset {offset} of partition {partition} is out of range")
         self.partition, self.offset = partition, offset
+
+
+class BadTimestamp(ClientError):
+    """The broker refuses the timestamp of a message: `message.timestamp.after.max.ms` of the topic, or `before`."""
 
 
 class TooLarge(ClientError):
@@ -80,6 +90,10 @@ def producer_permissions(transactional_id: str | None) -> Permissions:
         "group": "`Read` on the group",
         "transactional_id": f"`Write` on transactional id `{transactional_id}`",
     }
+
+
+def lost_place() -> Replaced:
+    return Replaced("the group has given the place of this member to another one")
 
 
 def not_assigned(partition: int) -> LostOwnership:

@@ -18,7 +18,7 @@ CODE = "it is a piece of a program"
 OWNED = {
     "servers": "it is `kafka.bootstrap_servers` for both sides",
     "group": "it is the `name` of the processor",
-    "instance": "a member that keeps its id after it left cannot be told from its successor",
+    "instance": "it is `instance`",
     "isolation": "only committed records may be learned, so it is `read_committed`",
     "offsets": "offsets move with the model, in the checkpoint only",
     "reset": "records must not be skipped or repeated silently; see `input.start`",

@@ -12,7 +12,8 @@ class Counts:
     Attributes
     ----------
     read, predicted, learned, rejected
-        Records. Each one that was read was either predicted or rejected.
+        Records. Each one that was read was predicted or rejected, or both: predicted, and rejected because it could not
+        be learned.
     shortened, unsent
         Outputs that were too large for the broker: replaced by a short one, or left out because that was too large too.
     snapshots, checkpoints
@@ -66,6 +67,10 @@ class Counts:
     def add_reject(self, kind: str) -> None:
         """Count a record that was rejected for a reason of this kind."""
         self.read += 1
+        self.add_unlearned(kind)
+
+    def add_unlearned(self, kind: str) -> None:
+        """Count a record, counted as predicted already, that was rejected because it could not be learned."""
         self.rejected += 1
         self.reasons[kind] += 1
 

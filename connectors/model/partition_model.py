@@ -5,15 +5,16 @@ from typing import Any
 
 from river import base, compose
 
-from connectors.model.records import Record, Reject
+from connectors.model.records import Record
+from connectors.model.rejects import Reject, Unlearnable
 
 
 class ReplayNeeded(Exception):
-    """A step has raised half-way: `reload` the model and replay the inputs. `reason` rejects the present record."""
+    """A step has raised half-way: `reload` the model and replay the inputs. `reject` rejects the present record."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, reject: Reject) -> None:
+        super().__init__(str(reject))
+        self.reject = reject
 
 
 def _no_decoder(record: Record) -> None:
@@ -108,36 +109,49 @@ class PartitionModel:
             else:
                 record.prediction, record.score = self.learner.predict_one(features), self.learner.score_one(features)
         except Exception as error:
+            reject = _reject(error, Reject, "features")
             if not self._is_pure:
-                self._undo(error)
-            raise _reject(error, "features") from error
+                self._undo(reject)
+            raise reject from error
 
     def learn(self, record: Record) -> None:
-        """Learn a record with a label. If that fails, raise Reject with the model as it was, bit for bit."""
+        """Learn a record with a label. If that fails, the model stays as it was, bit for bit.
+
+        Raise Unlearnable if the label is to blame, and Reject if the features are.
+        """
         features, label = record.features, record.label
         try:
             if self._check_label is not None:
                 self._check_label(label)
         except ValueError as error:
-            raise _reject(error, "label") from error
+            raise _reject(error, Unlearnable, "label") from error
         try:
             self.learner.learn_one(features, label)
         except Exception as error:
-            self._undo(error)
-            raise _reject(error, "features") from error
+            reject = self._blame(error, features, label)
+            self._undo(reject)
+            raise reject from error
         if not self._can_replay:
             value = record.value  # the bytes take less memory than the features
             self._learned.append((features, label) if value is None else value)
         self.examples += 1
 
-    def _undo(self, error: Exception) -> None:
+    def _blame(self, error: Exception, features: dict[str, Any], label: Any) -> Exception:
+        """Return why an example cannot be learned whose features could be predicted."""
+        if not isinstance(error, OverflowError):
+            return _reject(error, Unlearnable, "label")
+        # one of the numbers is too large
+        numbers = [abs(value) for value in features.values() if isinstance(value, int | float)]
+        is_label = self.is_regressor and all(abs(label) > number for number in numbers)
+        return _reject(error, Unlearnable if is_label else Reject, "overflow")
+
+    def _undo(self, reject: Exception) -> None:
         """Bring the model back to its state before the present record: the step that raised may have moved.
 
         Raise ReplayNeeded if that takes a replay.
         """
         if self._can_replay:
-            reject = _reject(error, "features")
-            raise ReplayNeeded(str(reject)) if isinstance(reject, Reject) else reject
+            raise ReplayNeeded(reject) if isinstance(reject, Reject) else reject
         self._set_learner(self._load(self.snapshot))
         for held in self._learned:
             self.learner.learn_one(*(held if isinstance(held, tuple) else self._example(held)))
@@ -148,10 +162,10 @@ class PartitionModel:
         return record.features, record.label
 
 
-def _reject(error: Exception, kind: str) -> Exception:
+def _reject(error: Exception, what: type[Reject], kind: str) -> Exception:
     if isinstance(error, MemoryError):
         return error
     said = str(error) or "no reason given"
     if isinstance(error, OverflowError):
         kind = "overflow"
-    return Reject(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)
+    return what(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)

@@ -2,13 +2,16 @@
 
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Record, Reject, encode
+from connectors.model.records import Record, encode
+from connectors.model.rejects import Reject, Unlearnable
 
 MAX_REASON_LENGTH = 300
 
 
 def process_record(model: PartitionModel, record: Record, counts: Counts) -> None:
-    """Take one record through a model: afterwards it has an output, or the reason why it was rejected.
+    """Take one record through a model: afterwards it has an output, or the reason why it was rejected, or both.
+
+    A record that can be predicted and not learned has both, and its output has no label.
 
     Parameters
     ----------
@@ -26,17 +29,27 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
     """
     try:
         model.decode(record)
-        if record.reason is not None:
-            raise Reject(record.reason)
+        if record.known is not None:
+            if not isinstance(record.known, Unlearnable):
+                raise record.known
+            record.label = None
         model.predict(record)
         record.output = encode(record.id, record.prediction, record.score, record.label)
         if record.label is not None:
             model.learn(record)
+    except Unlearnable as reject:
+        record.label, record.known = None, reject
+        record.output = encode(record.id, record.prediction, record.score, None)
     except Reject as reject:
-        reason = str(reject)
-        if len(reason) > MAX_REASON_LENGTH:  # a reason may quote most of the record
-            reason = f"{reason[:MAX_REASON_LENGTH]} ..."
-        record.reason = reason
+        record.reason, record.output = _shortened(reject), None
         counts.add_reject(reject.kind)
-    else:
-        counts.add_prediction(record.prediction, record.label, model.is_regressor)
+        return
+    counts.add_prediction(record.prediction, record.label, model.is_regressor)
+    if record.known is not None:
+        record.reason = _shortened(record.known)
+        counts.add_unlearned(record.known.kind)
+
+
+def _shortened(reject: Reject) -> str:
+    reason = str(reject)  # may quote most of the record
+    return f"{reason[:MAX_REASON_LENGTH]} ..." if len(reason) > MAX_REASON_LENGTH else reason

@@ -6,18 +6,13 @@ from typing import Any
 
 import orjson
 
+from connectors.model.field_paths import FEATURES, FieldPath, Picker, named
+from connectors.model.rejects import Reject, Unlearnable
+
 JSON_CONTAINERS = (dict, list)
 TEXT_KEYS = orjson.OPT_SERIALIZE_NUMPY  # faster than ANY_KEYS, but refuses keys that are not text
 ANY_KEYS = TEXT_KEYS | orjson.OPT_NON_STR_KEYS
 EXACT_INTEGERS = 2**63  # JSON integers from here on are read as floats, so that two of them may look the same
-
-
-class Reject(Exception):
-    """A record cannot be processed. The text is the reason; `kind` is one of a few words, for statistics."""
-
-    def __init__(self, reason: str, kind: str = "format") -> None:
-        super().__init__(reason)
-        self.kind = kind
 
 
 class Record:
@@ -31,8 +26,13 @@ class Record:
         The place of the record, such as `events-0-7`; also its id if it has none of its own.
     key, value
         The bytes as they were read.
+    headers, timestamp
+        Those of a record of a topic: pairs of name and content, or nothing; milliseconds since 1970, or 0 if the record
+        has no timestamp.
+    known
+        Why the record is known to be rejected; None for a record that was not tried yet.
     reason
-        The reason for which the record is known to be rejected; None for a record that was not tried yet.
+        Why the record was rejected, as in `Attributes`.
 
     Attributes
     ----------
@@ -43,22 +43,26 @@ class Record:
     examples
         How many examples the model had learned when it predicted.
     output
-        The output value: a JSON object.
+        The output value, a JSON object; None if the record could not be predicted.
     reason
-        Why the record was rejected; None if it was not. A rejected record has no output.
+        Why the record was rejected; None if it was not. A record with a reason and an output was predicted and could
+        not be learned.
     """
 
     __slots__ = (
         "examples",
         "features",
+        "headers",
         "id",
         "key",
+        "known",
         "label",
         "output",
         "prediction",
         "reason",
         "score",
         "source",
+        "timestamp",
         "value"
     )  # fmt: skip
     id: Any
@@ -67,10 +71,21 @@ class Record:
     prediction: Any
     score: Any
     examples: int
-    output: bytes
+    output: bytes | None
 
-    def __init__(self, source: str, key: bytes | None, value: bytes | None, reason: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str,
+        key: bytes | None,
+        value: bytes | None,
+        reason: str | None = None,
+        headers: Sequence[tuple[str, bytes | None]] | None = None,
+        timestamp: int = 0,
+        known: Reject | None = None,
+    ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
+        self.headers, self.timestamp, self.known = headers, timestamp, known
+        self.output = None
 
     @classmethod
     def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":
@@ -86,9 +101,11 @@ class Decoder:
     Parameters
     ----------
     id, label
-        The fields with the id and the label, or None.
+        The fields with the id and the label, or None. They may be paths.
     features
-        The fields to learn from; None for all but id and label.
+        The fields to learn from, each a path or `{name: path}`; None for all but id and label.
+    nulls
+        What a null feature is: `absent`, `reject`, or None to leave it to the learner.
     parse
         Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
 
@@ -102,13 +119,25 @@ class Decoder:
         self,
         id: str | None,
         label: str | None,
-        features: Sequence[str] | None,
+        features: Sequence[FEATURES] | None,
         parse: Callable[[bytes], Any] | None = None,
+        nulls: str | None = None,
     ) -> None:
-        self._id, self._label, self._features, self._parse = id, label, features, parse or orjson.loads
+        self._parse = parse or orjson.loads
+        id_path, label_path = (None if text is None else FieldPath.parse(text) for text in (id, label))
+        pairs = None if features is None else named(features)
+        paths = [path for path in (id_path, label_path, *(path for _, path in pairs or ())) if path is not None]
+        is_plain = all(path.is_plain for path in paths) and all(name == path.name for name, path in pairs or ())
+        # Most files have plain names only, and pay nothing for paths.
+        self._pick = None if is_plain and nulls is None else Picker(id_path, label_path, pairs, nulls)
+        self._id, self._label = (path and path.name for path in (id_path, label_path))
+        self._features = None if pairs is None else [name for name, _ in pairs]
 
     def decode(self, record: Record) -> None:
-        """Fill in id, features and label of a record from its value, or raise Reject."""
+        """Fill in id, features and label of a record from its value, or raise Reject.
+
+        A label that no learner takes becomes None, and `known` says why.
+        """
         record.id = record.source
         value = record.value
         if value is None:
@@ -119,16 +148,20 @@ class Decoder:
             raise Reject(f"not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise Reject(f"not a JSON object but {_kind(fields)}")
-        label = fields.pop(self._label, None) if self._label is not None else None
-        id = fields.pop(self._id, None) if self._id is not None else None
+        if self._pick is None:
+            label = fields.pop(self._label, None) if self._label is not None else None
+            id = fields.pop(self._id, None) if self._id is not None else None
+            if self._features is not None:
+                fields = {name: fields[name] for name in self._features if name in fields}
+        else:
+            id, label, fields = self._pick(fields)
         if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
-        if self._features is not None:
-            fields = {name: fields[name] for name in self._features if name in fields}
         if not fields:
             raise Reject("no features", "no_features")
         if isinstance(label, JSON_CONTAINERS):
-            raise Reject(f"the label is {_kind(label)}", "label")
+            record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
+            label = None
         record.features, record.label = fields, label
         if id is not None:
             record.id = id

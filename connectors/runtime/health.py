@@ -125,6 +125,8 @@ def _app(health: Health) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
             said = (
                 "partitions are restored" if is_ready else "partitions are not assigned, or their models not restored"
             )
+            for number, reason in health.metrics.work.paused.items():
+                said += f"\npartition {number} is paused: {reason}"
             status = "200 OK" if is_ready else "503 Service Unavailable"
         else:
             said, status = "there are /metrics, /live and /ready", "404 Not Found"

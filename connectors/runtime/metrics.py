@@ -46,6 +46,10 @@ class Work(Protocol):
         """Whether all assigned partitions have the model of their committed position."""
 
     @property
+    def paused(self) -> Mapping[int, str]:
+        """What is wrong with the partitions that are paused because their state is bad."""
+
+    @property
     def committed_offsets(self) -> Mapping[int, int]:
         """The committed offsets, by partition; empty for a file, which has no lag."""
 
@@ -57,6 +61,7 @@ class NoWork:
     models: Mapping[int, PartitionModel] = {}
     assigned = None
     is_ready = False
+    paused: Mapping[int, str] = {}
     committed_offsets: Mapping[int, int] = {}
 
 
@@ -134,6 +139,10 @@ class Metrics(Collector):
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
         meaning = "Partitions that this process has taken over."
         yield GaugeMetricFamily("river_margins_assigned_partitions", meaning, self.work.assigned or 0)
+        yield self._of_partitions(
+            "paused_partitions", "1 for each partition that is paused because its state is bad.",
+            dict.fromkeys(sorted(self.work.paused), 1),
+        )  # fmt: skip
 
     def _totals(self, counts: Counts) -> Iterator[Metric]:
         totals = {
@@ -144,7 +153,8 @@ class Metrics(Collector):
         }
         for name, (value, meaning) in totals.items():
             yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
-        rejects = CounterMetricFamily("river_margins_rejects", "Records rejected, by reason.", labels=["reason"])
+        meaning = "Records rejected, by reason; those for `label` were predicted."
+        rejects = CounterMetricFamily("river_margins_rejects", meaning, labels=["reason"])
         for reason, number in counts.reasons.items():
             rejects.add_metric([reason], number)
         yield rejects
@@ -174,11 +184,13 @@ class Metrics(Collector):
             "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),
         }
         for name, (meaning, found) in values.items():
-            family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
-            for number in sorted(models):
-                if number in found:
-                    family.add_metric([self.source, str(number)], found[number])
-            yield family
+            yield self._of_partitions(name, meaning, {n: found[n] for n in sorted(models) if n in found})
+
+    def _of_partitions(self, name: str, meaning: str, values: Mapping[int, int]) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
+        for number, value in values.items():
+            family.add_metric([self.source, str(number)], value)
+        return family
 
 
 def by_class(classes: Mapping[Any, int]) -> dict[str, int]:

@@ -12,6 +12,8 @@ class Stop:
     """A request to end. It is a plain flag and not an Event, because a signal handler must not take a lock."""
 
     requested = False
+    leaves = False
+    """Whether the processor will not be started again soon, so that others may take its place at once."""
 
     def request(self) -> None:
         """Ask the processor to end: it finishes what it has begun, and commits."""
@@ -19,7 +21,10 @@ class Stop:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Request the end on SIGTERM and Ctrl-C; a second Ctrl-C ends the process at once."""
+        """Request the end on SIGTERM, and also that others take over on Ctrl-C; a second one ends the process at once.
+
+        A supervisor restarts with SIGTERM. An `instance` then finds its partitions again; others leave at any end.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -33,4 +38,5 @@ class Stop:
     def _handle(self, number: int, frame: Any) -> None:
         if self.requested and number == signal.SIGINT:
             os._exit(130)
+        self.leaves = number == signal.SIGINT
         self.request()

@@ -1,5 +1,6 @@
 """Retention of old snapshots."""
 
+import concurrent.futures
 import contextlib
 import time
 from collections import defaultdict
@@ -7,9 +8,10 @@ from collections.abc import Iterable, Mapping
 
 from connectors.config.schema import Keep
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import Store
+from connectors.snapshots.stores import THREADS, Store
 
 GRACE = 60.0  # seconds that a superseded snapshot is kept after the last transaction that could name it
+MAX_DELETING = 5.0  # seconds after a commit for which deletions may begin, less than any session of a group
 
 
 def kept(names: Iterable[str], keep: Keep) -> set[str]:
@@ -30,23 +32,64 @@ def kept(names: Iterable[str], keep: Keep) -> set[str]:
 
 
 class Superseded:
-    """The snapshots that this process has superseded itself. It deletes no others."""
+    """The snapshots that newer ones have superseded: this process did that, or found them when it took a model over.
+
+    They are deleted in threads, so that no commit waits for a slow store.
+
+    Parameters
+    ----------
+    keep
+        Which of them to keep.
+    transaction
+        How long a transaction may be open, in seconds.
+    """
 
     def __init__(self, keep: Keep, transaction: float) -> None:
-        self._keep, self._transaction = keep, transaction
-        self._names: dict[int, list[tuple[float, str]]] = defaultdict(list)
+        self._keep, self._patience = keep, transaction + GRACE
+        self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
+        self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
+        self._running: list[concurrent.futures.Future[None]] = []
 
-    def add(self, partition: int, name: str) -> None:
-        """Note that a snapshot was superseded now."""
-        self._names[partition].append((time.monotonic(), name))
+    def add(self, partition: int, names: Iterable[str]) -> None:
+        """Note that snapshots were superseded now."""
+        now = time.monotonic()
+        for name in names:
+            self._names[partition].setdefault(name, now)
+
+    def add_found(self, partition: int, current: str, store: Store) -> None:
+        """Look for snapshots that another process left, and note them.
+
+        A later one than `current`, which a committed offset names, may still be named by an open transaction.
+        """
+        named = SnapshotName.parse(current)
+        assert named is not None
+        found = {text: SnapshotName.parse(text) for text in store.sizes(partition)}
+        self.add(partition, [t for t, name in found.items() if name and t != current and name.offset <= named.offset])
 
     def delete(self, named: Mapping[int, str], store: Store) -> None:
-        """Delete snapshots that no open transaction can name any more, except those to keep beside the `named` ones."""
-        oldest = time.monotonic() - self._transaction - GRACE
+        """Begin to delete snapshots that no open transaction can name any more, except those to keep.
+
+        Call it right after a commit that shows that this process still owns the partitions of the `named` snapshots.
+        """
+        if any(not future.done() for future in self._running):
+            return
+        began = time.monotonic()
+        self._running = []
         for partition, current in named.items():
             names = self._names[partition]
-            wanted = kept([current, *(name for _, name in names)], self._keep)
-            for since, name in [entry for entry in names if entry[0] < oldest and entry[1] not in wanted]:
-                names.remove((since, name))
-                with contextlib.suppress(OSError):
-                    store.delete(partition, name)
+            wanted = kept([current, *names], self._keep) | {current} if names else set()
+            old = [name for name, since in names.items() if since < began - self._patience]
+            for name in [name for name in old if name not in wanted]:
+                del names[name]
+                self._running.append(self._threads.submit(self._delete, partition, name, store, began))
+
+    @staticmethod
+    def _delete(partition: int, name: str, store: Store, began: float) -> None:
+        # A process that slept may have lost its partitions. What it leaves is found by the next one that owns them.
+        if time.monotonic() - began < MAX_DELETING:
+            with contextlib.suppress(OSError):
+                store.delete(partition, name)
+
+    def close(self) -> None:
+        """Begin no further deletions, and wait for those that run."""
+        self._threads.shutdown(cancel_futures=True)

@@ -18,8 +18,12 @@ from connectors.errors import StartError
 from river_margins import snapshot
 
 SUFFIX = ".snapshot"
+THREADS = 8  # that use a store side by side: most of their time they wait for it
 STORE_TIMEOUT = 10.0  # seconds for an answer, by default
 READING_FACTOR = 6  # reading a snapshot may take this much longer: other partitions go on meanwhile
+FILE_NAME = re.compile(
+    r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
+)  # of a snapshot: without a separator it leads to no other folder
 # Object-store uploads become visible atomically; elsewhere write a temporary name, then rename.
 ATOMIC_UPLOADS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
 ADVICE = {
@@ -40,7 +44,10 @@ class StoreError(OSError):
 
 
 class Store(Protocol):
-    """A store of the snapshots of one topic or file: `<folder>/<partition>/<name>.snapshot`."""
+    """A store of the snapshots of one topic or file: `<folder>/<partition>/<name>.snapshot`.
+
+    A store never leaves its folder: a name with a separator, and a link that leads elsewhere, are StoreErrors.
+    """
 
     @property
     def folder(self) -> str:
@@ -113,29 +120,37 @@ class FolderStore:
         return str(self._folder / str(partition) / f"{name}{SUFFIX}")
 
     def write(self, partition: int, name: str, data: bytes) -> None:
-        path = pathlib.Path(self.path(partition, name))
-        with _refusals("written", str(path)):
-            make_folder(path.parent)
-            snapshot.write_file(path, data)
+        with _refusals("written", self.path(partition, name)):
+            make_folder(self._folder / str(partition))
+            snapshot.write_file(self._place(partition, name), data)
 
     def read(self, partition: int, name: str) -> bytes:
-        path = self.path(partition, name)
-        with _refusals("read", path):
-            return pathlib.Path(path).read_bytes()
+        with _refusals("read", self.path(partition, name)):
+            return self._place(partition, name).read_bytes()
 
     def sizes(self, partition: int) -> dict[str, int]:
-        folder = self._folder / str(partition)
-        with _refusals("listed", str(folder)):
+        with _refusals("listed", str(self._folder / str(partition))):
             found = {}
-            for path in sorted(folder.glob(f"[!.]*{SUFFIX}")):
+            for path in sorted(self._folder_of(partition).glob(f"[!.]*{SUFFIX}")):
                 with contextlib.suppress(FileNotFoundError):  # another process may have just deleted it
                     found[path.name.removesuffix(SUFFIX)] = path.stat().st_size
             return found
 
     def delete(self, partition: int, name: str) -> None:
-        path = self.path(partition, name)
-        with _refusals("deleted", path):
-            pathlib.Path(path).unlink(missing_ok=True)
+        with _refusals("deleted", self.path(partition, name)):
+            self._place(partition, name).unlink(missing_ok=True)
+
+    def _place(self, partition: int, name: str) -> pathlib.Path:
+        path = self._folder_of(partition) / f"{_checked(name)}{SUFFIX}"
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, f"it is a link to `{os.readlink(path)}`: only files in this folder are used")
+        return path
+
+    def _folder_of(self, partition: int) -> pathlib.Path:
+        folder = self._folder.resolve() / str(partition)
+        if folder.resolve() != folder:
+            raise OSError(errno.ELOOP, f"`{folder}` is a link to `{folder.resolve()}`: only folders in here are used")
+        return folder
 
 
 class UrlStore:
@@ -207,7 +222,7 @@ class UrlStore:
         self._files.mv(new, path)
 
     def _place(self, partition: int, name: str) -> str:
-        return f"{self._root}/{partition}/{name}{SUFFIX}"
+        return f"{self._root}/{partition}/{_checked(name)}{SUFFIX}"
 
     def read(self, partition: int, name: str) -> bytes:
         with _refusals("read", self.path(partition, name)):
@@ -226,6 +241,12 @@ class UrlStore:
     def delete(self, partition: int, name: str) -> None:
         with _refusals("deleted", self.path(partition, name)), contextlib.suppress(FileNotFoundError):
             self._ask("rm_file", self._place(partition, name))
+
+
+def _checked(name: str) -> str:
+    if not FILE_NAME.fullmatch(name):
+        raise OSError(errno.EINVAL, "a snapshot has no such name")
+    return name
 
 
 @contextlib.contextmanager

@@ -20,8 +20,10 @@ from connectors.errors import ConfigError, StartError
 from connectors.files.byte_streams import Unfit
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
+from connectors.model.field_paths import Picker, named
 from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Record, Reject
+from connectors.model.records import Record
+from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
 from river_margins import snapshot
 
@@ -175,7 +177,10 @@ class FileSource:
             except Reject as reject:
                 result.reject(record.source, reject)
             else:
-                yield record
+                if record.known is not None:
+                    result.reject(record.source, record.known)
+                else:
+                    yield record
 
     @property
     def columns(self) -> list[str] | None:
@@ -205,18 +210,24 @@ class DataSet:
     def __init__(self, config: Config | FileConfig, name: str) -> None:
         self.name, self._data = make(name, known_data_sets(), "data set")
         self.total, self.done = self._data.n_samples, 0
-        self._features = config.record.features
+        record = config.record
+        features = None if record.features is None else named(record.features)
+        is_plain = features is None and record.nulls is None
+        self._pick = None if is_plain else Picker(None, None, features, record.nulls)
 
     def examples(self, result: Result) -> Iterator[Record]:
         """Yield the examples, and reject those that hold none of the listed features."""
         for features, label in self.pairs():
             self.done += 1
-            if self._features is not None:
-                features = {name: features[name] for name in self._features if name in features}
-            if features:
-                yield Record.of_example(features, label)
+            try:
+                if self._pick is not None:
+                    _, _, features = self._pick(features)
+                if not features:
+                    raise Reject("no features", "no_features")
+            except Reject as reject:
+                result.reject(f"{self.name}:{self.done}", reject)
             else:
-                result.reject(f"{self.name}:{self.done}", Reject("no features"))
+                yield Record.of_example(features, label)
 
     def pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Yield features and label of each example."""

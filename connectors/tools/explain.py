@@ -10,6 +10,7 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD
+from connectors.model.field_paths import named
 from river_margins import river_internals
 
 WIDTH = 100
@@ -49,14 +50,21 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
         [
             f"Each record becomes one message in `{writes}`, with the key of the record, in the partition of the same "
             f"number if `{writes}` has as many: id, prediction, score, and label if known.",
-            "The headers name the input (`source`) and the snapshot and number of examples of the model (`model`).",
+            "The headers of the record come first, as they are. Then `source` names the record, and `model` the "
+            "snapshot and number of examples of the model. "
+            + (
+                "The timestamp is that of the record."
+                if config.output.timestamp == "input"
+                else "The timestamp is the time of writing."
+            ),
         ],
     )
     yield (
         "Rejects",
         [
-            "A record that cannot be processed leaves the model as it was, bit for bit.",
-            f"It goes to `{config.rejects.topic}` with its bytes, and the reason in a header."
+            "A record that cannot be processed leaves the model as it was, bit for bit. One whose label cannot be "
+            "learned is predicted all the same, and is both in the output and in the rejects.",
+            f"It goes to `{config.rejects.topic}` with its bytes and headers, and the reason in a header `reason`."
             if config.rejects
             else "It is only logged and counted: there is no `rejects` topic.",
         ],
@@ -76,8 +84,15 @@ def _records(config: Config | FileConfig) -> list[str]:
         if record.label
         else "No field is the label (`record.label`): every record is predicted, and nothing is ever learned."
     )
-    features = ", ".join(f"`{name}`" for name in record.features or ()) or "all other fields"
-    return [f"A record is identified by {identity}. Features are {features}.", label]
+    pairs = named(record.features or ())
+    listed = [f"`{name}`" + (f" (the field `{path.name}`)" if name != path.name else "") for name, path in pairs]
+    nulls = {
+        "absent": " A feature that is null counts as absent.",
+        "reject": " A record with a feature that is null is rejected.",
+        None: "",
+    }
+    features = f"Features are {', '.join(listed) or 'all other fields'}.{nulls[record.nulls]}"
+    return [f"A record is identified by {identity}. {features}", label]
 
 
 def _learner(config: Config | FileConfig) -> list[str]:
@@ -175,7 +190,7 @@ def _others(config: Config) -> list[str]:
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"`{config.input.topic}` must keep records until they are read.",
         f"Permissions: Read on `{config.input.topic}` and group `{config.name}`, Write on {topics}"
-        + (f" and on transactional ids that begin with `{config.name}-`." if is_exact else "."),
+        + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),
     ]
 
@@ -195,7 +210,13 @@ def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
     yield "Output", [f"Each record becomes one line of {writes}: id, prediction, score, and label if known."]
     where = _file(config.rejects.file, "standard output") if config.rejects else ""
     rejects = f"goes to {where}, with its bytes and the reason" if where else "is only logged and counted"
-    yield "Rejects", [f"A record that cannot be processed leaves the model as it was, bit for bit, and {rejects}."]
+    yield (
+        "Rejects",
+        [
+            f"A record that cannot be processed leaves the model as it was, bit for bit, and {rejects}. One whose "
+            "label cannot be learned is predicted all the same.",
+        ],
+    )
     promises = {
         "exactly_once": "output, position and model move together: each input is in the output or the rejects once",
         "at_least_once": "position and model move together, after the output, which is repeated after a crash",

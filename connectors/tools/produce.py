@@ -14,7 +14,8 @@ from connectors.config.schema import Record
 from connectors.errors import AccessError, StartError
 from connectors.files import csv_rows
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
-from connectors.model.records import Reject
+from connectors.model.field_paths import MISSING, FieldPath
+from connectors.model.rejects import Reject
 from connectors.tools import evaluate
 from connectors.tools.create_topics import look
 
@@ -114,9 +115,9 @@ def _of_data_set(record: Record, source: evaluate.DataSet) -> Iterator[Message]:
     for number, (features, label) in enumerate(source.pairs(), 1):
         fields = dict(features)
         if record.id is not None:
-            fields = {record.id: f"{name}-{number}"} | fields
+            fields = {FieldPath.parse(record.id).name: f"{name}-{number}"} | fields
         if record.label is not None:
-            fields[record.label] = label
+            fields[FieldPath.parse(record.label).name] = label
         try:
             value = orjson.dumps(fields, option=JSON)
         except TypeError as error:
@@ -125,7 +126,7 @@ def _of_data_set(record: Record, source: evaluate.DataSet) -> Iterator[Message]:
 
 
 def _of_file(record: Record, source: evaluate.FileSource, counts: Counts) -> Iterator[Message]:
-    parse = csv_rows.parser(source.columns, record.id) if source.columns else None
+    parse = csv_rows.parser(source.columns, record.id and FieldPath.parse(record.id).name) if source.columns else None
     for line in source.records():
         place, value = line.source, line.value or b""
         try:
@@ -149,8 +150,8 @@ def _fields(line: bytes) -> dict[str, Any]:
 
 def _key(fields: dict[str, Any], id: str | None) -> bytes | None:
     """Return the id of a record as text, its key; None if it has none."""
-    found = fields.get(id) if id is not None else None
-    if found is None:
+    found = FieldPath.parse(id).find(fields) if id is not None else None
+    if found is None or found is MISSING:
         return None
     return found.encode() if isinstance(found, str) else orjson.dumps(found)
 

@@ -6,6 +6,7 @@ identifies records by their positions only.
 
 import contextlib
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,14 +27,17 @@ LONGEST_READ = 120.0  # seconds
 
 @dataclass
 class Verdict:
-    """The result of a comparison; `exact` if every input has one output, equal to the bare learner's.
+    """The result of a comparison; `exact` if every input has one output, equal to the bare learner's, or one reject.
+
+    An input with a label may have both: it was predicted, and not learned.
 
     Attributes
     ----------
     inputs, outputs, rejects
         Records in the three topics; only committed outputs and rejects count.
     lost, doubled, foreign
-        Inputs without output or reject, with more than one, and outputs that name no input.
+        Inputs without output and reject, with more than one of either, or with both but no label, and outputs that name
+        no input.
     disordered, different
         Outputs out of the order of their partition, and outputs that differ from the bare learner's.
     dropped
@@ -86,19 +90,20 @@ def compare(config: Config) -> Verdict:
     verdict.dropped = len(read_topic(config, config.output.topic, "read_uncommitted")) - len(outputs)
     rejected = {source(record) for record in rejects}
     found = {source(record): record for record in outputs}
-    _count(verdict, inputs, outputs, rejects)
+    _count(config, verdict, inputs, outputs, rejects)
     for partition in sorted({record.partition for record in inputs}):
         learner = verdict.learners[partition] = config.first_learner()
         for record in inputs:
             name = f"{record.topic}-{record.partition}-{record.offset}"
-            if record.partition == partition and name not in rejected:
-                _check(verdict, name, found.get(name), record, expected(config, learner, name, record.value))
+            if record.partition == partition and (name in found or name not in rejected):
+                bare = expected(config, learner, name, record.value, name not in rejected)
+                _check(verdict, name, found.get(name), record, bare)
     return verdict
 
 
 def source(record: Any) -> str:
     """Return the position of the input that the headers of an output or a reject name."""
-    return dict(record.headers).get("source", b"").decode()
+    return (dict(record.headers).get("source") or b"").decode()
 
 
 def read_topic(config: Config, topic: str, isolation_level: str = "read_committed") -> list[Any]:
@@ -129,19 +134,24 @@ def read_topic(config: Config, topic: str, isolation_level: str = "read_committe
         consumer.close()
 
 
-def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: list[Any]) -> None:
-    known = {f"{record.topic}-{record.partition}-{record.offset}" for record in inputs}
-    times = Counter(source(record) for record in [*outputs, *rejects])
-    for name in sorted(known - set(times)):
+def _count(config: Config, verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: list[Any]) -> None:
+    by_name = {f"{record.topic}-{record.partition}-{record.offset}": record for record in inputs}
+    known = set(by_name)
+    labelled = {name for name in map(source, rejects) if name in known and _has_label(config, by_name[name].value)}
+    predicted, rejected = (Counter(map(source, records)) for records in (outputs, rejects))
+    for name in sorted(known - set(predicted) - set(rejected)):
         verdict.lost += 1
         verdict.note(f"{name} has no output")
-    for name, count in sorted(times.items()):
+    for name in sorted({*predicted, *rejected}):
         if name not in known:
             verdict.foreign += 1
             verdict.note(f"an output comes from `{name}`, which is not an input")
-        elif count > 1:
+        elif max(predicted[name], rejected[name]) > 1:
             verdict.doubled += 1
-            verdict.note(f"{name} has {count} outputs")
+            verdict.note(f"{name} has {predicted[name]} outputs and {rejected[name]} rejects")
+        elif predicted[name] and rejected[name] and name not in labelled:
+            verdict.doubled += 1
+            verdict.note(f"{name} has an output and a reject, and no label to reject")
     last: dict[tuple[int, str], int] = {}
     for record in outputs:
         origin, _, offset = source(record).rpartition("-")
@@ -151,13 +161,23 @@ def _count(verdict: Verdict, inputs: list[Any], outputs: list[Any], rejects: lis
         last[record.partition, origin] = int(offset or -1)
 
 
-def expected(config: AnyConfig, learner: Any, name: str, value: bytes) -> dict[str, Any]:
-    """Return the output that the bare learner gives for a record, as with River alone, and learn the record."""
-    fields = json.loads(value)
-    label = fields.pop(config.record.label, None)
-    identity = fields.pop(config.record.id, None)
-    if config.record.features is not None:
-        fields = {feature: fields[feature] for feature in config.record.features if feature in fields}
+def _has_label(config: Config, value: bytes | None) -> bool:
+    try:
+        return _find(json.loads(value or b""), config.record.label or "") is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: bool = True) -> dict[str, Any]:
+    """Return the output that the bare learner gives for a record, as with River alone, and learn the record.
+
+    A record that is not to be learned has no label in the output.
+    """
+    record, fields = config.record, json.loads(value)
+    label, identity = (text and _find(fields, text) for text in (record.label, record.id))
+    if not learns:
+        label = None
+    fields = _features(record, fields)
     transformed = fields
     *transformers, last = _steps(learner)
     for transformer in transformers:
@@ -171,6 +191,32 @@ def expected(config: AnyConfig, learner: Any, name: str, value: bytes) -> dict[s
         output["label"] = label
         learner.learn_one(fields, label)
     return json.loads(json.dumps(output))
+
+
+def _find(fields: Any, path: str, missing: Any = None) -> Any:
+    """Return the field of a name or a path, or `missing`."""
+    if not isinstance(fields, dict) or path in fields:
+        return fields.get(path) if isinstance(fields, dict) else missing
+    for quoted, index, name in re.findall(r'\["([^"]+)"\]|\[([0-9]+)\]|([^.\[\]]+)', path):
+        try:
+            fields = fields[int(index)] if index else fields[quoted or name]
+        except (LookupError, TypeError):
+            return missing
+    return fields
+
+
+def _features(record: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    if record.features is None:
+        taken = {
+            text if text in fields else re.findall(r'[^.\[\]"]+', text)[0] for text in (record.id, record.label) if text
+        }
+        found = {name: value for name, value in fields.items() if name not in taken}
+    else:
+        missing = object()
+        pairs = [next(iter(item.items())) if isinstance(item, dict) else (item, item) for item in record.features]
+        every = {re.sub(r'^\["([^"]+)"\]$', r"\1", name): _find(fields, path, missing) for name, path in pairs}
+        found = {name: value for name, value in every.items() if value is not missing}
+    return {name: value for name, value in found.items() if value is not None or record.nulls != "absent"}
 
 
 def _steps(learner: Any) -> Iterator[Any]:

@@ -63,7 +63,7 @@ def tail(config: Config, rejects: bool = False, from_beginning: bool = False) ->
 
 def _shown(record: Any) -> bytes:
     """Return a line of JSON: key, source and reason of a record, and its value, as text if that is not JSON."""
-    headers = {name: content.decode("utf-8", "replace") for name, content in record.headers if name in SHOWN_HEADERS}
+    headers = {name: _text(content) for name, content in record.headers if name in SHOWN_HEADERS}  # the last is ours
     return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value)})
 
 

@@ -1,13 +1,18 @@
 """The assignment: the partitions that this process has taken over, with their models."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from connectors.config import Config
+from connectors.errors import StateError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.metrics import Metrics
+from connectors.snapshots.retention import Superseded
+from connectors.topics.bad_partitions import BadPartitions, PartitionStateError
 from connectors.topics.loading import Loading
+from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
@@ -21,7 +26,7 @@ class Assignment:
 
     In each new generation, before any record is processed, the committed offsets are read. A model stays in memory if
     the group has what this process committed or loaded last; else it is dropped, and loaded from the snapshot that the
-    committed offset names.
+    committed offset names. A partition whose state is bad is paused, and the others go on.
 
     Parameters
     ----------
@@ -35,6 +40,8 @@ class Assignment:
         Restores models of the input topic; looks at the cluster again, since the topic may be another one by now.
     timeouts
         The time-outs of the processor.
+    superseded
+        The snapshots to delete.
     metrics
         The metrics of the processor.
 
@@ -44,6 +51,8 @@ class Assignment:
         The partitions whose models are in memory.
     ownership
         The assignment that was taken over; None if there is none.
+    bad
+        The partitions that are paused because their state is bad.
     restorer
         The restorer for the input topic of this generation.
     """
@@ -56,13 +65,17 @@ class Assignment:
         restorer: Restorer,
         find_restorer: Callable[[], Restorer],
         timeouts: Timeouts,
+        superseded: Superseded,
         metrics: Metrics,
     ) -> None:
         self.partitions: dict[int, Partition] = {}
         self.ownership: Ownership | None = None
+        self.bad = BadPartitions(config.input.topic)
         self._config, self._consumer, self._outbox = config, consumer, outbox
         self._find_restorer, self._timeouts, self._metrics = find_restorer, timeouts, metrics
+        self._superseded = superseded
         self._loading = Loading()
+        self._growth: tuple[int, int] | None = None
         self._use(restorer)
 
     @property
@@ -93,10 +106,10 @@ class Assignment:
             self.drop_uncommitted()
             self._outbox.connect()
             committed = self._read_committed(assigned)
-        self._keep_start_or_load(committed)
+        self._keep_start_or_load(committed, self._partitions_before(committed))
         self.ownership = ownership
         self._metrics.rebalances.inc()
-        started = {number for number, found in committed.items() if found is None}
+        started = {number for number, found in committed.items() if found is None and number in self.partitions}
         self._outbox.add_moved(started)
         return started
 
@@ -111,7 +124,7 @@ class Assignment:
             raise ClientError(
                 f"a broker has not heard yet that `{name}` has more than {restorer.topic.partitions} partitions"
             )
-        if restorer.topic != before.topic:  # each model must be checked against the topic of today
+        if restorer.topic.id != before.topic.id:  # each model must be checked against the topic of today
             self.drop_uncommitted()
             self.partitions.clear()
             self._loading.clear()
@@ -122,24 +135,57 @@ class Assignment:
         self.restorer = restorer
         self._outbox.align(restorer.aligned)
 
-    def _keep_start_or_load(self, committed: Mapping[int, Committed | None]) -> None:
+    def _partitions_before(self, committed: Mapping[int, Committed | None]) -> int:
+        """Return how many partitions the topic had when the group committed the oldest of these offsets.
+
+        Raise StateError if they have become more, and `input.new_partitions` refuses that.
+        """
+        now = self.restorer.topic
+        if None in committed.values():  # only the other partitions of the group can tell whether this one is new
+            committed = self._read_committed(range(now.partitions))
+        found = [OffsetMetadata.from_text(each.metadata) for each in committed.values() if each]
+        before = min([m.partitions for m in found if m and m.topic_id == now.id], default=now.partitions)
+        self.restorer.check_growth(before)
+        if before < now.partitions and self._growth != (before, now.partitions):
+            self._growth = before, now.partitions
+            log.warning(
+                "`%s` has %d partitions, and had %d: models that exist stay, each new partition is read from its "
+                "beginning with a new model; some keys lie in another partition from now on, where no model knows them",
+                self._config.input.topic, now.partitions, before,
+            )  # fmt: skip
+        return before
+
+    def _keep_start_or_load(self, committed: Mapping[int, Committed | None], before: int) -> None:
         """Keep known models, start new ones, and load the others in threads, so that no partition waits for them."""
         known, self.partitions = self.partitions, {}
         missing = {}
+        self.bad.keep(committed)
         for number, found in committed.items():
+            if self.bad.is_known(number, found):
+                continue
             if found is None:
-                first, end = self._consumer.offset_range(number)
-                offset = first if self._config.input.start == "earliest" else end
-                self.partitions[number] = self.restorer.start(number, offset)
+                self._start(number, is_new=number >= before)
             elif number in known and known[number].committed == found:
-                self.partitions[number] = known[number]
+                self._add(number, known[number])
             else:
                 missing[number] = found
         self._loading.request(missing, self._restore)
 
+    def _start(self, number: int, is_new: bool) -> None:
+        """Begin a partition with a new model. One that the topic has got meanwhile is read from its first record."""
+        first, end = self._consumer.offset_range(number)
+        offset = first if is_new or self._config.input.start == "earliest" else end
+        try:
+            self.partitions[number] = self.restorer.start(number, offset)
+        except PartitionStateError as error:
+            self._pause(number, None, error, may_heal=False)
+
     def _restore(self, number: int, committed: Committed) -> Partition:
         with self._metrics.restore_seconds.time():
-            return self.restorer.restore(number, committed)
+            partition = self.restorer.restore(number, committed)
+        with contextlib.suppress(OSError):  # the next owner looks again
+            self._superseded.add_found(number, partition.model.snapshot, self.restorer.store)
+        return partition
 
     def resume(self) -> None:
         """Read on where the models are."""
@@ -155,17 +201,46 @@ class Assignment:
 
     @property
     def loading(self) -> set[int]:
-        """The partitions whose models are still being loaded.
+        """The partitions whose models are still being loaded."""
+        return self._loading.numbers
+
+    @property
+    def without_model(self) -> set[int]:
+        """The partitions whose models are still being loaded, or are bad.
 
         They are paused in a new assignment. After a failure they are not: records that come now are read again later.
         """
-        return self._loading.numbers
+        return self._loading.numbers | set(self.bad.reasons)
 
     def take_loaded(self) -> None:
-        """Take over the models that have been loaded, and read their partitions."""
-        for number, partition in self._loading.take_finished():
-            self.partitions = self.partitions | {number: partition}
-            self.seek(number)
+        """Take over the models that have been loaded, and read their partitions. Load due ones again."""
+        for number, committed, loaded in self._loading.take_finished():
+            try:
+                self._take(number, loaded)
+            except (StateError, OSError) as error:
+                now = self._read_committed([number])[number]
+                if now is None or now == committed:
+                    self._pause(number, committed, error)
+                else:  # another process has owned the partition meanwhile, and has deleted what it superseded
+                    self._loading.add(number, now, self._restore)
+        for number, committed in self.bad.take_due().items():
+            self._loading.add(number, committed, self._restore)
+
+    def _take(self, number: int, loaded: Partition | Exception) -> None:
+        if isinstance(loaded, Exception):
+            raise loaded
+        metadata = OffsetMetadata.from_text(loaded.committed.metadata)
+        assert metadata is not None
+        self.restorer.check_offset(number, metadata, self._consumer.offset_range(number))
+        self._add(number, loaded)
+        self.bad.remove(number)
+        self.seek(number)
+
+    def _add(self, number: int, partition: Partition) -> None:
+        self.partitions = self.partitions | {number: partition}
+        metadata = OffsetMetadata.from_text(partition.committed.metadata)
+        if metadata is not None and metadata.partitions != self.restorer.topic.partitions:
+            self._outbox.add_moved([number])  # so that the next commit tells the present number
 
     def seek(self, number: int) -> None:
         """Read a partition from the position of its model."""
@@ -185,17 +260,37 @@ class Assignment:
                 self._outbox.add_moved([number])
 
     def check_replay(self, number: int, position: int) -> None:
-        """Raise StateError if a replay came to this position, and the inputs differ from those learned before."""
+        """Raise PartitionStateError if a replay has come to this position with other inputs than before."""
         try:
             self.partitions[number].proof.check_not_passed(position)
         except ReplayMismatch as error:
             raise self.replay_error(number, error) from error
 
-    def replay_error(self, number: int, error: ReplayMismatch) -> Exception:
-        """Return the StateError for replayed inputs that differ from those learned before."""
+    def replay_error(self, number: int, error: ReplayMismatch) -> PartitionStateError:
+        """Return the error for replayed inputs that differ from those learned before."""
         return self.restorer.replay_error(number, self.partitions[number].model.snapshot, error)
 
     # Failure
+
+    def pause(self, error: PartitionStateError) -> None:
+        """Pause a partition whose inputs are not those that its model has learned: loading it again does not help.
+
+        Raise StateError if `on_bad_state` says so, or if no other partition of the topic could go on. Call
+        `drop_uncommitted` then.
+        """
+        self._pause(error.partition, self.partitions[error.partition].committed, error, may_heal=False)
+
+    def _pause(self, number: int, committed: Committed | None, error: Exception, may_heal: bool = True) -> None:
+        others = set(range(self.restorer.topic.partitions)) - {number, *self.bad.reasons}
+        if isinstance(error, StateError) and (self._config.on_bad_state == "stop" or not others):
+            raise StateError(str(error)) from error
+        self.bad.add(number, committed, error, may_heal)
+        self._consumer.pause(number)
+
+    def reload(self, number: int) -> None:
+        """Let the next `take_over` load the model of a partition again, and read nothing of it until then."""
+        self.partitions.pop(number, None)
+        self._consumer.pause(number)
 
     def drop_uncommitted(self) -> None:
         """Drop all uncommitted work: the messages with their transaction, and the models that have moved.

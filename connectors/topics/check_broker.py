@@ -1,7 +1,7 @@
 """Checks of a processor against the brokers before it runs: topics, permissions, transactions, retention, and state.
 
 The checks change nothing, except that those of an exactly-once processor leave a transactional id,
-`<name>-check-broker`, and that the folder of the snapshots is made.
+`<name>::check-broker`, and that the folder of the snapshots is made.
 """
 
 from collections.abc import Iterator
@@ -97,9 +97,9 @@ def _transactions(config: Config) -> Iterator[Finding]:
         return
     kafka, module = config.kafka, client(config.kafka.client)
     try:
-        module.Producer(f"{config.name}-check-broker", kafka.producer_settings).close()
+        module.Producer(f"{config.transactional_id_prefix}:check-broker", kafka.producer_settings).close()
     except NotPermitted:
-        who = f"transactional ids with the prefix `{config.name}-`"
+        who = f"transactional ids with the prefix `{config.transactional_id_prefix}`"
         yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)
     except NotAccepted as error:
         yield Finding(

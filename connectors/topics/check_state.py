@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from connectors.config import Config
 from connectors.errors import ConnectorError, StartError, StateError
 from connectors.kafka import ClientError, Committed, Consumer, NotPermitted, client
+from connectors.snapshots.stores import THREADS
 from connectors.topics import startup
 from connectors.topics.findings import Finding
 from connectors.topics.restore import Restorer
 
-THREADS = 8  # that read snapshots side by side: most of their time they wait for the store
 ATTEMPTS = 5  # for a partition whose committed offset moves while it is checked
 
 NUMBERS = re.compile(r"[0-9a-f]{8,}|[0-9]+")  # in which the problems of several partitions differ

@@ -1,8 +1,11 @@
 """The commit: offsets, models and output of a processor move together, or not at all."""
 
+import collections
+import concurrent.futures
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 
 from connectors.config import Config
 from connectors.kafka import ClientError, Committed, Consumer
@@ -11,6 +14,7 @@ from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
+from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
@@ -56,6 +60,7 @@ class Committer:
         assignment: Assignment,
         outbox: Outbox,
         timeouts: Timeouts,
+        superseded: Superseded,
         metrics: Metrics,
     ) -> None:
         self.counts = Counts()
@@ -64,7 +69,8 @@ class Committer:
         self._timeouts, self._metrics = timeouts, metrics
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._new: dict[int, OffsetMetadata] = {}
-        self._superseded = Superseded(config.snapshots.keep, timeouts.transaction)
+        self._superseded = superseded
+        self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
         self._writes_all_snapshots = False
 
     def request(self) -> None:
@@ -121,27 +127,41 @@ class Committer:
 
     def write_snapshots(self) -> None:
         self._new = {}
+        writing: collections.deque[concurrent.futures.Future[None]] = collections.deque()
+        topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
             partition = self._assignment.partitions[number]
             if self._needs_snapshot(partition):
-                self._new[number] = self._write_snapshot(number, partition)
+                if len(writing) == THREADS:  # so that few models are in memory twice
+                    writing.popleft().result()
+                self._new[number], write = self._snapshot(number, partition)
+                writing.append(self._writers.submit(write))
             else:
                 last = OffsetMetadata.from_text(partition.committed.metadata)
                 assert last is not None
                 offset, inputs, crc, examples = partition.progress
-                self._new[number] = last._replace(offset=offset, examples=examples, inputs=inputs, crc=crc)
+                self._new[number] = last._replace(
+                    partitions=topic.partitions, offset=offset, examples=examples, inputs=inputs, crc=crc
+                )
+        for each in writing:
+            each.result()
 
-    def _write_snapshot(self, number: int, partition: Partition) -> OffsetMetadata:
+    def _snapshot(self, number: int, partition: Partition) -> tuple[OffsetMetadata, Callable[[], None]]:
+        """Return the metadata of a new snapshot, and the function that writes it, in any thread."""
         began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
+        store = self._assignment.restorer.store
         partition.model.prepare_snapshot()
         data = snapshot.dumps(partition.model.learner, note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
             topic_id=topic.id, partitions=topic.partitions, host=HOST,
         )  # fmt: skip
-        self._assignment.restorer.store.write(number, metadata.snapshot, data)
-        self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
-        return metadata
+
+        def write() -> None:
+            store.write(number, metadata.snapshot, data)
+            self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
+
+        return metadata, write
 
     def _needs_snapshot(self, partition: Partition) -> bool:
         if not partition.model.snapshot:
@@ -176,7 +196,7 @@ class Committer:
             partition, name, last = partitions[number], self._new[number].snapshot, partitions[number].model.snapshot
             new_snapshots += name != last
             if last and name != last:
-                self._superseded.add(number, last)
+                self._superseded.add(number, [last])
             partition.note_commit(committed, name)
         self._outbox.pending.add_commit(new_snapshots)
         self.counts += self._outbox.pending
@@ -201,6 +221,8 @@ class Committer:
         """Drop uncommitted work, and abort its transaction: readers need not wait for the time-out."""
         is_open = self._outbox.has_transaction
         self._assignment.close()
+        self._superseded.close()
+        self._writers.shutdown(wait=False)
         self.drop_uncommitted()
         if is_open:
             with contextlib.suppress(ClientError):

@@ -4,10 +4,10 @@ import concurrent.futures
 from collections.abc import Callable, Iterator, Mapping
 
 from connectors.kafka import Committed
+from connectors.snapshots.stores import THREADS
 from connectors.topics.partition import Partition
 
 Restore = Callable[[int, Committed], Partition]
-MAX_THREADS = 4  # each loads one model at a time, so that a slow one does not delay the others
 RESTORE_WAIT = 0.2  # seconds that all partitions wait for models; most are loaded by then
 
 
@@ -16,7 +16,7 @@ class Loading:
 
     def __init__(self) -> None:
         self._requested: dict[int, tuple[Committed, concurrent.futures.Future[Partition]]] = {}
-        self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=MAX_THREADS, thread_name_prefix="restore")
+        self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="restore")
 
     def __bool__(self) -> bool:
         return bool(self._requested)
@@ -33,18 +33,25 @@ class Loading:
             if number in before and before[number][0] == committed:
                 self._requested[number] = before[number]
             else:
-                self._requested[number] = committed, self._threads.submit(restore, number, committed)
+                self.add(number, committed, restore)
+
+    def add(self, number: int, committed: Committed, restore: Restore) -> None:
+        """Load this model too."""
+        self._requested[number] = committed, self._threads.submit(restore, number, committed)
 
     def wait(self) -> None:
         """Wait a little for all of them."""
         concurrent.futures.wait([future for _, future in self._requested.values()], RESTORE_WAIT)
 
-    def take_finished(self) -> Iterator[tuple[int, Partition]]:
-        """Yield the models that have been loaded, by partition. Raise the exception of one that could not be."""
-        for number, (_, future) in list(self._requested.items()):
+    def take_finished(self) -> Iterator[tuple[int, Committed, Partition | Exception]]:
+        """Yield the models that have been loaded, with their partition and offset, or why one could not be."""
+        for number, (committed, future) in list(self._requested.items()):
             if future.done():
                 del self._requested[number]
-                yield number, future.result()
+                error = future.exception()
+                if error is not None and not isinstance(error, Exception):
+                    raise error
+                yield number, committed, error or future.result()
 
     def clear(self) -> None:
         """Forget all requests."""

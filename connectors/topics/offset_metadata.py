@@ -1,6 +1,11 @@
-"""The metadata that a processor commits with an offset: the snapshot that belongs to the offset, and its conditions."""
+"""The metadata that a processor commits with an offset: the snapshot that belongs to the offset, and its conditions.
+
+Anyone who may read as the group may commit metadata, so what is found there is input: it is used only if it is exactly
+what a processor writes.
+"""
 
 import hashlib
+import re
 from typing import Any, NamedTuple
 
 import orjson
@@ -68,11 +73,12 @@ class OffsetMetadata(NamedTuple):
     def from_text(cls, text: str) -> "OffsetMetadata | None":
         """Read the metadata of an offset; None if another program wrote it.
 
-        >>> metadata = OffsetMetadata("17-abc", "0f", "id", 4, "host", 17, 12)
+        >>> metadata = OffsetMetadata.of_snapshot(b"", 17, 12, False, topic_id="id", partitions=4, host="host")
         >>> OffsetMetadata.from_text(metadata.to_text()) == metadata
         True
         >>> OffsetMetadata.from_text(""), OffsetMetadata.from_text("{}")
         (None, None)
+        >>> OffsetMetadata.from_text(metadata._replace(snapshot="../../precious").to_text())
         """
         try:
             found = orjson.loads(text)
@@ -80,4 +86,14 @@ class OffsetMetadata(NamedTuple):
             return None
         if not isinstance(found, dict) or found.pop("river_margins", None) != 1 or set(found) != set(cls._fields):
             return None
-        return cls(**found)
+        metadata = cls(**found)
+        return metadata if metadata._is_valid() else None
+
+    def _is_valid(self) -> bool:
+        """Return whether each value has the type and the form that a processor writes."""
+        counts = self.partitions, self.offset, self.examples, self.inputs, self.crc
+        texts = self.snapshot, self.sha256, self.topic_id, self.host
+        if not all(type(count) is int and count >= 0 for count in counts) or not all(type(t) is str for t in texts):
+            return False
+        name = SnapshotName.parse(self.snapshot)
+        return name is not None and name.offset <= self.offset and re.fullmatch("[0-9a-f]{64}", self.sha256) is not None

@@ -5,16 +5,16 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from connectors.config import Config
-from connectors.kafka import Committed, Ownership, Producer, TooLarge
+from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLarge
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.records import Record
-from connectors.topics.messages import output_message, reject_message, shortened
+from connectors.topics.messages import Message, output_message, reject_message, shortened
 from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
 
-Tag = tuple[int, int]  # partition and offset of the record that a message belongs to
+Tag = tuple[int, int, str]  # partition and offset of the record that a message belongs to, and topic of the message
 
 
 class Outbox:
@@ -49,6 +49,8 @@ class Outbox:
         self._aligned: Collection[str] = ()
         self._shortening: dict[Tag, int] = {}
         self._sends_apart = False
+        self._keeps_timestamps = config.output.timestamp == "input"
+        self._has_bad_timestamps = False
 
     def align(self, topics: Collection[str]) -> None:
         """Keep the partition number of records in these topics: they have as many partitions as the input."""
@@ -61,22 +63,22 @@ class Outbox:
     # Messages
 
     def send(self, number: int, offset: int, record: Record, partition: Partition) -> None:
-        """Send the one message of a processed record.
+        """Send the output of a processed record, its reject, or both.
 
         A message that is too large for the broker is replaced by a short one; if that is too large as well, it is
         logged.
         """
         self.moved.add(number)
-        if record.reason is None:
-            topic, message = self._output, output_message(record, partition.model.snapshot)
-        elif self._rejects is None:
-            return
-        else:
-            topic, message = self._rejects, reject_message(record)
-        tag = number, offset
+        if record.output is not None:
+            self._send(number, offset, record, self._output, output_message(record, partition.model.snapshot))
+        if record.reason is not None and self._rejects is not None:
+            self._send(number, offset, record, self._rejects, reject_message(record))
+
+    def _send(self, number: int, offset: int, record: Record, topic: str, whole: Message) -> None:
+        message, tag = whole, (number, offset, topic)
         level = self._shortening.get(tag, 0) if self._shortening else 0
         if level:
-            message = shortened(record.id, message)
+            message = shortened(record, message)
         if level > 1:
             self.pending.add_unsent()
             at = where(self._input, number, offset)
@@ -86,14 +88,18 @@ class Outbox:
             self._open()
         to = number if topic in self._aligned else None
         key, value, headers = message
+        timestamp = record.timestamp if self._keeps_timestamps else 0
         try:
-            (self._producer or self.connect()).send(topic, to, key, value, headers, tag)
+            (self._producer or self.connect()).send(topic, to, key, value, headers, tag, timestamp)
         except TooLarge as error:
             self._shorten(error.opaque)
             if error.opaque != tag:
                 raise
-            self.send(number, offset, record, partition)
+            self._send(number, offset, record, topic, whole)
             return
+        except BadTimestamp as error:
+            self._note_bad_timestamp(error)
+            raise
         if level:
             self.pending.add_shortened()
 
@@ -126,6 +132,15 @@ class Outbox:
         except TooLarge as error:
             self._shorten(error.opaque)
             raise
+        except BadTimestamp as error:
+            self._note_bad_timestamp(error)
+            raise
+
+    def _note_bad_timestamp(self, error: BadTimestamp) -> None:
+        """Write the records up to the next commit, which are repeated now, with the present time."""
+        if self._keeps_timestamps:
+            log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
+            self._keeps_timestamps, self._has_bad_timestamps = False, True
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""
@@ -140,13 +155,15 @@ class Outbox:
     def note_commit(self, positions: Mapping[int, int]) -> None:
         """Start with nothing uncommitted, the partitions being at these positions."""
         self._shortening = {
-            (number, offset): level
-            for (number, offset), level in self._shortening.items()
+            (number, offset, topic): level
+            for (number, offset, topic), level in self._shortening.items()
             if number in positions and offset >= positions[number]
         }
         if self._sends_apart:
             self.connect().close()
             self._producer, self._sends_apart = None, False
+        if self._has_bad_timestamps:
+            self._keeps_timestamps, self._has_bad_timestamps = True, False
         self._clear()
 
     def _clear(self) -> None:

@@ -4,6 +4,7 @@ import time
 
 from connectors.kafka import Committed
 from connectors.model.partition_model import PartitionModel
+from connectors.model.rejects import Reject
 from connectors.model.replay_proof import Progress, ReplayProof
 from connectors.snapshots.names import SnapshotName
 
@@ -31,7 +32,7 @@ class Partition:
         name = SnapshotName.parse(self.model.snapshot)
         age = max(0.0, time.time() - name.time) if name else 0.0
         self._snapshot_time = time.monotonic() - age
-        self._rejects: dict[int, str] = {}
+        self._rejects: dict[int, Reject] = {}
         self.wants_snapshot = self.model.is_to_change
 
     @property
@@ -49,15 +50,15 @@ class Partition:
         """Seconds since the snapshot was written."""
         return time.monotonic() - self._snapshot_time
 
-    def known_reject(self) -> str | None:
-        """Return the reason why the next record is rejected without being tried, or None."""
+    def known_reject(self) -> Reject | None:
+        """Return why the next record is rejected without being tried, or None."""
         return self._rejects.get(self.proof.inputs) if self._rejects else None
 
-    def replay_and_reject(self, reason: str) -> None:
+    def replay_and_reject(self, reject: Reject) -> None:
         """Reload the model, replay the inputs since its snapshot, and then reject the present record."""
         target = self.progress
         self.model.reload()
-        self._rejects[self.proof.inputs] = reason
+        self._rejects[self.proof.inputs] = reject
         self.wants_snapshot = True
         self.replay(target)
 

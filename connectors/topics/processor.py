@@ -18,10 +18,12 @@ from connectors.kafka import (
     ClientError,
     Consumer,
     Fenced,
+    Headers,
     NotAccepted,
     NotPermitted,
     OutOfRange,
     Producer,
+    Replaced,
     TooLarge,
     client,
 )
@@ -34,8 +36,10 @@ from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.health import Health, serving
 from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
+from connectors.snapshots.retention import Superseded
 from connectors.topics import startup
 from connectors.topics.assignment import Assignment
+from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.commit import Committer
 from connectors.topics.lag import following_lag
 from connectors.topics.outbox import Outbox
@@ -86,10 +90,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     timeouts = Timeouts(*config.kafka.timeouts)
     transactional_id = None
     if config.checkpoint.guarantee == "exactly_once":
-        transactional_id = f"{config.name}-{config.instance or uuid.uuid4().hex}"
+        transactional_id = f"{config.transactional_id_prefix}{config.instance or uuid.uuid4().hex}"
 
-    def make_consumer() -> Consumer:
-        return module.Consumer(config.input.topic, config.name, for_consumer)
+    def make_consumer(instance: str | None = None) -> Consumer:
+        return module.Consumer(config.input.topic, config.name, for_consumer, instance)
 
     def make_producer(sends_apart: bool) -> Producer:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
@@ -100,7 +104,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     startup.check_store(config)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
-        consumer = make_consumer()
+        consumer = make_consumer(config.instance)
     try:
         with refusals_as_errors(config):
             startup.retried(lambda: startup.check_input(config, for_consumer))
@@ -110,8 +114,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
             partitions=restorer.topic.partitions,
         )  # fmt: skip
         outbox = Outbox(config, make_producer)
-        assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, health.metrics)
-        processor = Processor(config, consumer, assignment, outbox, timeouts, health)
+        superseded = Superseded(config.snapshots.keep, timeouts.transaction)
+        assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, superseded, health.metrics)
+        committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics)
+        processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)
         health.metrics.report(processor)
         health.extend_limit(sum(timeouts))
         with following_lag(health.metrics, make_consumer) if health.needs_lag else contextlib.nullcontext():
@@ -133,6 +139,8 @@ class Processor:
         The partitions with their models.
     outbox
         Where the message for each record goes.
+    committer
+        Commits offsets, models and messages together.
     timeouts
         The time-outs of the processor.
     health
@@ -145,12 +153,13 @@ class Processor:
         consumer: Consumer,
         assignment: Assignment,
         outbox: Outbox,
+        committer: Committer,
         timeouts: Timeouts,
         health: Health,
     ) -> None:
         self._config, self._consumer, self._assignment, self._outbox = config, consumer, assignment, outbox
-        self._timeouts, self._health = timeouts, health
-        self._committer = Committer(config, consumer, assignment, outbox, timeouts, health.metrics)
+        self._committer, self._timeouts, self._health = committer, timeouts, health
+        self._rebalance_error: ClientError | OSError | None = None
         self._has_rejects = config.rejects is not None
         self._resets, self._progress = 0, 0
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
@@ -176,6 +185,10 @@ class Processor:
         return ownership is not None and all(n in there and not there[n].is_replaying for n in ownership.partitions)
 
     @property
+    def paused(self) -> Mapping[int, str]:
+        return self._assignment.bad.reasons
+
+    @property
     def committed_offsets(self) -> Mapping[int, int]:
         return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
 
@@ -191,14 +204,21 @@ class Processor:
         gc.freeze()
         before = gc.get_threshold()
         gc.set_threshold(GC_THRESHOLD)
+        self._consumer.before_rebalance = self._commit_before_rebalance
         try:
             while not stop.requested:
                 try:
                     self._step()
                 except (ClientError, OSError) as error:
                     self._recover(error, stop)
+                except PartitionStateError as error:
+                    self._assignment.pause(error)
+                    self._committer.drop_uncommitted()
             self._finish()
+            if stop.leaves and self._config.instance:
+                self._consumer.leave()
         finally:
+            self._consumer.before_rebalance = None
             gc.set_threshold(*before)
             self._committer.close()
         log.info("ended: %s", self.counts)
@@ -209,19 +229,22 @@ class Processor:
         assignment, committer, now = self._assignment, self._committer, time.monotonic
         longest = MIN_PAUSE if assignment.loading else MAX_POLL
         records = self._consumer.poll(min(max(0.0, committer.due - now()), longest))
+        if self._rebalance_error is not None:
+            error, self._rebalance_error = self._rebalance_error, None
+            raise error
         if not assignment.is_current:
             self._take_over()  # which seeks, so that these records come again
             return
-        skipped = assignment.loading  # also if their models come now: then the next poll reads from the right offset
+        skipped = assignment.without_model  # also if a model comes now: the next poll then reads from its offset
         assignment.take_loaded()
-        for number, offset, key, value in records:
+        for number, offset, key, value, headers, timestamp in records:
             if number in skipped:
                 continue
             try:
-                self._process(number, offset, key, value)
+                self._process(number, offset, key, value, headers, timestamp)
             except ReplayNeeded as needed:
                 skipped.add(number)
-                assignment.partitions[number].replay_and_reject(needed.reason)
+                assignment.partitions[number].replay_and_reject(needed.reject)
                 assignment.seek(number)
             if now() >= committer.due:
                 committer.commit()
@@ -236,9 +259,27 @@ class Processor:
         if self._assignment.ownership is not None:
             self._assignment.resume()
 
-    def _process(self, number: int, offset: int, key: bytes | None, value: bytes | None) -> None:
+    def _commit_before_rebalance(self) -> None:
+        """Commit while the group still takes it: then the models that stay are kept, and the others are up to date."""
+        if not self._assignment.is_current or self._assignment.ownership is None:
+            return
+        try:
+            self._committer.commit()
+        except (ClientError, OSError) as error:  # the library that calls this would lose it
+            self._rebalance_error = error
+
+    def _process(
+        self,
+        number: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        timestamp: int | None,
+    ) -> None:
         partition = self._assignment.partitions[number]
-        record = Record(f"{partition.source}{offset}", key, value, partition.known_reject())
+        sent = timestamp if timestamp is not None and timestamp > 0 else 0
+        record = Record(f"{partition.source}{offset}", key, value, None, headers, sent, partition.known_reject())
         proof = partition.proof
         is_replayed = proof.target is not None  # then only the model must learn it again
         if is_replayed:
@@ -271,10 +312,16 @@ class Processor:
         """Drop uncommitted work, and wait before the next attempt. Raise an error if no attempt can help."""
         age = self._outbox.transaction_age
         self._committer.drop_uncommitted()
+        if isinstance(error, OutOfRange) and self._config.on_bad_state == "pause":
+            self._assignment.reload(error.partition)  # which compares its offset with the topic
         self._health.metrics.resets.inc()
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):
-            if isinstance(error, NotPermitted | NotAccepted | OutOfRange):
+            if isinstance(error, Fenced) and self._config.instance:
+                self._consumer.confirm_membership()  # before a new producer fences that of a successor
+            if isinstance(error, NotPermitted | NotAccepted | Replaced):
+                raise error
+            if isinstance(error, OutOfRange) and self._config.on_bad_state == "stop":
                 raise error
         if isinstance(error, TooLarge):
             return
@@ -311,6 +358,11 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
         raise AccessError(f"the broker refuses for lack of a permission of group `{config.name}`: {error}") from error
     except NotAccepted as error:
         raise StartError(f"the broker does not accept what group `{config.name}` asks for: {error}") from error
+    except Replaced as error:
+        raise FencedError(
+            f"another process of group `{config.name}` runs with `instance: {config.instance}`, or this one was silent "
+            f"for a whole session and has lost its place ({error}); give each process an `instance` of its own, or none"
+        ) from error
     except OutOfRange as error:
         raise StateError(
             f"offset {error.offset} of partition {error.partition} of `{config.input.topic}` is out of range: records "

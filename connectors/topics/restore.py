@@ -1,6 +1,7 @@
 """From a committed offset to the model that belongs to it, by the metadata of the offset and nothing else.
 
-If anything does not fit, a StateError says what happened and what to do.
+If anything does not fit, a StateError says what happened and what to do: a PartitionStateError if only this partition
+has the problem.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
 from connectors.snapshots.check_learner import check_learner
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
+from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.partition import Partition
 from river_margins import snapshot
@@ -68,6 +70,10 @@ class Restorer:
     def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> tuple[bytes, snapshot.Changes]:
         data = self._data(partition, metadata)
         named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
+        try:
+            snapshot.describe(data)
+        except snapshot.SnapshotError as error:
+            raise PartitionStateError(partition, f"{named} cannot be read: {error}; {self._start_over()}") from error
         changes = check_learner(self.config.build_learner(), self.config.record, data, named, self._start_over())
         return data, changes
 
@@ -114,7 +120,7 @@ class Restorer:
             return self._loads(number, name, self.store.read(number, name))
 
         can_replay, record = self.config.snapshots.every is not None, self.config.record
-        decode = Decoder(record.id, record.label, record.features).decode
+        decode = Decoder(record.id, record.label, record.features, nulls=record.nulls).decode
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(orjson.dumps(record.shape))
         model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change)
@@ -125,45 +131,45 @@ class Restorer:
         try:
             return snapshot.loads(data)
         except snapshot.SnapshotError as error:
-            raise StateError(f"snapshot `{name}` of {self._of(partition)}: {error}") from error
+            raise PartitionStateError(partition, f"snapshot `{name}` of {self._of(partition)}: {error}") from error
 
     def check_offset(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
-        """Raise StateError unless the topic still has the next record, and those to replay."""
+        """Raise PartitionStateError unless the topic still has the next record, and those to replay."""
         first, end = edges
         of = self._of(partition)
         if not first <= metadata.offset <= end:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
-                f"{self._start_over()}"
+                f"{self._start_over()}",
             )
         if metadata.inputs and metadata.snapshot_offset < first:
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._go_on(metadata.snapshot)}, or {self._start_over()}"
+                f"{self._go_on(metadata.snapshot)}, or {self._start_over()}",
             )
 
-    def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> StateError:
+    def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
         """Return the error for replayed inputs that did not lead to the committed model."""
-        return StateError(
+        return PartitionStateError(
+            partition,
             f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
             f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
-            f"it was, or {self._go_on(snapshot)}, or {self._start_over()}"
+            f"it was, or {self._go_on(snapshot)}, or {self._start_over()}",
         )
 
-    def has_learned(self, partition: int) -> bool:
-        """Return whether there is a snapshot of a model that has read a record."""
-        return bool(_learned(self.store, partition))
-
     def check_start(self, partition: int) -> None:
-        """Raise StateError if nothing is committed for a partition, but it has snapshots: its offset was lost."""
+        """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""
         if names := _learned(self.store, partition):
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away; {self._go_on(names[-1])}"
+                f"`input.start`, move that folder away; {self._go_on(names[-1])}",
             )
 
     def check_former(self, partition: int) -> None:
@@ -183,29 +189,36 @@ class Restorer:
         of = self._of(partition)
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
-                f"together with a model; {self._start_over()}"
+                f"together with a model; {self._start_over()}",
             )
         if metadata.offset != committed.offset:
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
                 f"offset cannot be moved alone; `river-margins snapshots rewind` moves it together with a model; "
-                f"{self._start_over()}"
+                f"{self._start_over()}",
             )
         if metadata.topic_id != self.topic.id:
             raise StateError(
                 f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
                 f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
-        if metadata.partitions != self.topic.partitions:
-            raise StateError(
-                f"`{self.config.input.topic}` has {self.topic.partitions} partitions, and had {metadata.partitions} "
-                f"when {of} was learned: keys now lie in other partitions than the models that know them; "
-                f"{self._start_over()}"
-            )
+        self.check_growth(metadata.partitions)
         return metadata
+
+    def check_growth(self, before: int) -> None:
+        """Raise StateError if the topic has another number of partitions than `before`, and the file refuses that."""
+        if before != self.topic.partitions and self.config.input.new_partitions == "refuse":
+            raise StateError(
+                f"`{self.config.input.topic}` has {self.topic.partitions} partitions, and had {before} when the models "
+                f"were learned: some keys now lie in other partitions than the models that know them; nothing was "
+                f"committed; to keep these models and begin new ones in the new partitions, write `input: "
+                f"{{new_partitions: start}}`; {self._start_over()}"
+            )
 
     def _data(self, partition: int, metadata: OffsetMetadata) -> bytes:
         path = self.store.path(partition, metadata.snapshot)
@@ -215,15 +228,19 @@ class Restorer:
         except FileNotFoundError:
             if metadata.host != HOST and "://" not in path:
                 where = f"does not exist on host `{HOST}`; it was written on host `{metadata.host}`: all hosts of a "
-                raise StateError(f"{named} {where}group must share the folder `snapshots`") from None
-            raise StateError(
+                raise PartitionStateError(
+                    partition, f"{named} {where}group must share the folder `snapshots`"
+                ) from None
+            raise PartitionStateError(
+                partition,
                 f"{named} does not exist; restore it from a backup, or go on from another one with `river-margins "
-                f"snapshots rewind` (the output since then comes again), or {self._start_over()}"
+                f"snapshots rewind` (the output since then comes again), or {self._start_over()}",
             ) from None
         if hashlib.sha256(data).hexdigest() != metadata.sha256:
-            raise StateError(
+            raise PartitionStateError(
+                partition,
                 f"{named} is corrupt: its SHA-256 is not the committed one ({len(data)} bytes); "
-                f"restore it from a backup, or {self._start_over()}"
+                f"restore it from a backup, or {self._start_over()}",
             )
         return data
 

@@ -1,14 +1,15 @@
 """Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.kafka import ClientError, Cluster, Consumer, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
 from connectors.kafka.retry import retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
+from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.restore import Restorer
 
 BROKER_WAIT = 15.0  # seconds for a broker to answer
@@ -29,7 +30,10 @@ def no_answer(servers: str, seconds: float, error: ClientError) -> str:
 
 
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
-    """Check that each partition of the input can be taken over.
+    """Check that the processor can take over partitions of the input; which ones, the group decides later.
+
+    The metadata of all committed offsets are checked, and one snapshot, to see whether its learner is the one of the
+    file. A process reads the others when it takes their partitions over: so it starts at once in a group of any size.
 
     Parameters
     ----------
@@ -45,28 +49,73 @@ def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float
     Raises
     ------
     StateError
-        Committed offset, snapshot and learner do not fit together.
+        Committed offset, snapshot and learner do not fit together: for all partitions, or, with `on_bad_state: stop`,
+        for one.
     StartError
         The store of the snapshots cannot be read.
     """
     try:
-        _check(consumer, restorer, seconds)
+        problems = _Check(consumer, restorer, seconds).problems()
     except StoreError as error:
         raise StartError(f"the snapshots of group `{config.name}`: {error}") from error
+    if problems and (config.on_bad_state == "stop" or len(problems) == restorer.topic.partitions):
+        raise next(iter(problems.values()))
 
 
-def _check(consumer: Consumer, restorer: Restorer, seconds: float) -> None:
-    numbers = range(restorer.topic.partitions)
-    # List before reading offsets: a learned snapshot without a committed offset means the offset was lost.
-    learned = {number for number in numbers if restorer.has_learned(number)}
-    for number, committed in consumer.committed(numbers, seconds).items():
+class _Check:
+    """The check of all partitions. What is missing is believed only after the committed offset was read again.
+
+    Other processes of the group go on meanwhile, and delete the snapshots that they supersede.
+    """
+
+    def __init__(self, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
+        self._consumer, self._restorer, self._seconds = consumer, restorer, seconds
+
+    def problems(self) -> dict[int, PartitionStateError]:
+        """Return what is wrong with single partitions. Raise StateError for what is wrong with all."""
+        numbers = range(self._restorer.topic.partitions)
+        committed = self._committed(numbers)
+        problems = dict[int, PartitionStateError]()
+        for number in numbers:
+            try:
+                self._check_without_snapshot(number, committed[number])
+            except PartitionStateError as error:
+                problems[number] = error
+        for number, found in committed.items():
+            if found is None or number in problems:
+                continue
+            try:
+                self._check_snapshot(number, found)
+                break
+            except PartitionStateError as error:
+                problems[number] = error
+        return problems
+
+    def _committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
+        return self._consumer.committed(numbers, self._seconds)
+
+    def _check_without_snapshot(self, number: int, committed: Committed | None) -> None:
         if committed is not None:
-            metadata = restorer.check(number, committed)
-            restorer.check_offset(number, metadata, consumer.offset_range(number))
-            continue
-        if number in learned:
-            restorer.check_start(number)
-        restorer.check_former(number)
+            metadata = self._restorer.check_metadata(number, committed)
+            self._restorer.check_offset(number, metadata, self._consumer.offset_range(number))
+            return
+        try:
+            self._restorer.check_start(number)
+        except PartitionStateError:
+            if self._committed([number])[number] is None:
+                raise
+        self._restorer.check_former(number)
+
+    def _check_snapshot(self, number: int, committed: Committed) -> None:
+        while True:
+            try:
+                self._restorer.check(number, committed)
+                return
+            except PartitionStateError:
+                now = self._committed([number])[number]
+                if now is None or now == committed:
+                    raise
+                committed = now
 
 
 def check_store(config: Config) -> None:

@@ -1,4 +1,4 @@
-"""The quick start of the README works word by word, on a real Kafka; only the port is another one."""
+"""The quick start of the README works word by word, on a real Kafka; only a port that is in use is another one."""
 
 import json
 import os
@@ -24,21 +24,36 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Terminals:
-    """Runs the commands of a shell block; those that do not end by themselves stay until `close`."""
+def is_free(port):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Kafka does
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
-    def __init__(self, folder, port):
-        self.folder, self.port = folder, port
-        self.environment = os.environ | {"BOOTSTRAP": f"localhost:{port}", "PYTHONPATH": str(ROOT)}
-        self.running = {}
+
+class Terminals:
+    """Runs lines of a shell, each in a terminal of its own; those that do not end by themselves stay until `close`."""
+
+    def __init__(self, folder, bootstrap=None):
+        self.folder = folder
+        programs = folder / "bin"
+        programs.mkdir()
+        program = programs / "river-margins"
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m connectors.cli "$@"\n')
+        program.chmod(0o755)
+        self.environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}"}
+        self.environment.pop("BOOTSTRAP", None)
+        if bootstrap is not None:
+            self.environment["BOOTSTRAP"] = bootstrap
+        self.running = []
 
     def start(self, line):
-        program, name, *arguments = shlex.split(line, comments=True)
-        assert program == "river-margins"
-        if name == "kafka":
-            arguments += ["--port", str(self.port)]
         process = subprocess.Popen(
-            [sys.executable, "-m", "connectors.cli", name, *arguments],
+            f"exec {line}",
+            shell=True,
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -46,21 +61,26 @@ class Terminals:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self.running[name] = process
+        self.running.append(process)
         return process
 
     def close(self):
-        for name in reversed(self.running):
-            process = self.running[name]
+        for process in reversed(self.running):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
 
 
 @pytest.fixture
-def terminals(tmp_path):
+def port():
+    """The port of the page, or another one if a program of this machine has it."""
+    return 9092 if is_free(9092) else free_port()
+
+
+@pytest.fixture
+def terminals(tmp_path, port):
     (tmp_path / "phishing.yaml").write_text(FILE)
-    found = Terminals(tmp_path, free_port())
+    found = Terminals(tmp_path, None if port == 9092 else f"localhost:{port}")
     try:
         yield found
     finally:
@@ -68,12 +88,14 @@ def terminals(tmp_path):
 
 
 @pytest.mark.kafka
-def test_quick_start(terminals):
+def test_quick_start(terminals, port):
     lines = COMMANDS.splitlines()
     assert [line.split()[1] for line in lines] == ["kafka", "topics", "produce", "run", "tail"]
     assert "localhost:9092" in lines[0] and "localhost:9092" in FILE
     kafka, create, produce, run, tail = lines
-    assert terminals.start(kafka).stdout.readline().strip() == f"127.0.0.1:{terminals.port}"
+    if port != 9092:
+        kafka = kafka.replace("kafka ", f"kafka --port {port} ", 1)
+    assert terminals.start(kafka).stdout.readline().strip() == f"127.0.0.1:{port}"
     said, _ = terminals.start(create).communicate(timeout=60)
     assert [line.split("`")[1] for line in said.splitlines()] == ["events", "predictions", "rejects"]
     assert terminals.start(produce).communicate(timeout=60)[0] == "1,250 records sent to `events`\n"

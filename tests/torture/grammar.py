@@ -8,9 +8,10 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-OUTPUT, REJECT, EITHER = "output", "reject", "either"
+OUTPUT, REJECT, BOTH, EITHER = "output", "reject", "output and reject", "any of them"
 LARGE = 10_000_000  # bytes of a large record
 LARGE_EVERY = 20_000
+LARGE_LABEL = 1  # the sort of large records with a label that is too long
 VOCABULARY = 3_000  # names of the records with many features: new ones for ever would be a model that grows for ever
 
 
@@ -81,7 +82,7 @@ def large(draw: random.Random, n: int) -> bytes:
         return b"\x00\xff" * (LARGE // 2)
     if sort == 2:
         return b" " * LARGE
-    return text(draw, n, **{("odd", "label")[sort]: "x" * LARGE}).encode()
+    return text(draw, n, **{"label" if sort == LARGE_LABEL else "odd": "x" * LARGE}).encode()
 
 
 def controls(draw: random.Random, n: int) -> str:
@@ -126,8 +127,8 @@ KINDS = {
     "null feature": Kind(15, REJECT, lambda draw, n: with_raw(draw, n, "null")),
     "wrong type": Kind(30, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(WRONG))),
     "NaN, Infinity": Kind(15, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(["NaN", "Infinity", "-Infinity"]))),
-    "label of another type": Kind(25, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(LABELS), "label")),
-    "label is no label": Kind(10, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(["[]", '{"a": 1}']), "label")),
+    "label of another type": Kind(25, BOTH, lambda draw, n: with_raw(draw, n, draw.choice(LABELS), "label")),
+    "label is no label": Kind(10, BOTH, lambda draw, n: with_raw(draw, n, draw.choice(["[]", '{"a": 1}']), "label")),
     "raw control character": Kind(10, REJECT, lambda draw, n: with_raw(draw, n, '"\x00\n"')),
     "lone surrogate": Kind(10, REJECT, lambda draw, n: with_raw(draw, n, "1", draw.choice(["\\ud800", "x\\udfff"]))),
     "byte order mark": Kind(5, REJECT, lambda draw, n: b"\xef\xbb\xbf" + text(draw, n).encode()),
@@ -137,6 +138,7 @@ KINDS = {
     "no object, or empty": Kind(15, REJECT, lambda draw, n: draw.choice(THINGS)),
     "random bytes": Kind(10, REJECT, lambda draw, n: b"\xff" + draw.randbytes(draw.randrange(300))),
     "10 MB": Kind(0, REJECT, large),
+    "10 MB, label": Kind(0, BOTH, large),
 }
 
 
@@ -147,7 +149,7 @@ def records(count: int, seed: int, calm: int) -> Iterator[Hostile]:
     chosen = draw.choices(names, weights, k=count)
     for n, name in enumerate(chosen):
         if n % LARGE_EVERY == LARGE_EVERY // 40:
-            name = "10 MB"
+            name = "10 MB, label" if n // LARGE_EVERY % 4 == LARGE_LABEL else "10 MB"
         elif n < calm:
             name = "good"
         made = KINDS[name].make(draw, n)

@@ -7,31 +7,42 @@
 """
 
 import contextlib
+import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record
+from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record, Replaced
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
-from connectors.kafka.errors import consumer_permissions, generation_ended, not_assigned
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
+
+log = logging.getLogger(__name__)
 
 MAX_RECORDS_PER_POLL = 2_000
+HEARTBEAT_INTERVAL_MS = 3_000  # the library's default
 LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
 REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
 COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before the group is joined
 
 
 class Consumer:
-    """A member of the group `group`, reading `topic`; `settings` are those of librdkafka."""
+    """A member of the group `group`, reading `topic`; `settings` are those of librdkafka.
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
+    With an `instance` it is a static member. One that has lost its membership never joins again by itself: it would
+    take the place of its successor.
+    """
+
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> None:
         self.ownership: Ownership | None = None
-        self._topic = topic
+        self.before_rebalance: Callable[[], None] | None = None
+        self._topic, self._instance = topic, instance
+        self._has_lost = False
+        self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
         self._errors = ErrorTranslator(consumer_permissions(topic, group))
@@ -47,6 +58,7 @@ class Consumer:
                     "partition.assignment.strategy": "range",
                     "enable.partition.eof": True,
                 }
+                | ({"group.instance.id": instance} if instance else {})
                 | self._errors.callbacks
             )
 
@@ -69,12 +81,14 @@ class Consumer:
         consumer.assign([])  # read nothing before `seek`
 
     def _on_revoke(self, consumer: confluent_kafka.Consumer, _: list[TopicPartition]) -> None:
+        if self.before_rebalance is not None and self.ownership is not None:
+            self.before_rebalance()
         self._is_assigned = self._has_new_positions = False
         self._positions = {}
         consumer.unassign()
 
     def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
-        self.ownership = None
+        self.ownership, self._has_lost = None, True
         self._on_revoke(consumer, lost)
 
     def _topic_partitions(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
@@ -89,6 +103,8 @@ class Consumer:
                 self._has_new_positions = False
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
+                if self._instance and self._has_lost:
+                    raise lost_place()
                 if messages or self.ownership is not before or time.monotonic() >= end:
                     break
                 self._errors.check_authentication()
@@ -98,7 +114,8 @@ class Consumer:
 
     def _take(self, messages: Sequence[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""
-        reached, records = self._positions, []
+        reached = self._positions
+        records: list[Record] = []
         for message in messages:
             if (error := message.error()) is not None:
                 self._take_event(message, error)
@@ -106,7 +123,13 @@ class Consumer:
             partition, offset = message.partition(), message.offset()
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
-                records.append((partition, offset, message.key(), message.value()))
+                try:
+                    headers = message.headers()
+                except SystemError:
+                    headers = None
+                    internals.warn_of_headers(message)
+                value, timestamp = message.value(), message.timestamp()[1]
+                records.append((partition, offset, message.key(), value, headers, timestamp))
         return records
 
     def _take_event(self, message: Any, error: KafkaError) -> None:
@@ -152,6 +175,10 @@ class Consumer:
             raise not_assigned(partition)
         self._positions[partition], self._has_new_positions = offset, True
 
+    def pause(self, partition: int) -> None:
+        if self._positions.pop(partition, None) is not None:
+            self._has_new_positions = True
+
     def position(self, partition: int) -> int:
         return self._positions.get(partition, 0)
 
@@ -169,6 +196,20 @@ class Consumer:
             self._check_errors(
                 self._consumer.commit(offsets=offsets_and_metadata(self._topic, offsets), asynchronous=False)
             )
+
+    def confirm_membership(self) -> None:
+        # The library learns of it with a heartbeat. What is read meanwhile is read again.
+        end = time.monotonic() + 2 * self._heartbeat_interval
+        while time.monotonic() < end:
+            try:
+                self.poll(LONGEST_WAIT)
+            except Replaced:
+                raise
+            except ClientError:  # no answer, or no member any more: the next `poll` finds out
+                return
+
+    def leave(self) -> None:
+        log.info("librdkafka cannot give up the partitions of an instance: they wait until its session has timed out")
 
     def close(self, seconds: float) -> None:
         # waits at most 5 s for the response of the coordinator

@@ -11,12 +11,14 @@ from connectors.kafka.confluent.library_log import log
 from connectors.kafka.errors import (
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
+    BadTimestamp,
     ClientError,
     Fenced,
     LostOwnership,
     NotAccepted,
     NotPermitted,
     Permissions,
+    Replaced,
     with_advice,
 )
 
@@ -35,7 +37,9 @@ _KINDS: list[tuple[type[ClientError], set[int]]] = [
             KafkaError._AUTHENTICATION,
         },
     ),
+    (BadTimestamp, {KafkaError.INVALID_TIMESTAMP}),
     (Fenced, {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}),
+    (Replaced, {KafkaError.FENCED_INSTANCE_ID}),
     (
         LostOwnership,
         {
@@ -132,6 +136,7 @@ class ErrorTranslator:
             else:
                 where = f"{where}: {failure.str()}".removeprefix(": ")
         text = f"{where}: {error.str()}" if where else error.str()
-        kind = next((kind for kind, codes in _KINDS if error.code() in codes), ClientError)
+        code = internals.code_of(error)
+        kind = next((kind for kind, codes in _KINDS if code in codes), ClientError)
         needed = dict(self._permissions) | dict(permissions)
-        return with_advice(kind, text, _ADVICE.get(error.code()), needed.get(_RESOURCES.get(error.code(), "")))
+        return with_advice(kind, text, _ADVICE.get(code), needed.get(_RESOURCES.get(code, "")))

@@ -13,7 +13,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
-from connectors.kafka import ClientError, Committed, Headers, Ownership, TooLarge
+from connectors.kafka import BadTimestamp, ClientError, Committed, Headers, Ownership, TooLarge
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.consumer import offsets_and_metadata
 from connectors.kafka.confluent.errors import ErrorTranslator
@@ -23,6 +23,8 @@ from connectors.kafka.errors import no_generation, no_outcome, producer_permissi
 INIT_TIMEOUT = 10.0  # seconds to find the coordinator of the transactions
 QUEUE_TIMEOUT = 10.0  # seconds to wait for room in a full queue of messages
 LONGEST_WAIT = 0.1  # seconds of one wait for outcomes
+# librdkafka reports one record of several as invalid, whatever the reason; another one than its timestamp is rare
+_BAD_TIMESTAMP = {KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD}
 MESSAGES_BETWEEN_REPORTS = 1_000  # after as many, outcomes are fetched, so that they take no memory
 
 
@@ -63,7 +65,14 @@ class Producer:
             self._producer.begin_transaction()
 
     def send(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        opaque: Any,
+        timestamp: int = 0,
     ) -> None:
         # A callback for each message takes longer than sending it: only a producer that must name messages has them.
         on_delivery = functools.partial(self._on_failure, opaque=opaque) if self._sends_alone else None
@@ -72,7 +81,7 @@ class Producer:
         while True:
             try:
                 # by position, in the order of `internals.PRODUCE_ARGUMENTS`
-                self._producer.produce(topic, value, key, to, on_delivery, None, 0, headers)
+                self._producer.produce(topic, value, key, to, on_delivery, None, timestamp, headers)
                 break
             except BufferError as error:
                 end = end or time.monotonic() + QUEUE_TIMEOUT
@@ -82,7 +91,8 @@ class Producer:
             except KafkaException as error:
                 if error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE:
                     raise TooLarge(opaque, error.args[0].str()) from error
-                self._raise_too_large()  # possibly why this one was refused
+                self._fetch_outcomes(0)
+                self._raise_refused()  # possibly why this one was refused
                 raise self._errors.translate(error.args[0], f"a message to `{topic}`") from error
         self._sent += 1
         if self._sent % MESSAGES_BETWEEN_REPORTS == 0:
@@ -95,7 +105,10 @@ class Producer:
         with self._errors.translated():
             self._producer.poll(seconds)
 
-    def _raise_too_large(self) -> None:
+    def _raise_refused(self) -> None:
+        for _, error, message in self._failed:
+            if error.code() in _BAD_TIMESTAMP:
+                raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}")
         large = [opaque for opaque, error, _ in self._failed if error.code() == KafkaError.MSG_SIZE_TOO_LARGE]
         if large and self._sends_alone:
             raise TooLarge(large[0], "a message is too large for the broker")
@@ -113,7 +126,7 @@ class Producer:
             raise ClientError(f"{left} messages have no outcome after {seconds:g} s")
 
     def check(self) -> None:
-        self._raise_too_large()
+        self._raise_refused()
         if self._failed:
             _, error, message = self._failed[0]
             if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):

@@ -16,8 +16,8 @@ from kafka import errors as kafka_errors
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
-from connectors.kafka import ClientError, Committed, Ownership, Record
-from connectors.kafka.errors import consumer_permissions, generation_ended, not_assigned
+from connectors.kafka import ClientError, Committed, Ownership, Record, Replaced
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
@@ -38,17 +38,24 @@ class _CapturingRange(RangePartitionAssignor):
 
 
 class Consumer:
-    """A member of the group `group`, reading `topic`; `settings` are those of KafkaConsumer."""
+    """A member of the group `group`, reading `topic`; `settings` are those of KafkaConsumer.
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
+    With an `instance` it is a static member. One that has lost its membership never joins again by itself: it would
+    take the place of its successor.
+    """
+
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> None:
         self.ownership: Ownership | None = None
-        self._topic = topic
+        self.before_rebalance: Callable[[], None] | None = None
+        self._has_told = False  # of the present rebalance
+        self._topic, self._instance = topic, instance
         self._permissions = consumer_permissions(topic, group)
         with translated(self._permissions):
             self._consumer = KafkaConsumer(
                 topic,
                 **CONSUMER | dict(settings),
                 group_id=group,
+                group_instance_id=instance,
                 isolation_level="read_committed",
                 enable_auto_commit=False,
                 auto_offset_reset="none",
@@ -56,6 +63,7 @@ class Consumer:
                 partition_assignment_strategy=[_CapturingRange(self._on_assigned)],
             )
         internals.never_create_consumed_topic(self._consumer)
+        internals.call_before_join(self._consumer, self._before_join)
         self._topic_seen = time.monotonic()
 
     def join(self) -> None:
@@ -68,7 +76,7 @@ class Consumer:
     def _on_assigned(self, assigned: Sequence[TopicPartition], generation: int) -> None:
         """Capture an assignment. Called within `poll`, in one step with it: membership cannot change meanwhile."""
         present = self._consumer.group_metadata()
-        self.ownership = None
+        self.ownership, self._has_told = None, False
         if generation >= 0 and present.generation_id == generation and present.member_id:
             partitions = frozenset(partition.partition for partition in assigned)
             self.ownership = Ownership(generation, present.member_id, partitions, present)
@@ -76,6 +84,16 @@ class Consumer:
             # fetch nothing before `seek`, and look up no position, which may not exist yet
             self._consumer.pause(partition)
             self._consumer.seek(partition, 0)
+
+    def _before_join(self) -> None:
+        owned, present = self.ownership, self._consumer.group_metadata()
+        if self._instance and owned is not None and (present.generation_id < 0 or not present.member_id):
+            raise lost_place()
+        if self._has_told or self.before_rebalance is None or owned is None:
+            return
+        if (present.generation_id, present.member_id) == (owned.generation, owned.member):  # else membership is lost
+            self._has_told = True
+            self.before_rebalance()
 
     def _check_topic(self) -> None:
         """Raise ClientError when the topic is gone, of which the library says nothing."""
@@ -91,12 +109,18 @@ class Consumer:
         internals.keep_refreshing_metadata(consumer)
         self._check_topic()
         internals.resume_join(consumer)
+        if self._instance and internals.was_replaced(consumer):
+            raise lost_place()
         with translated(self._permissions):
             records = {} if internals.must_join(consumer) else consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
                 return []
-            return [(one.partition, one.offset, one.key, one.value) for some in records.values() for one in some]
+            return [
+                (one.partition, one.offset, one.key, one.value, one.headers, one.timestamp)
+                for some in records.values()
+                for one in some
+            ]
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}
@@ -120,6 +144,11 @@ class Consumer:
             raise not_assigned(partition)
         self._consumer.seek(place, offset)
         self._consumer.resume(place)
+
+    def pause(self, partition: int) -> None:
+        place = TopicPartition(self._topic, partition)
+        if place in self._consumer.assignment():
+            self._consumer.pause(place)
 
     def position(self, partition: int) -> int:
         place = TopicPartition(self._topic, partition)
@@ -146,6 +175,18 @@ class Consumer:
             # a subscribed consumer has to be a member; the broker refuses one that is none while the group has members
             self._consumer.unsubscribe()
             self._consumer.commit(offsets_and_metadata(self._topic, offsets), timeout_ms=int(seconds * 1000))
+
+    def confirm_membership(self) -> None:
+        try:
+            with translated(self._permissions):
+                internals.send_heartbeat(self._consumer)
+        except Replaced:
+            raise
+        except ClientError:  # no answer, or no member any more: the next `poll` finds out
+            return
+
+    def leave(self) -> None:
+        internals.leave_at_close(self._consumer)
 
     def close(self, seconds: float) -> None:
         with contextlib.suppress(kafka_errors.KafkaError):

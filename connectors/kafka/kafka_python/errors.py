@@ -8,6 +8,7 @@ from kafka import errors as kafka_errors
 from connectors.kafka.errors import (
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
+    BadTimestamp,
     ClientError,
     Fenced,
     LostOwnership,
@@ -15,6 +16,7 @@ from connectors.kafka.errors import (
     NotPermitted,
     OutOfRange,
     Permissions,
+    Replaced,
     with_advice,
 )
 from connectors.kafka.kafka_python import internals
@@ -22,6 +24,8 @@ from connectors.kafka.kafka_python import internals
 _NO_PERMISSIONS: Permissions = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
     (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
+    (BadTimestamp, (kafka_errors.InvalidTimestampError,)),
+    (Replaced, (kafka_errors.FencedInstanceIdError,)),
     (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),
     (
         LostOwnership,

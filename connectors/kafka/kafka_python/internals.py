@@ -6,6 +6,7 @@ function when a release of kafka-python no longer has what it uses.
 
 import contextlib
 import logging
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
-from kafka.structs import OffsetAndMetadata
+from kafka.structs import MemberState, OffsetAndMetadata
 
 TRIED_VERSIONS = ("3.0.12",)
 CONNECTION_LOGGER = "kafka.net.manager"
@@ -88,6 +90,42 @@ def wait_for_assignment(consumer: KafkaConsumer, seconds: float) -> None:
     consumer._coordinator.poll(timeout_ms=int(seconds * 1000))
 
 
+def call_before_join(consumer: KafkaConsumer, before_join: Callable[[], None]) -> None:
+    """Call a function in the thread that polls whenever the consumer is about to join the group.
+
+    The listener for revoked partitions that the library offers runs in its own thread, where nothing may wait, so it
+    cannot commit.
+    """
+    coordinator = consumer._coordinator
+    join = coordinator.ensure_active_group
+
+    def tell_and_join(timeout_ms: float | None = None) -> bool:
+        before_join()
+        return bool(join(timeout_ms=timeout_ms))
+
+    coordinator.ensure_active_group = tell_and_join
+
+
+def was_replaced(consumer: KafkaConsumer) -> bool:
+    """Tell whether the broker has answered a heartbeat with the news that another member has the same instance id.
+
+    The library then only ends its heartbeats, and reads on.
+    """
+    coordinator = consumer._coordinator
+    return coordinator.state is MemberState.STABLE and not coordinator._heartbeat_enabled
+
+
+def send_heartbeat(consumer: KafkaConsumer) -> None:
+    """Send a heartbeat now, and raise what the broker answers. The library only sends them in the background."""
+    coordinator = consumer._coordinator
+    coordinator._net.run(coordinator._send_heartbeat_request)
+
+
+def leave_at_close(consumer: KafkaConsumer) -> None:
+    """Let a static member leave the group when it closes; the library lets only dynamic ones leave."""
+    consumer._coordinator.is_dynamic_member = lambda: True
+
+
 def fetch_committed(
     consumer: KafkaConsumer, places: Sequence[TopicPartition], seconds: float
 ) -> Mapping[TopicPartition, OffsetAndMetadata]:
@@ -141,6 +179,42 @@ def close_at_once(producer: KafkaProducer) -> None:
     with contextlib.suppress(kafka_errors.KafkaError):
         producer.close(timeout=0)
     producer._closed = True
+
+
+class _NullHeaders:
+    """Serializer of keys that puts null in the place of a mark in the headers, and leaves the key as it is."""
+
+    def serialize(self, topic: str, headers: list[tuple[str, bytes | None]], data: Any) -> Any:
+        headers[:] = [(name, None if content is _NULL else content) for name, content in headers]
+        return data
+
+
+_NULL = bytes(bytearray(b"null"))  # an object of its own, found by its identity
+
+
+@contextlib.contextmanager
+def null_headers(
+    producer: KafkaProducer, headers: Sequence[tuple[str, bytes | None]]
+) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield headers for a `send` within the block that writes their null values.
+
+    `send` refuses a null value, which the protocol has and the library reads and encodes. A serializer gets the headers
+    after that check, and may change them. See also `measure_null_headers`.
+    """
+    before = producer.config["key_serializer"]
+    producer.config["key_serializer"] = _NullHeaders()
+    try:
+        yield [(name, _NULL if content is None else content) for name, content in headers]
+    finally:
+        producer.config["key_serializer"] = before
+
+
+def measure_null_headers() -> None:
+    """Let the library take the length of a null value of a header as 0.
+
+    It encodes such a value, and then fails when it sums up the lengths. `length_hint` is `len`, but 0 for None.
+    """
+    producer_batch.len = operator.length_hint  # type: ignore[attr-defined]
 
 
 # Administration
@@ -219,3 +293,4 @@ def errors_named_in(text: str) -> Iterator[type]:
 
 
 return_data_before_disconnect()
+measure_null_headers()

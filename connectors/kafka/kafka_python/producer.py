@@ -13,7 +13,7 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
-from connectors.kafka import ClientError, Committed, Headers, Ownership, TooLarge
+from connectors.kafka import BadTimestamp, ClientError, Committed, Headers, Ownership, TooLarge
 from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.consumer import offsets_and_metadata
@@ -64,10 +64,21 @@ class Producer:
             self._producer.begin_transaction()
 
     def send(
-        self, topic: str, partition: int | None, key: bytes | None, value: bytes | None, headers: Headers, opaque: Any
+        self,
+        topic: str,
+        partition: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        opaque: Any,
+        timestamp: int = 0,
     ) -> None:
         try:
-            future = self._producer.send(topic, value, key, headers, partition)
+            try:
+                future = self._producer.send(topic, value, key, headers, partition, timestamp or None)
+            except TypeError:
+                with internals.null_headers(self._producer, headers) as marked:
+                    future = self._producer.send(topic, value, key, marked, partition, timestamp or None)
             future.add_errback(self._note, opaque)
             self._sent.append(future)
             if len(self._sent) % MESSAGES_BETWEEN_CLEANUPS == 0:
@@ -76,17 +87,19 @@ class Producer:
         except kafka_errors.MessageSizeTooLargeError as error:
             raise TooLarge(opaque, str(error)) from error
         except (kafka_errors.KafkaError, ValueError) as error:
-            self._raise_too_large()  # possibly why this one was refused
+            self._raise_refused()  # possibly why this one was refused
             raise self._explain(error) from error
 
     def _note(self, opaque: Any, error: Exception) -> None:
         self._failed.append((opaque, error))
 
-    def _raise_too_large(self) -> None:
+    def _raise_refused(self) -> None:
         # One failure ends the transaction, and the library then fails all that were not sent yet with the same error.
         for opaque, error in self._failed[:1]:
             if isinstance(error, _TOO_LARGE):
                 raise TooLarge(opaque, str(error)) from error
+            if isinstance(error, kafka_errors.InvalidTimestampError):
+                raise BadTimestamp(str(error)) from error
 
     def flush(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
@@ -102,7 +115,7 @@ class Producer:
                         raise
 
     def check(self) -> None:
-        self._raise_too_large()
+        self._raise_refused()
         for future in self._sent:
             if not future.is_done:
                 raise no_outcome()

@@ -12,6 +12,7 @@ from kafka.errors import KafkaConnectionError
 
 from connectors.kafka import (
     CLIENTS,
+    BadTimestamp,
     ClientError,
     Committed,
     Fenced,
@@ -91,9 +92,37 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     consumer.seek(1, 0)
     found = []
     wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 8, "the records")
-    assert [value for partition, _, _, value in found if partition == 0] == [b"4", b"6", b"8"]
-    assert [offset for partition, offset, _, _ in found if partition == 1] == [0, 1, 2, 3, 4]
+    assert [value for partition, _, _, value, *_ in found if partition == 0] == [b"4", b"6", b"8"]
+    assert [offset for partition, offset, *_ in found if partition == 1] == [0, 1, 2, 3, 4]
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
+
+
+def test_headers_and_timestamp_go_and_come(place):
+    """Duplicates, empty and null ones; a timestamp of 0 is the present time."""
+    headers = [("a", b"1"), ("traceparent", b"00-\xff"), ("a", None), ("", b"")]
+    producer, consumer = place.producer(), place.consumer()
+    for n, (given, timestamp) in enumerate([(headers, 1234), ([], 5678), ([("only", None)], 0)]):
+        producer.send(place.name, 0, b"k" if n else None, b"%d" % n, given, n, timestamp)
+    producer.flush(TIMEOUT)
+    producer.check()
+    assert headers[2] == ("a", None), "what was given is left as it was"
+    consumer.join()
+    join(consumer, {0, 1})
+    consumer.seek(0, 0)
+    found = []
+    wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 3, "the records")
+    assert [record[2:4] for record in found] == [(None, b"0"), (b"k", b"1"), (b"k", b"2")]
+    assert list(found[0][4]) == headers and not found[1][4] and list(found[2][4]) == [("only", None)]
+    assert [record[5] for record in found[:2]] == [1234, 5678]
+    assert abs(found[2][5] / 1000 - time.time()) < 60
+
+
+def test_a_timestamp_that_the_broker_refuses(place):
+    producer = place.producer()
+    producer.send(place.name, 0, None, b"early", [], "mine", int(time.time() * 1000) + 7_200_000)
+    producer.flush(TIMEOUT)
+    with pytest.raises(BadTimestamp):
+        producer.check()
 
 
 def test_records_that_are_gone(place):

@@ -7,8 +7,11 @@ import pytest
 from river import base, compose, preprocessing
 
 import river_margins as rm
-from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Record, Reject
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel, ReplayNeeded
+from connectors.model.process_record import process_record
+from connectors.model.records import Record
+from connectors.model.rejects import Reject, Unlearnable
 from river_margins import snapshot
 
 EXAMPLES = [({"a": n % 3 - 1.0, "b": n % 5 * 0.25}, n % 3 > 0) for n in range(30)]
@@ -128,6 +131,67 @@ def test_a_label_that_cannot_be_taken_moves_no_step():
     with pytest.raises(Reject, match="'spam'"):
         learn(model, {"a": 1.0, "new": 7.0}, "spam")
     assert snapshot.dumps(model.learner) == before
+
+
+class Picky(base.Classifier):
+    """Learns half of what it is given before it finds the label wrong."""
+
+    def __init__(self):
+        self.learned = []
+
+    def learn_one(self, x, y):
+        self.learned.append(y)
+        if y == "bad":
+            raise TypeError("no such label")
+
+    def predict_one(self, x):
+        return None
+
+    def score_one(self, x):
+        return 0.0
+
+
+@pytest.mark.parametrize("can_replay", [True, False])
+def test_a_label_that_fails_while_it_is_learned(can_replay):
+    """The record is predicted; the model goes back, by itself or by a replay."""
+    model = PartitionModel(Picky(), "s", 0, lambda name: Picky(), can_replay=can_replay)
+    learn(model, {"a": 1.0}, "good")
+    if can_replay:
+        with pytest.raises(ReplayNeeded) as needed:
+            learn(model, {"a": 1.0}, "bad")
+        reject = needed.value.reject
+    else:
+        with pytest.raises(Unlearnable) as refused:
+            learn(model, {"a": 1.0}, "bad")
+        reject = refused.value
+        assert model.learner.learned == ["good"]
+    assert isinstance(reject, Unlearnable) and (str(reject), reject.kind) == ("TypeError: no such label", "label")
+
+
+def test_a_known_reject_is_predicted_only_if_its_label_is_to_blame():
+    def decode(record):
+        record.id, record.features, record.label = "r", {"a": 1.0}, "bad"
+
+    for known, is_predicted in ((Unlearnable("why", "label"), True), (Reject("why", "overflow"), False)):
+        model = PartitionModel(Picky(), "s", 0, lambda name: Picky(), decode)
+        record, counts = Record("s", None, b"", known=known), Counts()
+        process_record(model, record, counts)
+        assert record.reason == "why" and model.learner.learned == []
+        assert record.output == (b'{"id":"r","prediction":null,"score":0.0}' if is_predicted else None)
+        assert (counts.read, counts.predicted, counts.rejected) == (1, int(is_predicted), 1)
+        assert counts.reasons == {known.kind: 1}
+
+
+@pytest.mark.parametrize("label", [1e300, 1.0])
+def test_an_overflow_is_the_fault_of_the_largest_number(label):
+    class Overflowing(Picky, base.Regressor):
+        def learn_one(self, x, y):
+            raise OverflowError("too large")
+
+    model = PartitionModel(Overflowing(), "s", 0, lambda name: Overflowing())
+    with pytest.raises(Reject, match="too large") as refused:
+        learn(model, {"a": 1e200, "b": "text"}, label)
+    assert isinstance(refused.value, Unlearnable) == (label > 1) and refused.value.kind == "overflow"
 
 
 def test_a_transformer_of_rivers_forgets_what_it_was_asked_about_a_reject():

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from connectors.model.records import Decoder, Record, Reject, encode
+from connectors.model.records import Decoder, Record, encode
+from connectors.model.rejects import Reject, Unlearnable
 
 
 def decode(value, id="id", label="y", features=None):
@@ -49,7 +50,6 @@ def test_listed_features_only():
         (b'"x"', "not a JSON object but text"),
         (b"3", "not a JSON object but a number"),
         (b'{"id": "x", "y": true}', "no features"),
-        (b'{"a": 1, "y": {"b": 1}}', "the label is an object"),
         (b'{"a": 1, "id": 9223372036854775808123}', "the id is a number beyond 64 bits"),
         (b'{"a": 1, "id": -1e19}', "the id is a number beyond 64 bits"),
     ],
@@ -57,6 +57,13 @@ def test_listed_features_only():
 def test_what_cannot_be_processed(value, reason):
     with pytest.raises(Reject, match=reason):
         decode(value)
+
+
+def test_a_label_that_no_learner_takes_is_left_out():
+    record = Record("s", None, b'{"a": 1, "y": {"b": 1}}')
+    Decoder(None, "y", None).decode(record)
+    assert record.label is None and record.features == {"a": 1}
+    assert isinstance(record.known, Unlearnable) and str(record.known) == "the label is an object"
 
 
 @pytest.mark.parametrize("score", [float("inf"), float("nan"), {"a": 1.0, "b": float("-inf")}])

@@ -102,6 +102,40 @@ def test_half_a_file_never_has_the_name(tmp_path, monkeypatch):
     assert store.sizes(0) == {} and list((tmp_path / "models" / "0").iterdir())
 
 
+@pytest.mark.parametrize("name", ["../precious", "a/b", "/etc/passwd", ".hidden", "", "..", "a\n"])
+def test_a_name_leads_to_no_other_folder(store, name):
+    store.write(0, "a", b"one")
+    for use in (store.read, store.delete, lambda partition, name: store.write(partition, name, b"x")):
+        with pytest.raises(StoreError, match="a snapshot has no such name"):
+            use(0, name)
+    assert store.sizes(0) == {"a": 3}
+
+
+def test_a_link_leads_to_no_other_folder(tmp_path):
+    victim = FolderStore(tmp_path / "victim")
+    victim.write(0, "precious", b"data")
+    store = FolderStore(tmp_path / "models")
+    store.write(0, "a", b"one")
+    Path(store.path(0, "b")).symlink_to(victim.path(0, "precious"))
+    (tmp_path / "models" / "1").symlink_to(tmp_path / "victim" / "0")
+    uses = store.read, store.delete, lambda partition, name: store.write(partition, name, b"x")
+    for partition, name in ((0, "b"), (1, "precious")):
+        for use in uses:
+            with pytest.raises(StoreError, match="is a link to"):
+                use(partition, name)
+    with pytest.raises(StoreError, match="is a link to"):
+        store.sizes(1)
+    assert victim.read(0, "precious") == b"data"
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "models").symlink_to(tmp_path / "disk")
+    store = FolderStore(tmp_path / "models")
+    store.write(0, "a", b"one")
+    assert store.read(0, "a") == b"one" and store.sizes(0) == {"a": 3}
+
+
 def test_a_file_url_is_a_folder(tmp_path):
     assert isinstance(open_store(f"file://{tmp_path}", "a"), FolderStore)
 

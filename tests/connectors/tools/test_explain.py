@@ -56,7 +56,7 @@ def test_a_processor_between_topics(said, tmp_path):
         "has aborted its transaction, which lasts up to 10 s",
         "within 30 s ends the process (exit code 8)",
         "Readers of `verdicts` and `junk` must set `isolation.level=read_committed`",
-        "transactional ids that begin with `spam-`",
+        "transactional ids that begin with `spam:`",
         "http://127.0.0.1:9464/metrics",
     ):
         assert part in text, part

@@ -46,14 +46,14 @@ rejects: {{topic: {names["rejects"]}}}
     def source(self, number):
         return f"{self.settings.input.topic}-{number % 2}-{number // 2}"
 
-    def _expected(self, partition):
+    def _expected(self, partition, unlearned=None):
         learner = self.settings.build_learner()
         for number in range(partition, RECORDS, 2):
             features = {key: value for key, value in self.inputs[number].items() if key not in ("id", "y")}
             scaled = learner["StandardScaler"].transform_one(features)
             score, prediction = learner["PAClassifier"].score_one(scaled), learner.predict_one(features)
             output = {"id": f"r{number}", "prediction": prediction, "score": score}
-            if "y" in self.inputs[number]:
+            if "y" in self.inputs[number] and number != unlearned:
                 output["label"] = self.inputs[number]["y"]
                 learner.learn_one(features, output["label"])
             yield number, output
@@ -122,6 +122,25 @@ def test_a_wrong_output_is_found(trial, change):
     verdict = trial.compare()
     assert (verdict.exact, verdict.different, len(verdict.examples)) == (False, 1, 1)
     assert verdict.examples[0].startswith(f"{trial.source(number)}: the output is ")
+
+
+def test_a_bad_label_leads_to_an_output_and_a_reject(trial):
+    """Record 1 of partition 1 has a label that the bare learner refuses."""
+    trial.inputs[3]["y"] = "bad"
+    trial.outputs = [output for partition in (0, 1) for output in trial._expected(partition, unlearned=3)]
+    trial.rejects.append((3, {}))
+    verdict = trial.compare()
+    assert verdict.exact, verdict.examples
+    assert verdict.rejects == 1 and verdict.outputs == RECORDS
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_an_output_and_a_reject_are_wrong_if_there_is_no_bad_label(trial, number):
+    """Record 3 has a good label and its output says so; record 4 has none."""
+    assert ("y" in trial.inputs[number]) == (number == 3)
+    trial.rejects.append((number, {}))
+    verdict = trial.compare()
+    assert (verdict.doubled, verdict.different > 0) == ((0, True) if number == 3 else (1, False))
 
 
 def test_a_rejected_record_must_not_be_learned(trial):

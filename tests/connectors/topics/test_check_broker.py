@@ -124,7 +124,7 @@ def test_each_permission_that_lacks_is_named(guarded, tmp_path):
             f"grant `Read` on topic `{stream.input}` (input) to this user",
             f"grant `Write` on topic `{stream.output}` (output) to this user",
             f"grant `Write` on topic `{stream.rejects}` (rejects) to this user",
-            f"grant `Write` on transactional ids with the prefix `{stream.name}-` to this user",
+            f"grant `Write` on transactional ids with the prefix `{stream.name}:` to this user",
         ]
         assert len(said) == len(NEEDED) == len(wanted)
         assert all(sentence.startswith(start) for sentence, start in zip(said, wanted, strict=True)), said

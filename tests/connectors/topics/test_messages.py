@@ -17,6 +17,16 @@ def test_an_output_has_the_key_of_its_input_and_names_input_and_model():
     assert output_message(record, "17-abc") == (b"k", b"{}", [("source", b"events-0-7"), ("model", b"17-abc/12")])
 
 
+def test_headers_of_the_input_come_first_as_they_were():
+    headers = [("source", b"upstream"), ("traceparent", b"00"), ("a", None), ("a", b"")]
+    record = Record("events-0-7", b"k", b"v", headers=headers)
+    record.output, record.examples = b"{}", 12
+    assert output_message(record, "17-abc")[2] == [*headers, ("source", b"events-0-7"), ("model", b"17-abc/12")]
+    record.reason = "r"
+    assert reject_message(record)[2] == [*headers, ("reason", b"r"), ("source", b"events-0-7")]
+    assert dict(output_message(record, "17-abc")[2])["source"] == b"events-0-7", "the last of a name is ours"
+
+
 def test_rejects_keep_null_distinct_from_empty():
     assert rejected(b"k", None) == (b"k", None, [("reason", b"r"), ("source", b"p")])
     assert rejected(None, b"") == (None, b"", [("reason", b"r"), ("source", b"p")])
@@ -25,8 +35,12 @@ def test_rejects_keep_null_distinct_from_empty():
 
 def test_a_short_message_names_what_it_stands_for():
     value = b"\xff" + b"x" * 5000
-    key, short, headers = shortened({"deep": 1}, (b"k" * 2000, value, [("reason", b"r" * 900)]))
-    assert key is None and headers == [("reason", b"r" * 200)]
+    of_input = [("large", b"x" * 1001), ("traceparent", b"y" * 500), ("a", None), ("b" * 500, b""), ("c", b"1")]
+    record = Record("p", b"k" * 2000, value, "r" * 900, of_input)
+    record.id = {"deep": 1}
+    key, short, headers = shortened(record, (record.key, value, [*of_input, ("reason", b"r" * 900)]))
+    assert key is None
+    assert headers == [("traceparent", b"y" * 500), ("a", None), ("c", b"1"), ("reason", b"r" * 200)]
     assert json.loads(short) == {
         "id": '{"deep":1}',
         "too_large": True,

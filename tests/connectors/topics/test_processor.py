@@ -12,11 +12,13 @@ import time
 
 import orjson
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import FencedError, StalledError, StartError, StateError
+from connectors.kafka import client
 from connectors.runtime.stop import Stop
+from connectors.tools import referee
 from connectors.topics import processor
 from tests.helpers import streams
 from tests.helpers.streams import (
@@ -84,8 +86,8 @@ def test_a_client_takes_over_from_the_other_one(kafka, tmp_path, monkeypatch):
     """Each reads the topic ids, snapshots and metadata of the other."""
     stream = Stream(kafka, tmp_path)
     records = phishing(400)
-    for turn, client in enumerate(["kafka-python", "confluent"] * 2):
-        monkeypatch.setattr("tests.helpers.streams.CLIENT", client)
+    for turn, name in enumerate(["kafka-python", "confluent"] * 2):
+        monkeypatch.setattr("tests.helpers.streams.CLIENT", name)
         stream.produce(encoded(records[100 * turn : 100 * turn + 100]))
         with running(stream.config()) as process:
             found = outputs(stream, 100 * turn + 100)
@@ -170,11 +172,41 @@ BAD = {
     b"{}": "no features",
     b'{"id": "x", "y": true}': "no features",
     b'{"a": "text", "y": true}': "a",
-    b'{"a": 1, "y": [true]}': "the label is a list",
-    b'{"a": 1, "y": "spam"}': "bool",
     b'{"https": 1e308, "y": true}': "beyond floating point",
     None: "the value is null",
 }
+
+
+BAD_LABELS = {"[true]": "the label is a list", '{"a": 1}': "the label is an object", '"spam"': "bool", "7": "bool"}
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize("scaler", ["StandardScaler", "river.preprocessing.StandardScaler"])
+def test_a_bad_label_does_not_cost_the_prediction(kafka, tmp_path, scaler):
+    stream = Stream(kafka, tmp_path, partitions=1, learner=[scaler, "PAClassifier"])
+    good = phishing(40)
+    bad = [{"id": f"bad {n}", "https": n + 1, "y": None} for n in range(len(BAD_LABELS))]
+    values = encoded(good[:20])
+    values += [
+        orjson.dumps(record).replace(b'"y":null', b'"y":%s' % label.encode())
+        for record, label in zip(bad, BAD_LABELS, strict=True)
+    ]
+    values += encoded(good[20:])
+    stream.produce(values)
+    with running(stream.config()) as process:
+        found = outputs(stream, len(values))
+        rejects = stream.read(stream.rejects, len(bad))
+        counts = process.end()
+    assert_exact(stream, found, [*good[:20], *bad, *good[20:]])
+    assert "label" not in found[0][20]
+    for n, (reject, said) in enumerate(zip(rejects, BAD_LABELS.values(), strict=True), 20):
+        headers = dict(reject.headers)
+        assert reject.value == values[n] and headers["source"].decode() == f"{stream.input}-0-{n}"
+        assert said in headers["reason"].decode()
+    assert (counts.read, counts.predicted, counts.rejected) == (44, 44, 4)
+    assert counts.reasons == {"label": 4} and counts.learned == 32
+    verdict = referee.compare(stream.config())
+    assert verdict.exact and (verdict.outputs, verdict.rejects) == (44, 4), verdict.examples
 
 
 @BOTH_CLIENTS
@@ -273,6 +305,73 @@ def test_key_partition_and_headers(kafka, tmp_path):
             assert (tmp_path / "snapshots").rglob(f"{snapshot}.snapshot")
 
 
+def send(stream, messages):
+    """Writes messages of value, headers and timestamp to partition 0 of the input."""
+    producer = client("confluent").Producer(None, {"bootstrap_servers": stream.kafka.bootstrap_servers})
+    for value, headers, timestamp in messages:
+        producer.send(stream.input, 0, b"k", value, headers, None, timestamp)
+    producer.flush(DEADLINE)
+    producer.check()
+    producer.close()
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+@pytest.mark.parametrize("timestamp", ["input", "now"])
+def test_headers_and_timestamp_of_the_input_are_kept(kafka, tmp_path, guarantee, timestamp):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    stream.settings["output"]["timestamp"] = timestamp
+    headers = [("traceparent", b"00-ab-cd-01"), ("source", b"upstream-0-3"), ("n", None), ("n", b"\xff"), ("n", b"")]
+    (record,) = encoded(phishing(1))
+    sent = int(time.time() * 1000) - 3_600_000
+    send(stream, [(record, headers, sent), (b"junk", headers, sent), (record, [], sent + 1)])
+    with running(stream.config()):
+        first, second = stream.read(stream.output, 2)
+        (reject,) = stream.read(stream.rejects, 1)
+    assert list(first.headers[:5]) == list(reject.headers[:5]) == headers
+    assert [name for name, _ in first.headers[5:]] == [name for name, _ in second.headers] == ["source", "model"]
+    assert [name for name, _ in reject.headers[5:]] == ["reason", "source"]
+    assert dict(first.headers)["source"].decode() == f"{stream.input}-0-0"
+    found = [message.timestamp for message in (first, reject, second)]
+    if timestamp == "input":
+        assert found == [sent, sent, sent + 1]
+    else:
+        assert all(abs(each / 1000 - time.time()) < DEADLINE for each in found)
+
+
+def test_timestamps_that_are_the_brokers_or_none(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    (record,) = encoded(phishing(1))
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send(stream.input, record, b"k", partition=0, timestamp_ms=-1).get(DEADLINE)
+    stream.configure(stream.input, message_timestamp_type="LogAppendTime")
+    appended = producer.send(stream.input, record, b"k", partition=0, timestamp_ms=1000).get(DEADLINE).timestamp
+    producer.close()
+    with running(stream.config()):
+        none, of_broker = stream.read(stream.output, 2)
+    assert abs(none.timestamp / 1000 - time.time()) < DEADLINE
+    assert of_broker.timestamp == appended > 1000
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guarantee, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
+    stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
+    records = phishing(8)
+    recent = int(time.time() * 1000) - 60_000
+    send(stream, [(record, [], recent - 86_400_000) for record in encoded(records[:4])])
+    with running(stream.config()) as process:
+        replaced = stream.read(stream.output, 4)
+        send(stream, [(record, [], recent) for record in encoded(records[4:])])
+        found = stream.read(stream.output, 8)
+        process.end()
+    assert all(abs(message.timestamp / 1000 - time.time()) < DEADLINE for message in replaced)
+    assert [message.timestamp for message in found[4:]] == [recent] * 4
+    assert [json.loads(message.value) for message in found] == twin(stream.config().build_learner(), records)
+    assert f"`{stream.output}` refuses a timestamp" in caplog.text
+
+
 def test_many_classes_and_numbers(kafka, tmp_path):
     for learner, labels in (
         ([{"PAClassifier": {"C": 1.0}}], ["red", "green", "blue"]),
@@ -296,6 +395,37 @@ def test_only_listed_features_count(kafka, tmp_path):
     assert dict(reject.headers)["reason"] == b"no features"
     listed = [{name: record[name] for name in ("id", "a", "b", "y")} for record in records]
     assert_exact(stream, found, listed)
+
+
+@BOTH_CLIENTS
+def test_fields_by_path_nulls_and_text(kafka, tmp_path):
+    features = ["amount", {"country": "card.country"}, "items[0].price", "note"]
+    stream = Stream(kafka, tmp_path, partitions=1, learner=["river.preprocessing.OneHotEncoder", "PAClassifier"])
+    stream.settings["record"] = {"id": "meta.id", "label": "meta.y", "features": features, "nulls": "absent"}
+    countries = ["CH", "FR", None]
+    records = [
+        {
+            "meta": {"id": f"r{n}", "y": n % 3 == 0},
+            "amount": str(n % 4),
+            "card": {"country": countries[n % 3]},
+            "items": [{"price": "low" if n % 2 else "high"}] if n % 5 else [],
+            "other": n,
+        }
+        for n in range(60)
+    ]
+    stream.produce([*encoded(records), b'{"card": {}, "note": null}'])
+    flat = [
+        {"id": record["meta"]["id"], "y": record["meta"]["y"], "amount": record["amount"]}
+        | ({"country": country} if (country := record["card"]["country"]) else {})
+        | ({"items[0].price": record["items"][0]["price"]} if record["items"] else {})
+        for record in records
+    ]
+    with running(stream.config()):
+        found = outputs(stream, len(records))
+        (reject,) = stream.read(stream.rejects, 1)
+    assert_exact(stream, found, flat)
+    assert dict(reject.headers)["reason"] == b"no features"
+    assert referee.compare(stream.config()).exact
 
 
 def test_start_latest_skips_what_was_there(kafka, tmp_path):

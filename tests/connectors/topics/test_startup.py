@@ -135,18 +135,23 @@ def test_more_partitions(learned):
     with learned.admin() as admin:
         admin.create_partitions({learned.input: 3})
         wait_for(lambda: len(admin.describe_topics([learned.input])[0]["partitions"]) == 3, "three partitions")
-    refused(learned, StateError, "has 3 partitions, and had 1")
+    before = learned.committed(0)
+    refuse = {"topic": learned.input, "new_partitions": "refuse"}
+    refused(learned, StateError, "has 3 partitions, and had 1", "`input: {new_partitions: start}`", input=refuse)
+    assert [learned.committed(number) for number in range(3)] == [before, None, None]
 
 
 @BOTH_CLIENTS
 def test_more_partitions_under_a_running_processor(stream):
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    stream.settings["input"]["new_partitions"] = "refuse"
     stream.produce(orjson.dumps(record) for record in phishing(10))
     with running(stream.config()) as process, stream.admin() as admin:
         stream.read(stream.output, 10)
         admin.create_partitions({stream.input: 2})
         with pytest.raises(StateError, match="has 2 partitions, and had 1"):
             process.wait()
+    assert stream.committed(1) is None
 
 
 def test_snapshots_without_an_offset(learned):

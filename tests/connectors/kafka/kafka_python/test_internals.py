@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-from kafka.producer import sender
+from kafka.producer import producer_batch, sender
 from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka.kafka_python import internals
@@ -185,6 +185,28 @@ def test_transaction_error(kafka, topic, producer):
         KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, enable_idempotence=False)
     ) as plain:
         assert function(plain) is None, broken(function)
+
+
+def test_null_headers(kafka, topic):
+    headers = [("a", None), ("b", b""), ("b", None)]
+    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as plain:
+        with pytest.raises(TypeError):
+            plain.send(topic, b"x", b"k", headers, 0)
+            pytest.fail(needless(internals.null_headers))
+        with internals.null_headers(plain, headers) as marked:
+            plain.send(topic, b"x", b"k", marked, 0).get(DEADLINE)
+        assert plain.config["key_serializer"] is None
+    with contextlib.closing(KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)) as reader:
+        reader.assign([TopicPartition(topic, 0)])
+        reader.seek_to_beginning()
+        (records,) = wait_for(lambda: reader.poll(200), "the record").values()
+    assert (records[0].key, list(records[0].headers)) == (b"k", headers), broken(internals.null_headers)
+
+
+def test_measure_null_headers():
+    function = internals.measure_null_headers
+    assert producer_batch.len(b"abc") == 3 and producer_batch.len(None) == 0, broken(function)
+    assert "len(h_val)" in inspect.getsource(producer_batch.ProducerBatch.try_append), needless(function)
 
 
 def test_close_at_once(kafka, topic):

@@ -1,0 +1,96 @@
+"""Retention: what newer snapshots have superseded is deleted, in time, and never what is named or may be named."""
+
+import concurrent.futures
+import threading
+
+import pytest
+
+from connectors.config.schema import Keep
+from connectors.snapshots import retention
+from connectors.snapshots.retention import Superseded
+from connectors.snapshots.stores import FolderStore
+
+NAMES = [f"{offset:020d}-{offset}-20261122T05000{offset}Z-0badcafe" for offset in range(8)]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    class Clock:
+        now = 1000.0
+
+        def monotonic(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(retention, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = FolderStore(tmp_path)
+    for name in NAMES:
+        store.write(0, name, b"data")
+    return store
+
+
+def left(superseded: Superseded, store: FolderStore) -> list[int]:
+    concurrent.futures.wait(superseded._running)
+    return [NAMES.index(name) for name in store.sizes(0)]
+
+
+def test_what_is_superseded_is_deleted_after_a_transaction_and_a_minute(clock, store):
+    superseded = Superseded(Keep(last=2), transaction=10.0)
+    superseded.add(0, NAMES[:3])
+    clock.now += 69.9
+    superseded.delete({0: NAMES[7]}, store)
+    assert len(store.sizes(0)) == 8
+    clock.now += 0.2
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == [2, 3, 4, 5, 6, 7]  # the last two: that is 2 and the named one
+
+
+def test_what_is_named_now_is_never_deleted(clock, store):
+    """Also if it was superseded once, for instance before somebody moved the group back to it."""
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+    superseded.add(0, NAMES[:3])
+    clock.now += 71
+    superseded.delete({0: NAMES[1]}, store)
+    assert left(superseded, store) == [1, 3, 4, 5, 6, 7]
+
+
+def test_what_another_process_left_is_found_unless_a_transaction_may_name_it(clock, store):
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    superseded.add_found(0, NAMES[5], store)
+    clock.now += 71
+    superseded.delete({0: NAMES[5]}, store)
+    assert left(superseded, store) == [5, 6, 7]
+
+
+def test_a_process_that_slept_deletes_nothing(clock, store, monkeypatch):
+    """It may have lost the partition meanwhile, and somebody may have moved the group back."""
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+    superseded.add(0, NAMES[:3])
+    clock.now += 71
+    began, finished = threading.Event(), []
+    superseded._threads.submit(lambda: began.wait(60))
+    monkeypatch.setattr(store, "delete", lambda partition, name: finished.append(name))
+    for _ in range(retention.THREADS - 1):
+        superseded._threads.submit(lambda: began.wait(60))
+    superseded.delete({0: NAMES[7]}, store)
+    clock.now += retention.MAX_DELETING  # while all threads are busy
+    began.set()
+    assert left(superseded, store) == list(range(8)) and len(superseded._running) == 3 and not finished
+
+
+def test_while_deletions_go_on_no_others_begin(clock, store):
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+    superseded.add(0, NAMES[:1])
+    clock.now += 71
+    ended = threading.Event()
+    superseded._running = [superseded._threads.submit(lambda: ended.wait(60))]
+    superseded.delete({0: NAMES[7]}, store)
+    ended.set()
+    assert left(superseded, store) == list(range(8))
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == list(range(1, 8))

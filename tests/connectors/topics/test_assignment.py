@@ -1,0 +1,214 @@
+"""The assignment changes every week: processes join and leave in order, and the topic grows."""
+
+import json
+import logging
+
+import orjson
+import pytest
+
+from connectors.snapshots import retention
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.restore import Restorer
+from tests.helpers.streams import (
+    BOTH_CLIENTS,
+    Stream,
+    let_go,
+    phishing,
+    read_until,
+    running,
+    start,
+    twin,
+    wait_for,
+)
+
+GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+
+
+def produce(stream, records):
+    stream.produce(orjson.dumps(record) for record in records)
+
+
+def assert_exact(stream, records, partitions):
+    """Each partition has the outputs of the bare learner, in order and once."""
+    found = {number: [] for number in range(partitions)}
+    for message in stream.read(stream.output, len(records)):
+        found[int(dict(message.headers)["source"].rpartition(b"-")[0].rpartition(b"-")[2])].append(
+            json.loads(message.value)
+        )
+    for number, outputs in found.items():
+        mine = [record for record in records if int(record["id"][1:]) % partitions == number]
+        assert outputs == twin(stream.config().build_learner(), mine)
+
+
+def restored(caplog):
+    """The partitions whose models were loaded, one entry each time."""
+    return [r.__dict__["partition"] for r in caplog.records if r.getMessage().startswith("restored ")]
+
+
+@BOTH_CLIENTS
+@GUARANTEES
+def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, caplog, guarantee):
+    """The next commit is far away: what moves is committed when it is given back, and what stays is kept."""
+    caplog.set_level(logging.INFO)
+    stream = Stream(kafka, tmp_path, partitions=4, checkpoint={"guarantee": guarantee, "every": "50s"})
+    stream.settings["kafka"] |= {
+        "consumer": {"session_timeout_ms": 90_000, "max_poll_interval_ms": 120_000, "heartbeat_interval_ms": 300},
+        "producer": {"transaction_timeout_ms": 60_000},
+    }
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "every": "1h"}
+    records = phishing(1200)
+
+    def sent(count):
+        with stream.reader(stream.output, "read_uncommitted") as (consumer, places):
+            return sum(consumer.end_offsets(places).values()) >= count
+
+    with running(stream.config()) as one:
+        produce(stream, records[:400])
+        wait_for(lambda: sent(400), "the first outputs")
+        other = start(stream.file())
+        try:
+            wait_for(lambda: stream.members() == [2, 2], "two members")
+            assert len(stream.read(stream.output, 400)) == 400
+            assert restored(caplog) == []
+            produce(stream, records[400:800])
+            wait_for(lambda: sent(800), "the outputs of both")
+            other.terminate()
+            other.communicate(timeout=60)
+        finally:
+            other.kill()
+            other.communicate()
+        wait_for(lambda: stream.members() == [4], "one member")
+        produce(stream, records[800:])
+        wait_for(lambda: sent(1200), "all outputs")
+        counts = one.end()
+    assert_exact(stream, records, 4)
+    back = restored(caplog)
+    assert len(back) == 2 and len(set(back)) == 2, "only what had moved was loaded, once"
+    assert not [r for r in caplog.records if r.getMessage().startswith("reset")]
+    assert not [r for r in caplog.records if "inputs to read again" in r.getMessage() and r.args[-1] > 0]
+    assert 400 < counts.read < 1200
+
+
+@BOTH_CLIENTS
+def test_new_partitions_begin_and_the_others_keep_their_models(kafka, tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    stream = Stream(kafka, tmp_path, partitions=2, input=None)
+    stream.settings["input"] = {"topic": stream.input, "start": "latest"}
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    first, second = phishing(300), phishing(300)
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(1), "the first commit")
+        produce(stream, first)
+        stream.read(stream.output, 300)
+        with stream.admin() as admin:
+            admin.create_partitions({stream.input: 3})
+            wait_for(lambda: len(admin.describe_topics([stream.input])[0]["partitions"]) == 3, "three partitions")
+        stream.produce(map(orjson.dumps, second), partition=2)  # although `latest`, these are new to the group
+        found = stream.read(stream.output, 600)
+        process.end()
+    outputs = [json.loads(message.value) for message in found if b"-2-" in dict(message.headers)["source"]]
+    assert outputs == twin(stream.config().build_learner(), second)
+    assert restored(caplog) == [], "the models of the others stayed in memory"
+    (said,) = [r.getMessage() for r in caplog.records if "some keys lie in another partition" in r.getMessage()]
+    assert "has 3 partitions, and had 2" in said
+    caplog.clear()
+    with running(stream.config()) as process:  # known by now, so nothing is said
+        wait_for(lambda: process.result or len(restored(caplog)) == 3, "the models")
+        process.end()
+    assert not [r for r in caplog.records if "some keys" in r.getMessage()]
+
+
+def test_a_slow_start_in_a_busy_group(kafka, tmp_path, monkeypatch):
+    """While a process looks at the snapshots, the others supersede them, and delete them."""
+    monkeypatch.setattr(retention, "GRACE", -10.0)
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "keep": {"last": 0}}
+    records = phishing(600)
+    slow = """
+        from connectors.snapshots.stores import FolderStore
+        read = FolderStore.read
+        def slow(store, partition, name):
+            FolderStore.read = read
+            hold()
+            return read(store, partition, name)
+        FolderStore.read = slow
+    """
+    with running(stream.config()) as one:
+        produce(stream, records[:200])
+        stream.read(stream.output, 200)
+        named = [OffsetMetadata.from_text(stream.committed(n).metadata).snapshot for n in range(2)]
+        other = start(stream.file(), slow)
+        try:
+            read_until(other, "held")
+            produce(stream, records[200:400])
+            stream.read(stream.output, 400)
+            wait_for(lambda: not {p.stem for p in tmp_path.rglob("*.snapshot")} & set(named), "their end")
+            let_go(other)
+            wait_for(lambda: other.poll() is not None or stream.members() == [1, 1], "two members")
+            assert other.poll() is None
+            produce(stream, records[400:])
+            assert_exact(stream, records, 2)
+        finally:
+            other.kill()
+            other.communicate()
+        one.end()
+
+
+def test_restarts_leave_no_snapshots_behind(kafka, tmp_path, monkeypatch):
+    """What a process leaves when it ends, its successor deletes, except what an open transaction may name."""
+    monkeypatch.setattr(retention, "GRACE", 3600.0)  # so that the process that wrote them deletes none
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "keep": {"last": 2}}
+    records, done = phishing(400), 0
+    with running(stream.config()) as process:
+        for done in range(40, 401, 40):
+            produce(stream, records[done - 40 : done])
+            stream.read(stream.output, done)
+        process.end()
+    files = [path for path in tmp_path.rglob("*.snapshot")]
+    assert len(files) > 10
+    later = files[0].with_name(f"{10**6:020d}-9-20261122T050000Z-0badcafe.snapshot")
+    foreign = files[0].with_name("mine.snapshot")
+    later.write_bytes(b"of a transaction that is open")
+    foreign.write_bytes(b"of somebody")
+    monkeypatch.setattr(retention, "GRACE", -10.0)
+    with running(stream.config()) as process:
+        produce(stream, phishing(20))
+        stream.read(stream.output, 420)
+        produce(stream, phishing(20))
+        stream.read(stream.output, 440)
+        wait_for(lambda: len(list(tmp_path.rglob("*.snapshot"))) <= 2 * 3 + 2, "the end of the old ones")
+        process.end()
+    assert later.exists() and foreign.exists()
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_partitions_before_a_first_start_are_not_new(kafka, tmp_path, start):
+    stream = Stream(kafka, tmp_path, partitions=2, input=None)
+    stream.settings["input"] = {"topic": stream.input, "start": start, "new_partitions": "refuse"}
+    produce(stream, phishing(10))
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(1), "the first commit")
+        produce(stream, phishing(10))
+        stream.read(stream.output, 20 if start == "earliest" else 10)
+        process.end()
+
+
+def test_a_start_reads_one_snapshot(kafka, tmp_path, monkeypatch):
+    """A process loads what it owns, and nothing else."""
+    stream = Stream(kafka, tmp_path, partitions=4)
+    produce(stream, phishing(40))
+    with running(stream.config()) as process:
+        stream.read(stream.output, 40)
+        process.end()
+    checked, check = [], Restorer.check
+
+    def counting_check(restorer, *arguments):
+        checked.append(arguments)
+        return check(restorer, *arguments)
+
+    monkeypatch.setattr(Restorer, "check", counting_check)
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.members() == [4], "the member")
+        process.end()
+    assert len(checked) == 1

@@ -1,0 +1,1 @@
+from tests.helpers.fixtures import client, hang, log  # noqa: F401

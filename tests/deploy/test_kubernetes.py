@@ -1,0 +1,111 @@
+"""The manifests are valid, fit together, and give the processor what its file and its image need."""
+
+import re
+import shutil
+
+import pytest
+import yaml
+
+from connectors import config
+from tests.deploy.tools import DEPLOY, LEAVING, check, needs
+
+KUBERNETES = DEPLOY / "kubernetes"
+OVERLAYS = ["base", "overlays/production", "overlays/stateful"]
+
+
+def manifests(text):
+    return {manifest["kind"]: manifest for manifest in yaml.safe_load_all(text)}
+
+
+def container(workload):
+    (found,) = workload["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+@pytest.fixture
+def kustomize(tmp_path):
+    """A copy of the folder with the Secret of an operator, and the program that builds an overlay of it."""
+    kubectl = needs("kubectl", "https://kubernetes.io/docs/tasks/tools")
+    folder = tmp_path / "kubernetes"
+    shutil.copytree(KUBERNETES, folder)
+    production = folder / "overlays" / "production"
+    shutil.copy(production / "kafka.env.example", production / "kafka.env")
+    return lambda overlay: check(kubectl, "kustomize", folder / overlay)
+
+
+def validate(*files):
+    program = needs("kubernetes-validate", "pip install kubernetes-validate")
+    check(program, "--strict", *files)
+
+
+def test_resources_are_valid_as_they_are():
+    folder = KUBERNETES / "base"
+    resources = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+    validate(*(folder / file for file in resources))
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_manifests_are_valid(kustomize, tmp_path, overlay):
+    file = tmp_path / "whole.yaml"
+    file.write_text(kustomize(overlay))
+    validate(file)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_manifests_fit_together(kustomize, overlay):
+    found = manifests(kustomize(overlay))
+    workload = found["StatefulSet" if overlay == "overlays/stateful" else "Deployment"]
+    pod, processor = workload["spec"]["template"]["spec"], container(workload)
+    assert ("Deployment" in found) != ("StatefulSet" in found)
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    assert workload["spec"]["selector"]["matchLabels"] == labels == found["Service"]["spec"]["selector"]
+    assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert set(volumes) == {mount["name"] for mount in processor["volumeMounts"]}
+    assert volumes["processor"]["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
+    claim = volumes["snapshots"]["persistentVolumeClaim"]["claimName"]
+    assert claim == found["PersistentVolumeClaim"]["metadata"]["name"]
+    if "Secret" in found:
+        assert volumes["kafka"]["secret"]["secretName"] == found["Secret"]["metadata"]["name"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pods_fit_the_processor(kustomize, tmp_path, monkeypatch, overlay):
+    found = manifests(kustomize(overlay))
+    workload = found["StatefulSet" if overlay == "overlays/stateful" else "Deployment"]
+    pod, processor = workload["spec"]["template"]["spec"], container(workload)
+    variables = {variable["name"]: variable for variable in processor.get("env", [])}
+    for name in variables:
+        monkeypatch.setenv(name, "phishing-0")
+    (text,) = found["ConfigMap"]["data"].values()
+    mounts = {mount["name"]: mount["mountPath"] for mount in processor["volumeMounts"]}
+    for name in found.get("Secret", {"data": {}})["data"]:
+        (tmp_path / name).write_text("secret")
+    file = tmp_path / "processor.yaml"
+    file.write_text(text.replace(mounts.get("kafka", "/nowhere"), str(tmp_path)))
+    settings = config.load_topics(file)
+    assert settings.snapshots.folder == mounts["snapshots"]
+    assert mounts["processor"] == "/etc/river-margins" and list(found["ConfigMap"]["data"]) == ["processor.yaml"]
+    assert settings.metrics.host == "0.0.0.0"
+    assert processor["ports"] == [{"name": "metrics", "containerPort": settings.metrics.port}]
+    assert pod["terminationGracePeriodSeconds"] >= sum(settings.kafka.timeouts) + LEAVING
+    assert settings.instance == ("phishing-0" if overlay == "overlays/stateful" else None)
+    for name, path in (("startupProbe", "/ready"), ("livenessProbe", "/live"), ("readinessProbe", "/ready")):
+        assert processor[name]["httpGet"] == {"path": path, "port": "metrics"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_pods_are_confined(kustomize, overlay):
+    workload = manifests(kustomize(overlay))["StatefulSet" if overlay == "overlays/stateful" else "Deployment"]
+    pod, processor = workload["spec"]["template"]["spec"], container(workload)
+    (user,) = re.findall(r"^USER (\d+):(\d+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    security = pod["securityContext"]
+    assert (str(security["runAsUser"]), str(security["runAsGroup"])) == user and security["runAsNonRoot"] is True
+    assert security["seccompProfile"] == {"type": "RuntimeDefault"} and not pod["automountServiceAccountToken"]
+    assert processor["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    resources = processor["resources"]
+    assert resources["requests"].keys() == {"cpu", "memory"} and "memory" in resources["limits"]

@@ -1,0 +1,104 @@
+"""The unit is valid, confined, and gives the processor all that it needs."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from connectors import config
+from connectors.errors import AccessError, ConfigError, FencedError, StartError, StateError
+from tests.deploy.tools import DEPLOY, LEAVING, check, needs
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing
+
+UNIT = DEPLOY / "systemd" / "river-margins@.service"
+TEXT = UNIT.read_text()
+PROGRAM = "/opt/river-margins/bin/river-margins"
+# Refuses memory that is writable and executable, as MemoryDenyWriteExecute of the unit does.
+REFUSE = """
+import ctypes
+PR_SET_MDWE = 65  # since Linux 6.3
+assert ctypes.CDLL(None).prctl(PR_SET_MDWE, 1, 0, 0, 0) == 0
+"""
+
+
+def value(key):
+    (found,) = re.findall(f"^{key}=(.*)$", TEXT, re.MULTILINE)
+    return found
+
+
+@pytest.fixture
+def unit(tmp_path):
+    """The unit with a program that this machine has."""
+    assert TEXT.count(PROGRAM) == 1
+    file = tmp_path / "river-margins@phishing.service"
+    file.write_text(TEXT.replace(PROGRAM, sys.executable))
+    return file
+
+
+def test_unit_is_valid(unit):
+    assert not check(needs("systemd-analyze", "apt-get install systemd"), "verify", "--man=no", unit)
+
+
+def test_unit_is_confined(unit):
+    analyze = needs("systemd-analyze", "apt-get install systemd")
+    said = check(analyze, "security", "--offline=true", "--threshold=15", "--no-pager", unit)
+    assert "Overall exposure level" in said
+
+
+def test_a_person_is_waited_for():
+    codes = {int(code) for code in value("RestartPreventExitStatus").split()}
+    errors = (ConfigError, StateError, FencedError, AccessError)
+    assert codes == {error.exit_code for error in errors} and StartError.exit_code not in codes
+
+
+def test_stop_has_time_to_commit():
+    assert (
+        float(value("TimeoutStopSec").removesuffix("s"))
+        >= sum(config.load_topics(DEPLOY / "compose/processor.yaml").kafka.timeouts) + LEAVING
+    )
+
+
+def permitted(analyze):
+    """The system calls that the lines of the unit permit, applied in their order."""
+    found = set()
+    for sign, names in re.findall("^SystemCallFilter=(~?)(.*)$", TEXT, re.MULTILINE):
+        calls = set().union(*(resolved(analyze, name) for name in names.split()))
+        found = found - calls if sign else found | calls
+    return found
+
+
+def resolved(analyze, name):
+    """A system call, or all of a group, with those of the groups in it."""
+    if name[0] != "@":
+        return {name}
+    lines = [line.strip() for line in check(analyze, "syscall-filter", "--no-pager", name).splitlines()[1:]]
+    return set().union(*(resolved(analyze, line) for line in lines if line and line[0] != "#"))
+
+
+@BOTH_CLIENTS
+def test_processor_needs_no_more(client, kafka, tmp_path):
+    strace, analyze = needs("strace", "apt-get install strace"), needs("systemd-analyze", "apt-get install systemd")
+    for needed in ([strace, "-qq", "-o", os.devnull], []):
+        if ended := subprocess.run([*needed, sys.executable, "-c", REFUSE], capture_output=True, text=True).stderr:
+            pytest.skip(f"this kernel does not let the test trace or confine a process: {ended.splitlines()[-1]}")
+    stream = Stream(kafka, tmp_path)
+    stream.produce(map(orjson.dumps, phishing(200)))
+    trace = tmp_path / "trace"
+    code = REFUSE + "from connectors import cli; cli.main()"
+    command = [strace, "-f", "-qq", "-o", str(trace), sys.executable, "-c", code, "run", str(stream.file())]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            stream.read(stream.output, 200)
+            (traced,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            os.kill(int(traced), signal.SIGTERM)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, said
+    called = set(re.findall(r"^\d+ (\w+)\(", trace.read_text(), re.MULTILINE))
+    assert "openat" in called and called <= permitted(analyze)

@@ -51,6 +51,7 @@ def load(path: str | os.PathLike[str]) -> "Config | FileConfig":
     config, problems = _validate(document)
     if config is None or problems:
         raise ConfigError("\n".join(_line(path, problem) for problem in problems))
+    config._path = pathlib.Path(path)
     return config
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WrapValidator
 from pydantic_core import PydanticCustomError
 
 from connectors.config.learner import assemble
@@ -172,6 +172,13 @@ class AnyConfig(Section):
         default=None,
         description="The address of `/metrics` for Prometheus, `/live` and `/ready`. Default: none.",
     )
+
+    _path: pathlib.Path | None = PrivateAttr(default=None)
+
+    @property
+    def path(self) -> pathlib.Path | None:
+        """The file that this config was read from."""
+        return self._path
 
     def build_learner(self) -> Any:
         """Return a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""

@@ -31,6 +31,7 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
 from connectors.runtime.health import Health, serving
+from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
 from connectors.snapshots.check_learner import check_learner, note_of
 from connectors.snapshots.names import SnapshotName
@@ -236,6 +237,7 @@ class FileProcessor:
 
     def run(self, stop: Stop) -> Counts:
         """Work until the end of the input, or until the end is requested."""
+        log_start(log, self._config, guarantee=self._config.checkpoint.guarantee, input=self._config.input.file)
         try:
             if self._state is None:  # a checkpoint before any output marks later output as written by this processor
                 self.write_snapshot()

@@ -4,6 +4,7 @@ Records and predictions are those of committed work: work that is dropped and do
 with each process; the examples that a model has learned in its life are a metric of its partition.
 """
 
+import math
 import pathlib
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ MAX_CLASSES = 20  # each class is a time series; later classes count as OTHER
 MAX_CLASS_LENGTH = 60
 OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+LONG_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400)
 
 
 class Work(Protocol):
@@ -91,6 +93,12 @@ class Metrics(Collector):
             return Histogram(f"river_margins_{name}_seconds", meaning, buckets=SECONDS, registry=registry)
 
         self.commit_seconds = histogram("commit", "Time that a commit took, snapshots included.")
+        if not self.is_file:  # whose records have no timestamp
+            self.record_to_commit_seconds = Histogram(
+                "river_margins_record_to_commit_seconds",
+                "Time from the timestamp of the oldest record of a commit to the end of the commit.",
+                buckets=LONG_SECONDS, registry=registry,
+            )  # fmt: skip
         self.snapshot_seconds = histogram("snapshot", "Time that making and writing one snapshot took.")
         self.restore_seconds = histogram("restore", "Time that loading the model of one partition took.")
         rebalances = "Assignments of partitions that were taken over."
@@ -116,10 +124,12 @@ class Metrics(Collector):
         """Note the last stable offset of each partition, as far as known."""
         self._ends = ends
 
-    def note_commit(self, seconds: float) -> None:
-        """Note a commit that took so long."""
+    def note_commit(self, seconds: float, oldest: float = math.inf) -> None:
+        """Note a commit that took so long, with the timestamp of its oldest record, if it has one."""
         self.committed = time.time()
         self.commit_seconds.observe(seconds)
+        if oldest < math.inf:
+            self.record_to_commit_seconds.observe(max(0.0, self.committed - oldest))
 
     def note_snapshot(self, partition: int, seconds: float, size: int) -> None:
         """Note a snapshot of `size` bytes that took so long to make and write."""

@@ -38,8 +38,7 @@ def check_state(config: Config, progress: Progress | None = None) -> Iterator[Fi
     try:
         startup.check_store(config)
     except StartError as error:
-        yield Finding(str(error), StartError)
-        return
+        yield Finding(str(error), StartError)  # and what can be read is checked all the same
     module, settings = client(config.kafka.client), config.kafka.consumer_settings
     try:
         cluster = module.describe([config.input.topic], settings, startup.BROKER_WAIT)

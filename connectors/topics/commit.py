@@ -99,11 +99,11 @@ class Committer:
         with watchdog(self._timeouts.commit):
             self.send_offsets()  # 4
             self.end_transaction()  # 5
-        done, numbers = self._outbox.pending, listed(self._outbox.moved)
+        done, numbers, oldest = self._outbox.pending, listed(self._outbox.moved), self._outbox.oldest
         place = {"topic": self._config.input.topic, "offsets": {n: to.offset for n, to in self._new.items()}}
         self.remember()  # 6
         self.delete_superseded()  # 7
-        self._metrics.note_commit(time.monotonic() - began)
+        self._metrics.note_commit(time.monotonic() - began, oldest / 1000)
         log.info(
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
             numbers, done.read, done.learned, done.rejected, done.snapshots, time.monotonic() - began, extra=place,

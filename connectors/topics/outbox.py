@@ -1,6 +1,7 @@
 """The outbox: the messages of a processor since the last commit, in one open transaction."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 
@@ -35,11 +36,14 @@ class Outbox:
         The partitions that have moved since the last commit.
     pending
         The counts since the last commit.
+    oldest
+        The earliest timestamp of a record since the last commit, in milliseconds since 1970; infinite without one.
     """
 
     def __init__(self, config: Config, make_producer: Callable[[bool], Producer]) -> None:
         self.moved: set[int] = set()
         self.pending = Counts()
+        self.oldest = math.inf
         self._input, self._output = config.input.topic, config.output.topic
         self._rejects = config.rejects.topic if config.rejects else None
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
@@ -69,6 +73,8 @@ class Outbox:
         logged.
         """
         self.moved.add(number)
+        if 0 < record.timestamp < self.oldest:
+            self.oldest = record.timestamp
         if record.output is not None:
             self._send(number, offset, record, self._output, output_message(record, partition.model.snapshot))
         if record.reason is not None and self._rejects is not None:
@@ -167,7 +173,7 @@ class Outbox:
         self._clear()
 
     def _clear(self) -> None:
-        self.moved, self._opened, self.pending = set(), None, Counts()
+        self.moved, self._opened, self.pending, self.oldest = set(), None, Counts(), math.inf
 
     # Failure
 

@@ -34,6 +34,7 @@ from connectors.model.process_record import process_record
 from connectors.model.records import Record
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.health import Health, serving
+from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
 from connectors.snapshots.retention import Superseded
 from connectors.topics import startup
@@ -108,6 +109,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         with refusals_as_errors(config):
             startup.retried(lambda: startup.check_input(config, for_consumer))
             startup.retried(lambda: startup.check(config, consumer, restorer, timeouts.committed))
+        log_start(
+            log, config, client=config.kafka.client, guarantee=config.checkpoint.guarantee, input=config.input.topic,
+            partitions=restorer.topic.partitions,
+        )  # fmt: skip
         outbox = Outbox(config, make_producer)
         superseded = Superseded(config.snapshots.keep, timeouts.transaction)
         assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, superseded, health.metrics)

@@ -1,15 +1,13 @@
-"""The errors of librdkafka as those of `connectors.kafka.errors`, and its log."""
+"""The errors of librdkafka as those of `connectors.kafka.errors`."""
 
 import contextlib
-import logging
-import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
 from connectors.kafka.confluent import internals
+from connectors.kafka.confluent.library_log import log
 from connectors.kafka.errors import (
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
@@ -24,25 +22,8 @@ from connectors.kafka.errors import (
     with_advice,
 )
 
-LOG_REPEAT_INTERVAL = 30.0  # seconds in which an equal line is not logged again: librdkafka reconnects very often
 _NO_PERMISSIONS: Permissions = {}
 
-
-class _RepeatFilter(logging.Filter):
-    """Drops a line that was logged a moment ago, also if only its numbers differ."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._logged: dict[str, float] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text, now = re.sub(r"\d+", "", record.getMessage()), time.monotonic()
-        self._logged = {known: until for known, until in self._logged.items() if until > now}
-        return self._logged.setdefault(text, now + LOG_REPEAT_INTERVAL) == now + LOG_REPEAT_INTERVAL
-
-
-log = logging.getLogger("connectors.kafka.librdkafka")
-log.addFilter(_RepeatFilter())
 
 _KINDS: list[tuple[type[ClientError], set[int]]] = [
     (

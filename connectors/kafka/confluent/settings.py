@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from connectors.kafka.confluent import internals
-from connectors.kafka.confluent.errors import log
+from connectors.kafka.confluent.library_log import log
 from connectors.kafka.settings import (
     CODE,
     OWNED,

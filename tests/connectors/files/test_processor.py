@@ -126,6 +126,15 @@ def test_equals_the_bare_pipeline_bit_for_bit(tmp_path, suffix):
     assert folder.state()["lines"] == 1500 and folder.state()["examples"] == 1200
 
 
+def test_the_log_begins_with_what_runs(folder, caplog):
+    folder.put(lines_of(phishing(5)))
+    with caplog.at_level("INFO"):
+        folder.run()
+    (begin,) = [message for message in caplog.messages if message.startswith("starting version=")]
+    where = f"file={folder.path / 'processor.yaml'} name=trial guarantee=exactly_once input={folder.path / 'in.jsonl'}"
+    assert begin.endswith(f" {where} learner=StandardScaler() | PAClassifier(C=0.01)")
+
+
 def test_csv_in_and_out(tmp_path):
     folder = Folder(tmp_path, "csv")
     records = [{**record, "id": f'r,"{n}"\n'} for n, record in enumerate(phishing(400))]

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -113,6 +114,37 @@ def test_metrics_are_those_of_an_independent_count(stream):
         found = scrape(port)
         assert found["restore_seconds_count",] == 2 and found["records_total",] == 0
         assert found["model_examples", "0", stream.input] == models[0]["PAClassifier"].n_seen
+
+
+def test_time_from_a_record_to_its_commit(stream, kafka):
+    """That of the oldest record of each commit. A clock that runs ahead counts as no time."""
+    port, began = stream.settings["metrics"]["port"], time.time()
+    count, total = ("record_to_commit_seconds_count",), ("record_to_commit_seconds_sum",)
+    with (
+        running(stream.config()),
+        contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=60_000)) as producer,
+    ):
+
+        def produce(*ages):
+            for record, age in zip(phishing(3), ages, strict=False):
+                milliseconds = int((began - age) * 1000)
+                producer.send(stream.input, orjson.dumps(record), partition=0, timestamp_ms=milliseconds)
+            producer.flush()
+
+        wait_for(lambda: scrape(port).get(("commit_seconds_count",), 0) > 0, "the commit of the new partitions")
+        assert scrape(port)[count] == 0, "it has no record"
+        produce(3600)
+        wait_for(lambda: scrape(port)[count] == 1, "the first commit")
+        first = scrape(port)
+        assert 3600 <= first[total] <= 3600 + time.time() - began
+        assert first["record_to_commit_seconds_bucket", "1800.0"] == 0
+        produce(10, 50, 0)
+        wait_for(lambda: scrape(port)["records_total",] == 4, "all records")
+        assert 50 <= scrape(port)[total] - first[total] <= 60 + 3 * (time.time() - began)
+        before = scrape(port)
+        produce(-3600)
+        wait_for(lambda: scrape(port)[count] == before[count] + 1, "the last commit")
+        assert scrape(port)[total] == before[total]
 
 
 def test_lag_ends_at_the_last_stable_offset(stream, kafka):

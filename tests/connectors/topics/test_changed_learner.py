@@ -113,6 +113,7 @@ def test_the_log_tells_a_change_once_for_all_partitions(kafka, tmp_path, caplog)
     ("record", "said"),
     [
         ({"id": "id", "label": "https"}, "`record.label` was `y` and is now `https`"),
+        ({"id": "id", "label": "y", "nulls": "absent"}, "`record.nulls` was left out and is now `absent`"),
         ({"label": "y"}, "`record.id` was `id` and is now left out"),  # which would be a feature then
         ({"id": "id", "label": "y", "features": ["https"]}, "`record.features` was left out and is now `[https]`"),
     ],

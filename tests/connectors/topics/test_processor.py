@@ -1,6 +1,7 @@
 """The processor end to end on a real Kafka."""
 
 import hashlib
+import importlib.metadata
 import json
 import logging
 import os
@@ -19,6 +20,7 @@ from connectors.kafka import client
 from connectors.runtime.stop import Stop
 from connectors.tools import referee
 from connectors.topics import processor
+from tests.helpers import streams
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     DEADLINE,
@@ -132,11 +134,18 @@ def uncommitted(stream):
 def test_sigterm_finishes_and_leaves(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     stream.produce(encoded(phishing(100)))
-    process = start(stream.file())
+    file = stream.file()
+    process = start(file)
     stream.read(stream.output, 100)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, said
+    (begin,) = [line for line in said.splitlines() if ": starting " in line]
+    assert begin.endswith(
+        f" file={file} name={stream.name} client={streams.CLIENT} guarantee=exactly_once input={stream.input} "
+        "partitions=2 learner=StandardScaler() | PAClassifier(C=0.01)"
+    )
+    assert f" version={importlib.metadata.version('river-margins')} " in begin
     assert re.search(r"committed partitions=0,1 records=\d+ learned=\d+ rejects=0 snapshots=2 seconds=", said)
     began = time.monotonic()
     stream.produce(encoded(phishing(10)))

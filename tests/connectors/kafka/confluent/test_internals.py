@@ -17,7 +17,7 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka import ClientError, NotAccepted
 from connectors.kafka.confluent import internals
-from connectors.kafka.confluent.errors import log
+from connectors.kafka.confluent.library_log import log
 from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH
 from tests.helpers.streams import DEADLINE, wait_for

@@ -1,0 +1,28 @@
+"""The line of the log with which a processor starts."""
+
+import importlib.metadata
+import logging
+
+from connectors.config.schema import AnyConfig
+from river_margins import snapshot
+
+
+def log_start(log: logging.Logger, config: AnyConfig, **places: object) -> None:
+    """Log version, file, name, what is special to the processor, and learner, in one line.
+
+    Parameters
+    ----------
+    log
+        The logger of the processor.
+    config
+        The processor's file.
+    **places
+        What else the line names, such as the client and the number of partitions.
+    """
+    try:
+        version = importlib.metadata.version("river-margins")
+    except importlib.metadata.PackageNotFoundError:  # the sources, not installed
+        version = "unknown"
+    learner, _ = snapshot.describe(snapshot.dumps(config.build_learner()))
+    named = {"version": version, "file": config.path or "none", "name": config.name} | places
+    log.info("starting %s learner=%s", " ".join(f"{key}={value}" for key, value in named.items()), learner)

@@ -124,13 +124,15 @@ class Decoder:
         nulls: str | None = None,
     ) -> None:
         self._parse = parse or orjson.loads
-        paths = [text and FieldPath.parse(text) for text in (id, label)]
+        id_path, label_path = (None if text is None else FieldPath.parse(text) for text in (id, label))
         pairs = None if features is None else named(features)
-        is_plain = all(path is None or path.is_plain for path in (*paths, *(path for _, path in pairs or ())))
+        paths = [id_path, label_path, *(path for _, path in pairs or ())]
+        is_plain = all(path is None or path.is_plain for path in paths)
         is_renamed = any(name != path.name for name, path in pairs or ())
         # Most files have plain names only, and pay nothing for paths.
-        self._pick = None if is_plain and not is_renamed and nulls is None else Picker(*paths, pairs, nulls)
-        self._id, self._label = (path and path.name for path in paths)
+        needs_no_paths = is_plain and not is_renamed and nulls is None
+        self._pick = None if needs_no_paths else Picker(id_path, label_path, pairs, nulls)
+        self._id, self._label = (None if path is None else path.name for path in (id_path, label_path))
         self._features = None if pairs is None else [name for name, _ in pairs]
 
     def decode(self, record: Record) -> None:

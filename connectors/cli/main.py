@@ -22,6 +22,7 @@ COMMANDS = (
     learners.learners,
     records.produce,
     records.tail,
+    records.replay_rejects,
     trials.kafka,
     trials.demo,
 )

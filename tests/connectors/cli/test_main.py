@@ -32,7 +32,7 @@ def command(tmp_path):
 def test_help_names_the_commands_and_every_exit_code(command):
     shown = command("--help")
     assert shown.returncode == 0
-    names = "run lint explain schema evaluate learners topics produce tail kafka demo"
+    names = "run lint explain schema evaluate learners topics produce tail replay-rejects kafka demo"
     for name in names.split():
         assert f"│ {name} " in shown.stdout
     for code, meaning in errors.exit_codes().items():

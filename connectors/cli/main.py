@@ -9,7 +9,7 @@ import sys
 import typer
 
 from connectors import logs
-from connectors.cli import learners, processors, records, snapshots, topics, trials
+from connectors.cli import learners, processors, records, schemas, snapshots, topics, trials
 from connectors.errors import ConnectorError, exit_codes
 
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
@@ -17,10 +17,12 @@ COMMANDS = (
     processors.run,
     processors.lint,
     processors.explain,
+    schemas.schema,
     learners.evaluate,
     learners.learners,
     records.produce,
     records.tail,
+    records.replay_rejects,
     trials.kafka,
     trials.demo,
 )

@@ -1,4 +1,4 @@
-"""Commands that send records to a processor and read what it has committed: `produce` and `tail`."""
+"""Commands for the records of a processor: `produce`, `tail` and `replay-rejects`."""
 
 import contextlib
 import itertools
@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from connectors.cli.arguments import File
+
+REASONS_SHOWN = 10
 
 
 def produce(
@@ -66,3 +68,27 @@ def tail(
                 print(line.decode(), flush=True)
         except BrokenPipeError:  # the reader of a pipe, such as `head`, has enough; nothing is left to flush to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def replay_rejects(
+    file: File,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
+    from_beginning: Annotated[
+        bool, typer.Option("--from-beginning", help="Also send rejects older than 7 days, if no replay is known.")
+    ] = False,
+) -> None:
+    """Sends the rejects to the input topic again, each one once, with what had gone wrong in a header `rejected`.
+
+    It ends with the rejects that were there when it began. What was sent before is not sent again.
+    """
+    from connectors.config import load_topics
+    from connectors.tools import replay_rejects
+
+    config = load_topics(file)
+    counts = replay_rejects.replay(config, dry_run, from_beginning)
+    verb = "would be sent" if dry_run else "sent"
+    typer.echo(f"{counts.sent.total():,} rejects {verb} to `{config.input.topic}`")
+    for reason, count in counts.sent.most_common(REASONS_SHOWN):
+        typer.echo(f"{count:>9,}  {reason}")
+    for why, count in counts.left_out.items():
+        typer.echo(f"{count:,} left out: {why}", err=True)

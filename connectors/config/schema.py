@@ -9,7 +9,16 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    WithJsonSchema,
+    WrapValidator,
+)
 from pydantic_core import PydanticCustomError
 
 from connectors.config.learner import assemble
@@ -84,8 +93,14 @@ def _feature(value: Any) -> Any:
 
 Name = Annotated[str, AfterValidator(_name)]
 PathText = Annotated[str, AfterValidator(_path)]
-Feature = Annotated[FEATURES, WrapValidator(lambda value, _: _feature(value))]
-Every = Annotated[float, BeforeValidator(seconds_of)]
+_RENAMED = {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1, "maxProperties": 1}
+Feature = Annotated[
+    FEATURES,
+    WrapValidator(lambda value, _: _feature(value)),
+    WithJsonSchema({"anyOf": [{"type": "string"}, _RENAMED]}),
+]
+DURATION = WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?(ms|s|m|h)$"})
+Every = Annotated[float, BeforeValidator(seconds_of), DURATION]
 Count = Annotated[int, BeforeValidator(_count)]
 
 

@@ -12,10 +12,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     model_validator,
 )
 
 from connectors.config.schema import (
+    DURATION,
     AnyConfig,
     Every,
     Keep,
@@ -155,13 +157,17 @@ class Checkpoint(Section):
 class Snapshots(Section):
     """`snapshots: ./folder` is short for `snapshots: {folder: ./folder}`."""
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": ["string", "null"]}, handler(schema)]}
+
     folder: Annotated[str, BeforeValidator(_location)] = Field(
         default="./snapshots",
         validate_default=True,
         description="A folder, from the working directory, or a URL for fsspec, such as `s3://bucket/folder` (with the"
         " extra `stores` and the package of the protocol). All hosts of a group must share it.",
     )
-    every: Annotated[float | None, BeforeValidator(seconds_of)] = Field(
+    every: Annotated[float | None, BeforeValidator(seconds_of), DURATION] = Field(
         default=None,
         description="For large models: time between two snapshots of a model, a duration from `10ms` to `1h`. Inputs"
         " since the last one are read again when a model is loaded, so the topic must retain them and not be compacted."

@@ -1,5 +1,7 @@
 """The route of one record: decode, predict, encode, learn. It is the same for topics and for files."""
 
+from typing import Any
+
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
@@ -34,6 +36,8 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
                 raise record.known
             record.label = None
         model.predict(record)
+        if record.prediction is None and record.score == {}:
+            record.score = _first_score(record.label)
         record.output = encode(record.id, record.prediction, record.score, record.label)
         if record.label is not None:
             model.learn(record)
@@ -48,6 +52,15 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
     if record.known is not None:
         record.reason = _shortened(record.known)
         counts.add_unlearned(record.known.kind)
+
+
+def _first_score(label: Any) -> float | dict[Any, float]:
+    """Return the score of a record that comes before the first label: the one that the learner will have after it.
+
+    Labels decide whether a score is a number or an object by class. The label of the record itself is the first one if
+    it is known; if not, the labels are taken to be `true` and `false`.
+    """
+    return 0.0 if label is None or isinstance(label, bool) else {}
 
 
 def _shortened(reject: Reject) -> str:

@@ -11,6 +11,7 @@ from river import base, compose
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD
 from connectors.model.field_paths import named
+from connectors.tools.schema import score_of
 from river_margins import river_internals
 
 WIDTH = 100
@@ -105,6 +106,7 @@ def _learner(config: Config | FileConfig) -> list[str]:
     sentences.append(f"Guarantee: {_guarantee(steps[-1])}")
     if config.start_from is not None:
         sentences.append(f"A new model starts as the one in the snapshot `{config.start_from}`.")
+    sentences.append(score_of(config).sentence)
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
     return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
 

@@ -187,6 +187,8 @@ def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: b
         "prediction": learner.predict_one(fields),
         "score": last.score_one(transformed),
     }
+    if output["score"] == {} and (label is None or label is True or label is False):
+        output["score"] = 0.0  # as long as no label was learned, a score is that of `true` and `false`
     if label is not None:
         output["label"] = label
         learner.learn_one(fields, label)

@@ -9,6 +9,7 @@ from connectors.model.records import Record
 
 FIRST_BYTES = 200
 MAX_SHORT_KEY = MAX_SHORT_HEADERS = 1000
+SHORT_FIELDS = {"id", "too_large", "length", "sha256", "first_bytes"}
 
 Message = tuple[bytes | None, bytes | None, Headers]  # key, value, headers; a tuple, because it is made per record
 

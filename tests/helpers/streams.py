@@ -294,7 +294,10 @@ def phishing(count: int, unlabelled: int = 5) -> list[dict[str, Any]]:
 
 
 def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the bare pipeline says of these records: predict, score, then learn."""
+    """What the bare pipeline says of these records: predict, score, then learn.
+
+    Before the first label the score is 0, unless the record itself has a label that is neither true nor false.
+    """
     said = []
     *transformers, last = model.steps.values() if hasattr(model, "steps") else [model]
     for record in records:
@@ -303,7 +306,10 @@ def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         for transformer in transformers:
             transformed = transformer.transform_one(transformed)
         label = record.get("y")
-        output = {"id": record["id"], "prediction": model.predict_one(features), "score": last.score_one(transformed)}
+        score = last.score_one(transformed)
+        if score == {} and (label is None or isinstance(label, bool)):
+            score = 0.0
+        output = {"id": record["id"], "prediction": model.predict_one(features), "score": score}
         said.append(output | ({"label": label} if label is not None else {}))
         if label is not None:
             model.learn_one(features, label)

@@ -209,6 +209,27 @@ def null_headers(
         producer.config["key_serializer"] = before
 
 
+class _NullValue:
+    """Serializer of values that makes each of them null."""
+
+    def serialize(self, topic: str, headers: Any, data: Any) -> None:
+        return None
+
+
+@contextlib.contextmanager
+def null_message(producer: KafkaProducer) -> Iterator[bytes]:
+    """Yield a value for a `send` within the block that writes neither a key nor a value.
+
+    `send` refuses such a message, which the broker takes. A serializer makes the value null after that check.
+    """
+    before = producer.config["value_serializer"]
+    producer.config["value_serializer"] = _NullValue()
+    try:
+        yield b""
+    finally:
+        producer.config["value_serializer"] = before
+
+
 def measure_null_headers() -> None:
     """Let the library take the length of a null value of a header as 0.
 

@@ -74,11 +74,11 @@ class Producer:
         timestamp: int = 0,
     ) -> None:
         try:
-            try:
-                future = self._producer.send(topic, value, key, headers, partition, timestamp or None)
-            except TypeError:
-                with internals.null_headers(self._producer, headers) as marked:
-                    future = self._producer.send(topic, value, key, marked, partition, timestamp or None)
+            if key is None and value is None:
+                with internals.null_message(self._producer) as marked_value:
+                    future = self._send(topic, marked_value, key, headers, partition, timestamp or None)
+            else:
+                future = self._send(topic, value, key, headers, partition, timestamp or None)
             future.add_errback(self._note, opaque)
             self._sent.append(future)
             if len(self._sent) % MESSAGES_BETWEEN_CLEANUPS == 0:
@@ -89,6 +89,13 @@ class Producer:
         except (kafka_errors.KafkaError, ValueError) as error:
             self._raise_refused()  # possibly why this one was refused
             raise self._explain(error) from error
+
+    def _send(self, topic: str, value: bytes | None, key: bytes | None, headers: Headers, *place: int | None) -> Any:
+        try:
+            return self._producer.send(topic, value, key, headers, *place)
+        except TypeError:
+            with internals.null_headers(self._producer, headers) as marked:
+                return self._producer.send(topic, value, key, marked, *place)
 
     def _note(self, opaque: Any, error: Exception) -> None:
         self._failed.append((opaque, error))

@@ -1,12 +1,15 @@
 """The commands as a user meets them: what they print, where, and the exit code."""
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 
+import jsonschema
 import pytest
+import yaml
 
 from connectors import errors
 from tests.helpers.paths import ROOT
@@ -29,7 +32,8 @@ def command(tmp_path):
 def test_help_names_the_commands_and_every_exit_code(command):
     shown = command("--help")
     assert shown.returncode == 0
-    for name in ("run", "lint", "explain", "evaluate", "learners", "topics", "produce", "tail", "kafka", "demo"):
+    names = "run lint explain schema evaluate learners topics produce tail replay-rejects kafka demo"
+    for name in names.split():
         assert f"│ {name} " in shown.stdout
     for code, meaning in errors.exit_codes().items():
         assert f"{code}  {meaning}" in shown.stdout
@@ -43,6 +47,15 @@ def test_exit_codes_are_all_different():
 def test_lint_of_a_good_file(command):
     shown = command("lint", EXAMPLE)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{EXAMPLE}: ok\n", "")
+
+
+def test_schema(command):
+    of_files = json.loads(command("schema").stdout)
+    jsonschema.validate(yaml.safe_load(EXAMPLE.read_text()), of_files)
+    of_output = json.loads(command("schema", EXAMPLE, "output").stdout)
+    assert "Output of the processor phishing" in of_output["title"]
+    refused = command("schema", EXAMPLE, "input")
+    assert refused.returncode == 2 and "'output'" in refused.stderr
 
 
 def test_lint_of_a_bad_file(command, tmp_path):

@@ -133,6 +133,19 @@ def test_a_label_that_cannot_be_taken_moves_no_step():
     assert snapshot.dumps(model.learner) == before
 
 
+@pytest.mark.parametrize(("label", "score"), [(None, 0.0), (False, 0.0), ("red", {}), (3, {}), (0, {})])
+def test_a_score_before_the_first_label_has_the_type_of_those_after_it(label, score):
+    def decode(record):
+        record.id, record.features, record.label = "r", {"a": 1.0}, label
+
+    model = PartitionModel(rm.StandardScaler() | rm.PAClassifier(), "s", 0, lambda name: None, decode)
+    record = Record("s", None, b"")
+    process_record(model, record, Counts())
+    assert record.prediction is None and record.score == score and type(record.score) is type(score)
+    if label is not None:
+        assert type(predict(model, {"a": 1.0})[1]) is type(score)
+
+
 class Picky(base.Classifier):
     """Learns half of what it is given before it finds the label wrong."""
 

@@ -28,7 +28,7 @@ def test_output_and_rejects_of_a_processor(kafka, tmp_path, client):
     assert first == {
         "key": "k",
         "source": f"{stream.input}-0-0",
-        "value": {"id": "a", "prediction": None, "score": {}, "label": True},
+        "value": {"id": "a", "prediction": None, "score": 0.0, "label": True},
     }
     assert (second["source"], second["value"]["id"]) == (f"{stream.input}-0-2", "b")
     assert (reject["key"], reject["source"], reject["value"]) == ("k", f"{stream.input}-0-1", "no JSON")

@@ -203,6 +203,21 @@ def test_null_headers(kafka, topic):
     assert (records[0].key, list(records[0].headers)) == (b"k", headers), broken(internals.null_headers)
 
 
+def test_null_message(kafka, topic):
+    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as plain:
+        with pytest.raises(ValueError, match="key or value"):
+            plain.send(topic)
+            pytest.fail(needless(internals.null_message))
+        with internals.null_message(plain) as value:
+            plain.send(topic, value, partition=0).get(DEADLINE)
+        assert plain.config["value_serializer"] is None
+    with contextlib.closing(KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)) as reader:
+        reader.assign([TopicPartition(topic, 0)])
+        reader.seek_to_beginning()
+        (records,) = wait_for(lambda: reader.poll(200), "the record").values()
+    assert (records[0].key, records[0].value) == (None, None), broken(internals.null_message)
+
+
 def test_measure_null_headers():
     function = internals.measure_null_headers
     assert producer_batch.len(b"abc") == 3 and producer_batch.len(None) == 0, broken(function)

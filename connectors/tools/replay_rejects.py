@@ -1,0 +1,323 @@
+"""Sends rejected records to the input topic again, each one once: `river-margins replay-rejects`.
+
+The rejects are read by a consumer group of their own. Its offsets and the messages move together in one transaction, so
+a run that is killed, or repeated, sends nothing twice.
+"""
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from connectors.config import Config
+from connectors.errors import AccessError, ConfigError, StartError
+from connectors.kafka import (
+    ClientError,
+    Committed,
+    Consumer,
+    Headers,
+    LostOwnership,
+    NotPermitted,
+    Ownership,
+    Producer,
+    Record,
+    TooLarge,
+    client,
+)
+from connectors.tools.create_topics import look
+from connectors.topics.messages import SHORT_FIELDS
+
+GROUP = "{name}:replay-rejects"  # no processor can have this name
+MOST_RECORDS = 1_000  # of one transaction
+LONGEST_TRANSACTION = 1.0  # seconds
+LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up
+OFFSETS_KEPT = 7 * 24 * 3600.0  # seconds for which brokers keep the offsets of a group without members, by default
+
+
+@dataclass
+class Counts:
+    """Rejects by what was done with them.
+
+    Attributes
+    ----------
+    sent
+        How many were sent, by reason.
+    left_out
+        How many cannot be sent, by why.
+    """
+
+    sent: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: "Counts") -> None:
+        self.sent += other.sent
+        self.left_out += other.left_out
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A reject as the record that it was.
+
+    Attributes
+    ----------
+    partition
+        The partition of the input that it was in.
+    reason
+        Why it was rejected.
+    key, value, headers
+        Those of the record, with a further header `rejected`: source and reason.
+    """
+
+    partition: int
+    reason: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+def parse(record: Record, topic: str) -> Reject | str:
+    """Return a reject of a record of this topic, or why the message is none that can be sent.
+
+    >>> headers = [("a", b"b"), ("reason", b"not JSON"), ("source", b"events-2-5")]
+    >>> found = parse((0, 7, b"k", b"{", headers, 0), "events")
+    >>> found.partition, found.headers
+    (2, [('a', b'b'), ('rejected', b'events-2-5: not JSON')])
+    """
+    _, _, key, value, given, _ = record
+    headers = list(given or ())
+    if headers[-1:] == [("null", b"key and value")] and key is None and value == b"":
+        headers.pop()
+        value = None
+    if len(headers) < 2 or [name for name, _ in headers[-2:]] != ["reason", "source"]:
+        return "not written by a processor"
+    (_, reason), (_, source) = headers[-2:]
+    origin, _, place = (source or b"").decode("utf-8", "replace").rpartition("-")
+    of_topic, _, partition = origin.rpartition("-")
+    if of_topic != topic or not (partition.isdecimal() and place.isdecimal()):
+        return f"not from `{topic}`"
+    if _is_short(value):
+        return "too large for the rejects, which hold only their beginning"
+    kept: Headers = [*headers[:-2], ("rejected", (source or b"") + b": " + (reason or b""))]
+    return Reject(int(partition), (reason or b"").decode("utf-8", "replace"), key, value, kept)
+
+
+def _is_short(value: bytes | None) -> bool:
+    try:
+        fields = orjson.loads(value or b"")
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(fields, dict) and fields.keys() == SHORT_FIELDS and fields["too_large"] is True
+
+
+def replay(config: Config, dry_run: bool = False, from_beginning: bool = False) -> Counts:
+    """Send the rejects that were not sent yet to the input topic, up to those that are there at the start.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+    dry_run
+        Only count what would be sent.
+    from_beginning
+        If no replay is known, start with the oldest reject, however old it is. See `_check_first`.
+
+    Raises
+    ------
+    ConfigError
+        The file has no rejects.
+    StartError
+        No broker answers, a topic does not exist, or a record is too large.
+    AccessError
+        A permission is missing.
+    """
+    if config.rejects is None:
+        raise ConfigError("the file has no `rejects`: the processor logs and counts records it cannot process")
+    topics = [config.input.topic, config.rejects.topic]
+    found = look(config, topics).topics
+    for topic in topics:
+        if topic not in found:
+            raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
+    group = GROUP.format(name=config.name)
+    with _plainly(config, group):
+        consumer = client(config.kafka.client).Consumer(topics[1], group, config.kafka.consumer_settings)
+        with contextlib.ExitStack() as stack:
+            stack.callback(consumer.close, 5.0)
+            partitions = found[topics[0]].partitions, found[topics[1]].partitions
+            return _Replay(config, consumer, group, partitions, dry_run, from_beginning).run()
+
+
+class _Replay:
+    def __init__(
+        self,
+        config: Config,
+        consumer: Consumer,
+        group: str,
+        partitions: tuple[int, int],
+        dry_run: bool,
+        from_beginning: bool,
+    ) -> None:
+        assert config.rejects is not None
+        self._config, self._consumer, self._group = config, consumer, group
+        self._topic, self._source, self._partitions = config.input.topic, config.rejects.topic, partitions[0]
+        self._dry_run, self._from_beginning = dry_run, from_beginning
+        self._timeouts = config.kafka.timeouts
+        self._producer: Producer | None = None
+        self._ends = {number: consumer.offset_range(number) for number in range(partitions[1])}
+        self._done, self._pending = Counts(), Counts()
+        self._opened: float | None = None
+
+    def run(self) -> Counts:
+        self._connect()  # which ends the transaction of a run that was killed
+        starts = self._starts(range(len(self._ends)))
+        total = sum(end - starts[number] for number, (_, end) in self._ends.items())
+        if total > 0:
+            self._consumer.join()
+            try:
+                with _progress(self._source, total) as update:
+                    self._work(update, total)
+            finally:
+                self._close()
+        else:
+            self._close()
+        return self._done
+
+    def _connect(self) -> None:
+        if self._dry_run:
+            return
+        module = client(self._config.kafka.client)
+        self._producer = module.Producer(self._group, self._config.kafka.producer_settings)
+
+    def _close(self) -> None:
+        if self._producer is not None:
+            self._producer.close()
+        self._producer, self._opened, self._pending = None, None, Counts()
+
+    def _starts(self, numbers: "range | frozenset[int]") -> dict[int, int]:
+        """Return the offsets of the first rejects that were not sent yet."""
+        every = self._consumer.committed(range(len(self._ends)), self._timeouts[1])
+        self._is_first = not any(every.values())
+        return {
+            number: max(self._ends[number][0], committed.offset if (committed := every[number]) else 0)
+            for number in numbers
+        }
+
+    def _work(self, update: Callable[[int], None], total: int) -> None:
+        ownership: Ownership | None = None
+        positions: dict[int, int] = {}
+        heard = time.monotonic()
+        while ownership is None or any(position < self._ends[number][1] for number, position in positions.items()):
+            try:
+                records = self._consumer.poll(0.5)
+                if self._consumer.ownership is not ownership:
+                    ownership, positions = self._take_over()
+                    continue
+                for record in records:
+                    self._take(record)
+                if records:
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > LONGEST_SILENCE:
+                    raise ClientError(f"`{self._source}` could not be read to its end")
+                if ownership is None:
+                    continue
+                reached = {number: self._consumer.position(number) for number in positions}
+                positions = {n: min(max(reached[n], positions[n]), self._ends[n][1]) for n in positions}
+                is_full = sum((self._pending.sent + self._pending.left_out).values()) >= MOST_RECORDS
+                is_old = self._opened is not None and time.monotonic() - self._opened > LONGEST_TRANSACTION
+                if is_full or is_old or all(position == self._ends[n][1] for n, position in positions.items()):
+                    self._commit(ownership, positions)
+                    update(total - sum(self._ends[n][1] - position for n, position in positions.items()))
+            except LostOwnership:  # another run has begun or ended
+                self._close()
+                self._connect()
+                ownership = None
+
+    def _take_over(self) -> tuple[Ownership | None, dict[int, int]]:
+        """Read on where the group is, in the partitions of a new assignment."""
+        if self._opened is not None:
+            self._close()
+            self._connect()
+        ownership = self._consumer.ownership
+        if ownership is None:
+            return None, {}
+        positions = self._starts(ownership.partitions)
+        for number, position in positions.items():
+            self._consumer.seek(number, position)
+        return ownership, positions
+
+    def _take(self, record: Record) -> None:
+        number, offset, *_, timestamp = record
+        if offset >= self._ends[number][1]:
+            return
+        if self._is_first and not self._from_beginning:
+            self._check_first(timestamp or 0)
+        found = parse(record, self._topic)
+        if isinstance(found, str):
+            self._pending.left_out[found] += 1
+            return
+        self._pending.sent[found.reason] += 1
+        if self._producer is None:
+            return
+        self._begin()
+        to = found.partition if found.partition < self._partitions else None
+        place = f"offset {offset} of partition {number} of `{self._source}`"
+        self._producer.send(self._topic, to, found.key, found.value, found.headers, place)
+
+    def _check_first(self, timestamp: int) -> None:
+        """Raise StartError for an old reject if no replay is known: brokers forget the offsets of an idle group."""
+        if 0 < timestamp < (time.time() - OFFSETS_KEPT) * 1000:
+            raise StartError(
+                f"`{self._source}` has rejects that are older than 7 days, and brokers forget after about 7 days what "
+                f"was sent again: if nothing in it was sent again before, repeat this with `--from-beginning`"
+            )
+
+    def _begin(self) -> None:
+        if self._producer is not None and self._opened is None:
+            self._producer.begin()
+            self._opened = time.monotonic()
+
+    def _commit(self, ownership: Ownership, positions: dict[int, int]) -> None:
+        """Move messages and offsets together."""
+        if self._producer is not None:
+            self._begin()
+            self._producer.flush(self._timeouts[0])
+            self._producer.check()
+            offsets = {number: Committed(position, "") for number, position in positions.items()}
+            self._producer.send_offsets(self._source, offsets, ownership)
+            self._producer.commit()
+        self._done.add(self._pending)
+        self._pending, self._opened = Counts(), None
+
+
+@contextlib.contextmanager
+def _plainly(config: Config, group: str) -> Iterator[None]:
+    assert config.rejects is not None
+    topic, rejects = config.input.topic, config.rejects.topic
+    try:
+        yield
+    except TooLarge as error:
+        raise StartError(
+            f"the reject at {error.opaque or 'some offset'} is too large for topic `{topic}` with its further header: "
+            f"raise `max.message.bytes` of the topic, and the largest request in `kafka.producer` ({error})"
+        ) from error
+    except NotPermitted as error:
+        raise AccessError(
+            f"the broker refuses: {error}; grant `Read` on topic `{rejects}` and on group `{group}`, `Write` on topic "
+            f"`{topic}` and on transactional id `{group}` to this user"
+        ) from error
+    except ClientError as error:
+        raise StartError(f"the rejects were not all sent to `{topic}`, repeat this: {error}") from error
+
+
+@contextlib.contextmanager
+def _progress(topic: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar on standard error if that is a terminal; yield what updates it."""
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+        task = progress.add_task(topic, total=total)
+        yield lambda done: progress.update(task, completed=done)

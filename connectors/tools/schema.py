@@ -1,0 +1,171 @@
+"""JSON Schemas for editors and for readers of the output: `river-margins schema`."""
+
+import re
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from river import base, compose
+
+from connectors.config import Config, FileConfig
+from connectors.config.learner import our_classes
+from river_margins import river_internals
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+SCALAR = ["boolean", "integer", "number", "string"]
+VARIABLE = {"type": "string", "pattern": r"\$\{", "description": "A value with a variable of the environment."}
+
+
+class _Generator(GenerateJsonSchema):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.ignored_warning_kinds = {*self.ignored_warning_kinds, "non-serializable-default"}
+
+
+def of_files() -> dict[str, Any]:
+    """Return the schema of a processor's YAML file, of either kind: `input.file` tells which."""
+    _, whole = models_json_schema([(Config, "validation"), (FileConfig, "validation")], schema_generator=_Generator)
+    definitions = {name: _with_variables(_tidied(part)) for name, part in whole["$defs"].items()}
+    for kind in ("Config", "FileConfig"):
+        definitions[kind]["properties"]["learner"] |= {"items": _step(), "minItems": 1}
+    is_file = {"properties": {"input": {"required": ["file"]}}, "required": ["input"]}
+    return {
+        "$schema": DRAFT,
+        "title": "A processor of river-margins",
+        "if": is_file,
+        "then": {"$ref": "#/$defs/FileConfig"},
+        "else": {"$ref": "#/$defs/Config"},
+        "$defs": definitions,
+    }
+
+
+def _tidied(part: Any) -> Any:
+    """Return a schema without the titles of pydantic, and with durations as they are written."""
+    if isinstance(part, list):
+        return [_tidied(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    found = {key: _tidied(value) for key, value in part.items() if key != "title" or not isinstance(value, str)}
+    default = found.get("default")
+    if isinstance(default, dict):  # of a section: the defaults of its keys say the same
+        del found["default"]
+    elif isinstance(default, float):
+        found["default"] = f"{default:g}s"
+    return found
+
+
+def _with_variables(part: Any) -> Any:
+    """Return a schema whose numbers and words may also be `${NAME}`."""
+    if isinstance(part, list):
+        return [_with_variables(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    found = {key: _with_variables(value) for key, value in part.items()}
+    is_strict_text = part.get("type") == "string" and bool(part.keys() & {"enum", "pattern", "const"})
+    if part.get("type") not in ("integer", "number", "boolean") and not is_strict_text:
+        return found
+    about = {key: found.pop(key) for key in ("description", "default") if key in found}
+    return about | {"anyOf": [found, VARIABLE]}
+
+
+def _step() -> dict[str, Any]:
+    ours = sorted(name for name, kind in our_classes().items() if issubclass(kind, base.Estimator))
+    names = {"anyOf": [{"enum": ours}, {"type": "string", "pattern": r"^river\.|\$\{"}]}
+    parameters = {"type": ["object", "null"], "description": "Parameters of the step, by name."}
+    step = {"type": "object", "propertyNames": names, "additionalProperties": parameters}
+    return {"anyOf": [names, step | {"minProperties": 1, "maxProperties": 1}]}
+
+
+def of_output(config: Config | FileConfig) -> dict[str, Any]:
+    """Return the schema of the values that a processor writes to its output."""
+    score = score_of(config)
+    label, prediction = _label_and_prediction(config, score)
+    properties = {
+        "id": {"description": f"The field `{config.record.id}` of the record, or its position."}
+        if config.record.id
+        else {"type": "string", "description": "The position of the record."},
+        "prediction": {"description": "The prediction, made before the label was learned."} | prediction,
+        "score": score.schema,
+        "label": {"description": "The label; missing if it is not known or cannot be learned."} | label,
+    }
+    output = {
+        "type": "object",
+        "properties": properties,
+        "required": ["id", "prediction", "score"],
+        "additionalProperties": False,
+    }
+    head = {"$schema": DRAFT, "title": f"Output of the processor {config.name}"}
+    if isinstance(config, FileConfig):
+        return head | output
+    return head | {"anyOf": [output, _TOO_LARGE]}
+
+
+_TOO_LARGE = {
+    "description": "In place of an output that is too large for the broker.",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "too_large": {"const": True},
+        "length": {"type": "integer"},
+        "sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "first_bytes": {"type": "string"},
+    },
+    "required": ["id", "too_large", "length", "sha256", "first_bytes"],
+    "additionalProperties": False,
+}
+
+
+class Score:
+    """What the score of a processor is.
+
+    Attributes
+    ----------
+    kind
+        `number`, `classes` for numbers by class, or `labels` if the labels decide which of the two.
+    sentence
+        The same for a user.
+    schema
+        The JSON Schema of a score.
+    """
+
+    def __init__(self, kind: str) -> None:
+        number = {"type": "number"}
+        by_class = {"type": "object", "additionalProperties": number}
+        self.kind = kind
+        kinds: dict[str, tuple[str, dict[str, Any]]] = {
+            "number": ("`score` is a number, from the first record on.", number),
+            "classes": ("`score` is an object with a number for each class, from the first record on.", by_class),
+            "labels": (
+                "`score` is a number if the labels are `true` and `false`, and an object with a number for each class "
+                "if they are anything else. A record that comes before any label has the score 0. With other labels, "
+                "list the `classes` of the learner: then `score` is an object from the first record on.",
+                {"anyOf": [number, by_class]},
+            ),
+        }
+        self.sentence, schema = kinds[kind]
+        self.schema: dict[str, Any] = {"description": re.sub(r"^`score` is ", "", self.sentence).capitalize()} | schema
+
+
+def score_of(config: Config | FileConfig) -> Score:
+    """Return what the score of a processor is, as far as its file says."""
+    last = _last_step(config)
+    if isinstance(last, base.Regressor):
+        return Score("number")
+    score = last.score_one({})
+    if isinstance(score, dict):
+        return Score("classes" if score else "labels")
+    return Score("number")
+
+
+def _last_step(config: Config | FileConfig) -> Any:
+    learner = config.first_learner()
+    return list(learner.steps.values())[-1] if isinstance(learner, compose.Pipeline) else learner
+
+
+def _label_and_prediction(config: Config | FileConfig, score: Score) -> tuple[dict[str, Any], dict[str, Any]]:
+    last = _last_step(config)
+    if isinstance(last, base.Regressor):
+        return {"type": ["number", "boolean"]}, {"type": "number"}
+    classes = river_internals.parameters(last).get("classes")
+    if classes is None:
+        return {"type": SCALAR}, {"type": [*SCALAR, "null"]}
+    return {"enum": list(classes)}, {"enum": [*classes, None]}

@@ -1,0 +1,144 @@
+"""`river-margins replay-rejects` on a real Kafka: each reject comes to the input again once, as it was."""
+
+import json
+import time
+
+import pytest
+from kafka import KafkaProducer
+
+from connectors.errors import ConfigError, StartError
+from connectors.kafka import client as client_of
+from connectors.kafka import confluent, kafka_python
+from connectors.tools import replay_rejects
+from connectors.tools.replay_rejects import Reject, parse
+from connectors.topics.messages import SHORT_FIELDS
+from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, running
+
+GOOD = b'{"id": "a", "x": 1, "y": true}'
+HEADERS = [("traceparent", b"00-ab"), ("n", None), ("n", b"1"), ("source", b"upstream-0-1"), ("reason", b"")]
+
+
+def send(stream, messages):
+    """Writes messages of partition, key, value and headers to the input."""
+    producer = client_of("confluent").Producer(None, {"bootstrap_servers": stream.kafka.bootstrap_servers})
+    for partition, key, value, headers in messages:
+        producer.send(stream.input, partition, key, value, headers, None)
+    producer.flush(DEADLINE)
+    producer.check()
+    producer.close()
+
+
+def described(message):
+    return message.partition, message.key, message.value, list(message.headers)
+
+
+@BOTH_CLIENTS
+def test_each_reject_comes_again_once_as_it_was(kafka, tmp_path, client):
+    stream = Stream(kafka, tmp_path)
+    bad = [
+        (0, b"k", b"{", HEADERS),
+        (1, None, None, HEADERS),
+        (1, b"", b"", []),
+        (0, b"k", None, []),
+        (1, b"k", b'{"id": "b", "x": 2, "y": "bad"}', HEADERS[:1]),
+    ]
+    send(stream, [(0, b"k", GOOD, []), (1, b"k", GOOD, []), *bad])
+    with running(stream.config()):
+        stream.read(stream.rejects, 5)
+    dry = replay_rejects.replay(stream.config(), dry_run=True)
+    assert dry.sent.total() == 5 and len(stream.read(stream.input, 7)) == 7
+    counts = replay_rejects.replay(stream.config())
+    assert counts == dry and not counts.left_out
+    again = [described(message) for message in stream.read(stream.input, 12) if message.offset > 2 + message.partition]
+    assert len(again) == 5
+    for partition, key, value, headers in bad:
+        ((_, _, _, found),) = [each for each in again if each[:3] == (partition, key, value)]
+        name, content = found.pop()
+        assert found == headers and name == "rejected" and content.startswith(f"{stream.input}-{partition}-".encode())
+    assert replay_rejects.replay(stream.config()).sent.total() == 0, "a second run sends nothing"
+    assert len(stream.read(stream.input, 12)) == 12
+
+
+@BOTH_CLIENTS
+def test_what_goes_wrong_again_has_both_reasons(kafka, tmp_path, client):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    send(stream, [(0, b"k", b"{", HEADERS[:1])])
+    with running(stream.config()):
+        stream.read(stream.rejects, 1)
+        replay_rejects.replay(stream.config())
+        _, second = stream.read(stream.rejects, 2)
+        assert [name for name, _ in second.headers] == ["traceparent", "rejected", "reason", "source"]
+        assert dict(second.headers)["rejected"].startswith(f"{stream.input}-0-0: not JSON".encode())
+        assert dict(second.headers)["source"].decode() == f"{stream.input}-0-1"
+        assert replay_rejects.replay(stream.config()).sent.total() == 1
+        *_, third = stream.read(stream.rejects, 3)
+    found = [content for name, content in third.headers if name == "rejected"]
+    assert [each.partition(b":")[0].decode() for each in found] == [f"{stream.input}-0-0", f"{stream.input}-0-1"]
+
+
+@BOTH_CLIENTS
+def test_a_run_that_dies_in_the_middle_sends_nothing_twice(kafka, tmp_path, monkeypatch, client):
+    monkeypatch.setattr(replay_rejects, "MOST_RECORDS", 4)
+    monkeypatch.setattr(confluent.consumer, "MAX_RECORDS_PER_POLL", 5)
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.forget_the_dead_soon()
+    if client == "kafka-python":
+        stream.settings["kafka"]["consumer"] |= {"max_poll_records": 5}
+    stream.produce([b"{%d" % n for n in range(30)])
+    with running(stream.config()):
+        stream.read(stream.rejects, 30)
+    for place, steps in (("commit", 2), ("send_offsets", 1), ("flush", 3)):
+        module = {"kafka-python": kafka_python, "confluent": confluent}[client]
+        step, calls = getattr(module.Producer, place), []
+
+        def die(self, *arguments, step=step, calls=calls, steps=steps):
+            calls.append(1)
+            if len(calls) == steps:
+                raise MemoryError("dies here")
+            return step(self, *arguments)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module.Producer, place, die)
+            with pytest.raises(MemoryError):
+                replay_rejects.replay(stream.config())
+    replay_rejects.replay(stream.config())
+    values = [message.value for message in stream.read(stream.input, 60)]
+    assert sorted(values) == sorted([b"{%d" % n for n in range(30)] * 2)
+
+
+def test_what_is_left_out(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    other = {"id": "a", "too_large": True, "length": 9, "sha256": "0", "first_bytes": "x"}
+    assert other.keys() == SHORT_FIELDS
+    headers = [("reason", b"r"), ("source", f"{stream.input}-0-0".encode())]
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    for value, given in ((json.dumps(other).encode(), headers), (b"x", []), (b"x", [headers[0], ("source", b"b-0-1")])):
+        producer.send(stream.rejects, value, headers=given).get(DEADLINE)
+    old = int(time.time() - 8 * 24 * 3600) * 1000
+    producer.close()
+    counts = replay_rejects.replay(stream.config())
+    assert not counts.sent and set(counts.left_out) == {
+        "too large for the rejects, which hold only their beginning", "not written by a processor",
+        f"not from `{stream.input}`",
+    }  # fmt: skip
+    stream.configure(stream.rejects, retention_ms=-1)
+    another = Stream(kafka, tmp_path, partitions=1, rejects={"topic": stream.rejects}, input={"topic": stream.input})
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send(stream.rejects, b"{", headers=headers, timestamp_ms=old).get(DEADLINE)
+    producer.close()
+    with pytest.raises(StartError, match="--from-beginning"):
+        replay_rejects.replay(another.config())
+    assert replay_rejects.replay(stream.config()).sent.total() == 1, "where replays are known, age does not matter"
+    assert replay_rejects.replay(another.config(), from_beginning=True).sent.total() == 1
+
+
+def test_a_file_without_rejects(kafka, tmp_path):
+    with pytest.raises(ConfigError, match="no `rejects`"):
+        replay_rejects.replay(Stream(kafka, tmp_path).config(rejects=None))
+
+
+def test_only_the_last_headers_are_the_processors():
+    found = parse((0, 0, None, b"", [("null", b"key and value"), ("reason", b"r"), ("source", b"a-b-3-4")], 0), "a-b")
+    assert found == Reject(3, "r", None, b"", [("null", b"key and value"), ("rejected", b"a-b-3-4: r")])
+    found = parse((0, 0, None, b"", [("reason", b"r"), ("source", b"a-3-4"), ("null", b"key and value")], 0), "a")
+    assert isinstance(found, Reject) and found.value is None

@@ -165,6 +165,11 @@ class Container:
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
 
+    def has_ended(self) -> bool:
+        """Fail the test with the output of the container if it has ended by itself."""
+        assert self.process.poll() is None, self.end()
+        return False
+
     def end(self, timeout: float = 60.0) -> tuple[int, str]:
         """Wait for the end; return exit code and output."""
         output, _ = self.process.communicate(timeout=timeout)

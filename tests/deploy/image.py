@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.helpers.paths import ROOT
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "river-margins" / "images"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "river-margins" / "images"
 RUN_IMAGE = "docker.io/library/python:3.11-slim-bookworm"
 BUILD_IMAGE = "docker.io/library/python:3.11-bookworm"
 IMAGE = "localhost/river-margins:test"

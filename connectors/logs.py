@@ -9,6 +9,7 @@ import orjson
 
 Format = Literal["plain", "json"]
 PLACE = ("topic", "partition", "offset", "offsets")  # attributes of a log record that say which records it is about
+CLIENTS = ("kafka", "connectors.kafka.librdkafka")  # their loggers
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -38,13 +39,17 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def set_up(format: Format = "plain") -> None:
-    """Send the log to standard error; in JSON, also an uncaught exception, so that every line is an object."""
+def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
+    """Send the log to standard error; in JSON, also an uncaught exception, so that every line is an object.
+
+    `clients` is the lowest level of a line of the Kafka clients.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     # kafka-python logs a line for each reconnection, which would bury the lines of the processor
-    logging.getLogger("kafka").setLevel(logging.WARNING)
+    for name in CLIENTS:
+        logging.getLogger(name).setLevel(clients)
     if format == "json":
         sys.excepthook = lambda kind, error, trace: logging.critical(error, exc_info=(kind, error, trace))
 

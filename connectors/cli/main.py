@@ -4,6 +4,7 @@ A command that ends with a ConnectorError prints it as plain sentences on standa
 exit code of that error. A command imports what it needs when it runs, so that `--help` answers at once.
 """
 
+import logging
 import sys
 
 import typer
@@ -42,7 +43,7 @@ app.add_typer(topics.app, name="topics")
 
 def main() -> None:
     """Run a command and turn its errors into sentences and exit codes."""
-    logs.set_up()
+    logs.set_up(clients=logging.CRITICAL)  # a command that ends with an error says it itself, in one sentence
     try:
         app(prog_name="river-margins")
     except ConnectorError as error:

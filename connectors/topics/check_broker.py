@@ -67,7 +67,7 @@ def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
         topic = facts.topics.get(name)
         needed = "READ" if role == "input" else "WRITE"
         if topic is None:
-            hint = did_you_mean(name, facts.names) or "; create it, a processor never does"
+            hint = did_you_mean(name, facts.names) or "; `river-margins topics create FILE` creates it"
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
         elif needed not in topic.operations:
             said = f"grant `{needed.capitalize()}` on topic `{name}` ({role}) to this user, who may do "

@@ -163,7 +163,7 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
-        hint = did_you_mean(missing[0], cluster.names) or "; create it first"
+        hint = did_you_mean(missing[0], cluster.names) or "; `river-margins topics create FILE` creates it"
         names = " and ".join(f"`{topic}`" for topic in missing)
         raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
     return restorer_of(config, cluster, before)

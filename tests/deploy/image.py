@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.helpers.paths import ROOT
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "river-margins" / "images"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "river-margins" / "images"
 RUN_IMAGE = "docker.io/library/python:3.11-slim-bookworm"
 BUILD_IMAGE = "docker.io/library/python:3.11-bookworm"
 IMAGE = "localhost/river-margins:test"
@@ -164,6 +164,11 @@ class Container:
 
     def signal(self, number: int) -> None:
         os.kill(self.pid, number)
+
+    def has_ended(self) -> bool:
+        """Fail the test with the output of the container if it has ended by itself."""
+        assert self.process.poll() is None, self.end()
+        return False
 
     def end(self, timeout: float = 60.0) -> tuple[int, str]:
         """Wait for the end; return exit code and output."""

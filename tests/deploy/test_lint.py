@@ -1,9 +1,12 @@
 """The Dockerfile and every YAML file of `deploy/` pass their linters, and say where they were not run."""
 
 import re
+import tomllib
 
 import pytest
+import yaml
 
+from connectors.kafka.local import VERSION
 from tests.deploy.tools import DEPLOY, check, needs
 from tests.helpers.paths import ROOT
 
@@ -32,3 +35,12 @@ def test_what_was_not_run_says_so(file):
     first = (DEPLOY / file).read_text().splitlines()[0]
     runs = {"processor.yaml", "kustomization.yaml"} & {file.rpartition("/")[2]} and "base" in file
     assert runs or re.match("# Not run here: needs a ", first)
+
+
+def test_versions_are_those_of_the_package():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nARG VERSION={version}\n" in (DEPLOY / "Dockerfile").read_text()
+    (image,) = yaml.safe_load((DEPLOY / "kubernetes/overlays/production/kustomization.yaml").read_text())["images"]
+    assert image["newTag"] == version
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    assert services["kafka"]["image"] == f"apache/kafka:{VERSION}"

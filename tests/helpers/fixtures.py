@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectors import logs
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
@@ -20,12 +21,13 @@ __all__ = ["client", "hang", "log", "older_kafka"]
 @pytest.fixture(autouse=True)
 def log() -> Iterator[None]:
     """Undo what a command sets up for its own process: handlers, levels, hooks."""
-    root, kafka, hook = logging.getLogger(), logging.getLogger("kafka"), sys.excepthook
-    handlers, levels = root.handlers[:], (root.level, kafka.level)
+    root, hook = logging.getLogger(), sys.excepthook
+    changed = [root, *map(logging.getLogger, logs.CLIENTS)]
+    handlers, levels = root.handlers[:], [logger.level for logger in changed]
     yield
     root.handlers[:], sys.excepthook = handlers, hook
-    root.setLevel(levels[0])
-    kafka.setLevel(levels[1])
+    for logger, level in zip(changed, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)

@@ -295,6 +295,7 @@ NEXT = """in another terminal, with a FILE whose `kafka.bootstrap_servers` is {s
   river-margins topics create FILE
   river-margins produce FILE records.jsonl
   river-margins run FILE
+  river-margins tail FILE --from-beginning
 Ctrl-C stops Kafka and deletes its data"""
 
 

@@ -82,15 +82,18 @@ def test_more_replicas_than_brokers(kafka, tmp_path):
     assert create_topics.create(stream.config(**new), partitions=2)[0].partitions == 2
 
 
-def test_no_broker(tmp_path, monkeypatch):
+@BOTH_CLIENTS
+def test_no_broker_is_one_sentence(tmp_path, monkeypatch, capfd, client):
     monkeypatch.setattr(create_topics, "BROKER_WAIT", 1.0)
     file = tmp_path / "p.yaml"
-    settings = {"bootstrap_servers": "127.0.0.1:1", "client": "kafka-python"}
+    settings = {"bootstrap_servers": "127.0.0.1:1", "client": client}
     file.write_text(json.dumps({"name": "p", "kafka": settings, "learner": ["PAClassifier"]} | topics("p")))
     monkeypatch.setattr(sys, "argv", ["river-margins", "topics", "create", str(file)])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 3
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("no broker answered at `127.0.0.1:1` within 1 s; is it running")
 
 
 @pytest.mark.parametrize("command", [["topics", "create"], ["produce"], ["tail"]])

@@ -50,6 +50,8 @@ def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
     # kafka-python logs a line for each reconnection, which would bury the lines of the processor
     for name in CLIENTS:
         logging.getLogger(name).setLevel(clients)
+    # it warns of each step of its own loop that takes 0.1 s, as many do on a busy machine
+    logging.getLogger("kafka.net.selector").setLevel(max(clients, logging.ERROR))
     if format == "json":
         sys.excepthook = lambda kind, error, trace: logging.critical(error, exc_info=(kind, error, trace))
 

@@ -1,10 +1,10 @@
 """Partitions whose state is bad: they are paused, and the others go on."""
 
+import dataclasses
 import logging
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from connectors.errors import StateError
 from connectors.kafka import Committed
@@ -22,7 +22,7 @@ class PartitionStateError(StateError):
         self.partition = partition
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class BadPartition:
     """A paused partition.
 
@@ -78,7 +78,12 @@ class BadPartitions:
 
     def keep(self, committed: Mapping[int, Committed | None]) -> None:
         """Forget those that are not assigned any more, or whose committed offset is another one now."""
-        self._found = {n: bad for n, bad in self._found.items() if n in committed and bad.committed == committed[n]}
+        again = time.monotonic() + FIRST_PAUSE  # also for those whose models were just being loaded
+        self._found = {
+            n: dataclasses.replace(bad, due=again) if math.isfinite(bad.pause) else bad
+            for n, bad in self._found.items()
+            if n in committed and bad.committed == committed[n]
+        }
 
     def remove(self, number: int) -> None:
         """Note that the state of a partition is good."""
@@ -90,6 +95,6 @@ class BadPartitions:
         """Return those whose models should be loaded now, with their committed offsets."""
         now = time.monotonic()
         due = {n: bad for n, bad in self._found.items() if bad.due <= now and bad.committed is not None}
-        later = {n: BadPartition(bad.reason, bad.committed, bad.pause, math.inf) for n, bad in due.items()}
+        later = {n: dataclasses.replace(bad, due=math.inf) for n, bad in due.items()}
         self._found = {**self._found, **later}
         return {n: bad.committed for n, bad in due.items() if bad.committed is not None}

@@ -184,7 +184,7 @@ class SnapshotAdmin:
         except LostOwnership as error:
             raise StateError(
                 f"group `{self._config.name}` has members, and nothing was changed: stop its processors first (one "
-                f"that was killed is a member until its session ends)"
+                f"that was killed, or that has an `instance`, is a member until its session ends)"
             ) from error
         after = self._metadata()
         return [

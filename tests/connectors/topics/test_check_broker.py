@@ -110,7 +110,7 @@ def guarded():
 def test_each_permission_that_lacks_is_named(guarded, tmp_path):
     stream = Stream(guarded, tmp_path, snapshots={"folder": str(tmp_path / "snapshots"), "every": "30s"})
     names = {"input": stream.input, "output": stream.output, "rejects": stream.rejects}
-    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}-"}
+    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}:"}
     (forgets,) = problems(stream)
     assert "forget the offsets" in forgets and "60 minutes" in forgets and "1440" in forgets
     with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:

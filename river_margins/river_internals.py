@@ -88,6 +88,9 @@ USES: dict[str, Use] = {
     "_zero_dict": Use("preprocessing.OneHotEncoder", (_SNAPSHOT,), _STEP_STATE),
     "_seed": Use("preprocessing.FeatureHasher", (_SNAPSHOT,), _STEP_STATE),
     "_latest": Use("preprocessing.PreviousImputer", (_SNAPSHOT,), _STEP_STATE),
+    "_reserved_category_codes": Use(
+        "preprocessing.OrdinalEncoder", (_SNAPSHOT,), "derived from the parameters: no part of a snapshot"
+    ),
     "_mean": Use("stats.Mean", (_SNAPSHOT,), _STEP_STATE),
     "_S": Use("stats.Var", (_SNAPSHOT,), _STEP_STATE),
     "_window_size": Use("utils.Rolling", (_SNAPSHOT,), _STEP_STATE),

@@ -57,8 +57,8 @@ def show_all() -> None:
     terminal = Console()
     console = terminal if terminal.is_terminal else Console(width=1000)
     console.print(table, markup=False, highlight=False)
-    console.print("All about one: river-margins learners NAME. Steps of river.preprocessing and river.compose go by")
-    console.print("their full names, such as river.preprocessing.MinMaxScaler.", highlight=False)
+    console.print("All about one: river-margins learners NAME. River's transformers go by their full names,")
+    console.print("such as river.preprocessing.MinMaxScaler.", highlight=False)
 
 
 def show(name: str) -> None:

@@ -1,7 +1,7 @@
 """Builds a learner from the step names and parameters of a YAML file.
 
-Only names of a fixed list can be given: the public classes of `river_margins` by bare name, River's preprocessing and
-compose classes by full name. A file can therefore choose among learners, but never run code of its own.
+Only names of a fixed list can be given: the public classes of `river_margins` by bare name, River's transformers by
+full name. A file can therefore choose among learners, but never run code of its own.
 """
 
 import copy
@@ -13,7 +13,7 @@ from typing import Any
 from connectors.config.yaml_file import Path
 from connectors.suggest import describe, did_you_mean
 
-RIVER_MODULES = ("river.preprocessing", "river.compose")
+RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
 NOT_FOR_FILES = {"river.compose.Pipeline": "the list of steps is a pipeline already"}
 
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
@@ -174,6 +174,8 @@ class _LearnerBuilder:
         """Return the value of a parameter, which may name a part (`rule: {PA1: {C: 0.1}}`) or be a list of steps."""
         if key == "transformers" and isinstance(value, list):
             return [self.build_step(item, (*path, index)) for index, item in enumerate(value)]
+        if key == "imputers" and isinstance(value, list):
+            return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
         is_ours = kind.__module__.split(".")[0] == "river_margins"
         part = find_class(name) if is_ours and isinstance(name, str) else None
@@ -181,6 +183,26 @@ class _LearnerBuilder:
             return copy.deepcopy(value)
         named = self.split_step(value, path)
         return named and self.build(named[0], part, named[1], named[2])
+
+    def build_imputer(self, item: Any, path: Path) -> Any:
+        """Return a feature with the statistic or the constant that a StatImputer fills in for it."""
+        from river_margins.snapshot import river_steps
+
+        if not isinstance(item, list) or len(item) != 2:
+            sentence = f"an imputer is `[feature, statistic or constant]`, found {describe(item)}"
+            self.report(path, sentence)
+            return None
+        feature, value = item
+        name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
+        if not isinstance(name, str) or not name.startswith("river.stats."):
+            return feature, value
+        if name not in river_steps.IMPUTERS:
+            known = ", ".join(f"`{each}`" for each in river_steps.IMPUTERS)
+            self.report((*path, 1), f"a snapshot cannot hold `{name}`: use one of {known}, or a constant")
+            return None
+        named = self.split_step(value, (*path, 1))
+        kind = getattr(importlib.import_module("river.stats"), name.rpartition(".")[2])
+        return named and (feature, self.build(named[0], kind, named[1], named[2]))
 
     def construct(self, name: str, kind: type, values: dict[str, Any], path: Path, is_complete: bool) -> Any:
         """Call the constructor; report its error at the parameter that causes it.

@@ -147,7 +147,7 @@ class Score:
 
 def score_of(config: Config | FileConfig) -> Score:
     """Return what the score of a processor is, as far as its file says."""
-    last = _last_step(config)
+    last = _predictor(config)
     if isinstance(last, base.Regressor):
         return Score("number")
     score = last.score_one({})
@@ -156,13 +156,13 @@ def score_of(config: Config | FileConfig) -> Score:
     return Score("number")
 
 
-def _last_step(config: Config | FileConfig) -> Any:
+def _predictor(config: Config | FileConfig) -> Any:
     learner = config.first_learner()
     return list(learner.steps.values())[-1] if isinstance(learner, compose.Pipeline) else learner
 
 
 def _label_and_prediction(config: Config | FileConfig, score: Score) -> tuple[dict[str, Any], dict[str, Any]]:
-    last = _last_step(config)
+    last = _predictor(config)
     if isinstance(last, base.Regressor):
         return {"type": ["number", "boolean"]}, {"type": "number"}
     classes = river_internals.parameters(last).get("classes")

@@ -37,6 +37,10 @@ class Attributes(NamedTuple):
 
 _PLAN = ("_plan", "_inference_transformers", "_last_step_cached", "_last_step_params")
 
+_OF_TEXT = (
+    "on", "strip_accents", "lowercase", "preprocessor", "stop_words", "tokenizer_pattern", "tokenizer", "ngram_range",
+)  # fmt: skip
+
 STEPS = {
     "river.compose.Pipeline": Attributes(("steps",), derived=_PLAN),
     "river.compose.TransformerUnion": Attributes(("transformers",)),
@@ -55,6 +59,17 @@ STEPS = {
     ),
     "river.preprocessing.FeatureHasher": Attributes(("n_features", "seed", "alternate_sign"), ("_seed",)),
     "river.preprocessing.PreviousImputer": Attributes((), ("_latest",)),
+    "river.preprocessing.StatImputer": Attributes(("imputers",), ("stats",)),
+    "river.preprocessing.Binarizer": Attributes(("threshold", "dtype")),
+    "river.preprocessing.OrdinalEncoder": Attributes(
+        ("categories", "unknown_value", "none_value"), ("values",), ("_reserved_category_codes",)
+    ),
+    "river.feature_extraction.PolynomialExtender": Attributes(
+        ("degree", "interaction_only", "include_bias", "bias_name")
+    ),
+    "river.feature_extraction.BagOfWords": Attributes(_OF_TEXT, (), ("processing_steps",)),
+    "river.feature_extraction.TFIDF": Attributes(("normalize", *_OF_TEXT), ("dfs", "n"), ("processing_steps",)),
+    "river.feature_selection.VarianceThreshold": Attributes(("threshold", "min_samples"), ("variances",)),
 }
 
 _STATISTICS = {
@@ -69,6 +84,15 @@ _STATISTICS = {
     "river.stats.Mean": Attributes((), ("n", "_mean")),
     "river.stats.Var": Attributes((), ("mean", "_S"), ("ddof",)),
 }
+
+# What a StatImputer may fill in. River's quantiles keep their state in compiled objects that show nothing of it.
+IMPUTERS = {
+    "river.stats.Mean": Attributes((), ("n", "_mean")),
+    "river.stats.Mode": Attributes(("k",), ("counts",)),
+    "river.stats.Min": Attributes((), ("min",)),
+    "river.stats.Max": Attributes((), ("max",)),
+}
+_NUMBERS = {kind.__name__: kind for kind in (bool, int, float)}
 
 
 def public_name(kind: type) -> str:
@@ -124,12 +148,19 @@ def word(step: Any) -> str:
 def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters and the learned attributes of a step for whose class `is_step` holds."""
     kind = type(step)
-    known = STEPS[public_name(kind)]
+    name_of_class = public_name(kind)
+    known = STEPS[name_of_class]
     known.check(step)
     if kind is compose.Select:
         # A Select emits features in the order of this set. Another process may have another order, and a learner's
         # sums depend on it, so the order is written.
         return {"keys": list(step.keys)}, {}
+    if name_of_class == "river.preprocessing.StatImputer":
+        return _take_imputers_apart(step)
+    if name_of_class == "river.preprocessing.Binarizer":
+        if step.dtype not in _NUMBERS.values():
+            raise SnapshotError(f"turns features into `{step.dtype.__name__}`, which is none of {', '.join(_NUMBERS)}")
+        return {"threshold": step.threshold, "dtype": step.dtype.__name__}, {}
     inner = contents(step)
     parameters = {name: getattr(step, name) if inner is None else inner for name in known.parameters}
     return parameters, {name: _plain(getattr(step, name)) for name in known.learned}
@@ -143,6 +174,10 @@ def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]
         step.keys = dict.fromkeys(parameters["keys"])  # a set that keeps its order
     elif kind is compose.Discard:
         step = kind(*parameters["keys"])
+    elif public_name(kind) == "river.preprocessing.StatImputer":
+        return _put_imputers_together(kind, parameters["imputers"], learned["stats"])
+    elif public_name(kind) == "river.preprocessing.Binarizer":
+        step = kind(parameters["threshold"], _NUMBERS[parameters["dtype"]])
     elif issubclass(kind, compose.Pipeline | compose.TransformerUnion):
         ((name, inner),) = parameters.items()
         if not all(isinstance(part, base.Base) for part in inner.values()):
@@ -154,6 +189,39 @@ def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]
     for name in STEPS[public_name(kind)].learned:
         _restore(step, name, learned[name])
     return step
+
+
+def _take_imputers_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return for each imputed feature its statistic by name, or its constant; and what the statistics have learned."""
+    imputers, learned = [], []
+    for feature, imputer in step.imputers:
+        known = _find(IMPUTERS, type(imputer))
+        if known is None:
+            if isinstance(imputer, base.Base):
+                raise SnapshotError(f"fills in `{public_name(type(imputer))}`, which is none of {', '.join(IMPUTERS)}")
+            imputers.append([feature, None, imputer])
+            continue
+        known.check(imputer)
+        parameters = {name: getattr(imputer, name) for name in known.parameters}
+        imputers.append([feature, public_name(type(imputer)), parameters])
+        statistic = step.stats[feature]
+        learned.append([_plain(getattr(statistic, name)) for name in known.learned])
+    return {"imputers": imputers}, {"stats": learned}
+
+
+def _put_imputers_together(kind: Any, imputers: list[Any], learned: list[Any]) -> Any:
+    pairs, left = [], list(learned)
+    for feature, name, given in imputers:
+        if name is None:
+            pairs.append((feature, given))
+            continue
+        if name not in IMPUTERS:
+            raise SnapshotError(f"fills in `{name}`, which is none of {', '.join(IMPUTERS)}")
+        statistic: Any = _import(name)(**given)
+        for attribute, saved in zip(IMPUTERS[name].learned, left.pop(0), strict=True):
+            _restore(statistic, attribute, saved)
+        pairs.append((feature, statistic))
+    return kind(*pairs)
 
 
 def _example(table: dict[Any, Any]) -> Any:

@@ -24,6 +24,7 @@ MADE = {
     "preprocessing.OneHotEncoder": preprocessing.OneHotEncoder,
     "preprocessing.FeatureHasher": preprocessing.FeatureHasher,
     "preprocessing.PreviousImputer": preprocessing.PreviousImputer,
+    "preprocessing.OrdinalEncoder": preprocessing.OrdinalEncoder,
     "stats.Mean": stats.Mean,
     "stats.Var": stats.Var,
     "utils.Rolling": lambda: utils.Rolling(stats.Mean, window_size=3),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from river import compose, datasets, linear_model, preprocessing, stats
+from river import compose, datasets, feature_extraction, feature_selection, linear_model, preprocessing, stats
 from safetensors.numpy import load as read_safetensors
 
 import river_margins as rm
@@ -39,6 +39,20 @@ def wide():
     random = np.random.default_rng(9)
     for n in range(120):
         yield {f"f{i}": float(random.normal()) if i % 2 else int(random.integers(9)) for i in range(50)}, n % 2 == 0
+
+
+def texts():
+    random = np.random.default_rng(10)
+    for n in range(120):
+        yield {"text": " ".join(f"Word{i}" for i in random.integers(30, size=6)) + " the end"}, n % 3 == 0
+
+
+def gaps():
+    """Features that are null now and then."""
+    random = np.random.default_rng(11)
+    for n in range(120):
+        features = {name: float(random.integers(9)) for name in ("mean", "min", "max", "constant", "mode")}
+        yield {name: value if n < 2 or random.random() < 0.7 else None for name, value in features.items()}, n % 2 == 0
 
 
 def sign(total, _):
@@ -106,6 +120,23 @@ RIVER_STEPS = [
             ("kept", compose.Select("f3") | preprocessing.MinMaxScaler()),
         ),
         wide(),
+    ),
+    (feature_selection.VarianceThreshold(threshold=0.1), wide()),
+    (compose.Select("f1", "f2", "f3") | feature_extraction.PolynomialExtender(degree=2), wide()),
+    (preprocessing.Binarizer(threshold=0.5, dtype=int), wide()),
+    (compose.Discard("tags") | preprocessing.OrdinalEncoder(), words()),
+    (compose.Select("word") | preprocessing.OrdinalEncoder(categories={"word": {"1": 4, "2": 5}}), words()),
+    (feature_extraction.BagOfWords("text", ngram_range=(1, 2), stop_words={"the"}), texts()),
+    (feature_extraction.TFIDF(on="text"), texts()),
+    (
+        preprocessing.StatImputer(
+            ("mean", stats.Mean()),
+            ("min", stats.Min()),
+            ("max", stats.Max()),
+            ("constant", 0.5),
+            ("mode", stats.Mode(2)),
+        ),
+        gaps(),
     ),
     ((compose.Select("f1", "f3") * compose.Select("f2")) | rm.StandardScaler(), wide()),
 ]

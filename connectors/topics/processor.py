@@ -88,6 +88,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     module = client(config.kafka.client)
     for_consumer, for_producer = config.kafka.consumer_settings, config.kafka.producer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
+    health.extend_limit(sum(timeouts))  # from here on: the start waits for silent brokers, too
     transactional_id = None
     if config.checkpoint.guarantee == "exactly_once":
         transactional_id = f"{config.transactional_id_prefix}{config.instance or uuid.uuid4().hex}"
@@ -119,7 +120,6 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics)
         processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)
         health.metrics.report(processor)
-        health.extend_limit(sum(timeouts))
         with following_lag(health.metrics, make_consumer) if health.needs_lag else contextlib.nullcontext():
             yield processor
     finally:

@@ -90,7 +90,7 @@ def test_pods_fit_the_processor(kustomize, tmp_path, monkeypatch, overlay):
     assert processor["ports"] == [{"name": "metrics", "containerPort": settings.metrics.port}]
     assert pod["terminationGracePeriodSeconds"] >= sum(settings.kafka.timeouts) + LEAVING
     assert settings.instance == ("phishing-0" if overlay == "overlays/stateful" else None)
-    for name, path in (("startupProbe", "/ready"), ("livenessProbe", "/live"), ("readinessProbe", "/ready")):
+    for name, path in (("startupProbe", "/live"), ("livenessProbe", "/live"), ("readinessProbe", "/ready")):
         assert processor[name]["httpGet"] == {"path": path, "port": "metrics"}
 
 

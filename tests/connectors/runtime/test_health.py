@@ -29,7 +29,7 @@ from connectors.errors import StartError
 from connectors.model.counts import Counts
 from connectors.runtime import health
 from connectors.runtime.metrics import MAX_CLASS_LENGTH, MAX_CLASSES, Metrics, by_class
-from connectors.topics import lag, processor
+from connectors.topics import lag, processor, startup
 from tests.helpers.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 PREFIX = "river_margins_"
@@ -220,6 +220,19 @@ def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
         assert code == 503 and re.fullmatch(r"the loop has stood still for \d+ s\n", said)
         held.set()
         wait_for(lambda: ask(port, "/live")[0] == 200, "a loop that moves again")
+
+
+def test_a_start_that_waits_for_brokers_is_live(stream, monkeypatch):
+    port, held = stream.settings["metrics"]["port"], threading.Event()
+    monkeypatch.setattr(health, "LIVENESS_LIMIT", 0.2)
+    original = startup.check_input
+    monkeypatch.setattr(startup, "check_input", lambda *found: held.wait(DEADLINE) and original(*found))
+    with running(stream.config()):
+        wait_for(lambda: ask(port, "/live")[0] == 200, "an answer")
+        time.sleep(0.5)
+        assert ask(port, "/live")[0] == 200 and ask(port, "/ready")[0] == 503
+        held.set()
+        wait_for(lambda: ask(port, "/ready")[0] == 200, "restored")
 
 
 def test_not_ready_before_partitions_are_restored(stream, monkeypatch):

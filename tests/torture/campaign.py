@@ -7,6 +7,7 @@ referee compares output and models with the bare learner. Prints a table, and en
 import argparse
 import random
 import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -16,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from connectors.kafka.local import VERSION, LocalKafka
-from tests.torture.faults import ORPHANED, Faults
-from tests.torture.group import Feeder, Group, is_broken
+from tests.torture.faults import SNAPSHOT, Faults
+from tests.torture.group import QUICK, STATIC, Feeder, Group, is_broken
 from tests.torture.referee import Judgement, judge
 
 PROGRESS = 30.0  # seconds within which each partition must go on after the last fault
@@ -36,10 +37,15 @@ class Variant:
     guarantee: str = "exactly_once"
     clients: tuple[str, ...] = ("kafka-python",)
     every: str | None = None  # snapshots, apart from checkpoints
+    has_instances: bool = False
 
 
 # A processor that starts while its only broker is down says so and ends; a supervisor starts it again.
 EXPECTED = ("exit 3: no broker answered", "exit 7:", "exit 8:")
+MIXED = {"kill": 6, "kill at snapshot": 12, "zombie": 8, "broker": 6, "orphan": 6}
+MIXED |= {"join": 8, "leave": 8, "rebalance": 4, "grow": 3, "corrupt": 4}
+INSTANCES = {"instance kill": 16, "instance restart": 8, "instance zombie": 12, "kill at snapshot": 6, "orphan": 5}
+INSTANCES |= {"broker": 5, "join": 4, "leave": 4, "grow": 1, "corrupt": 3}
 ALL = {"kill": 10, "kill at snapshot": 16, "zombie": 10, "rebalance": 8, "broker": 5, "orphan": 12}
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 # A broker of 4.3.0 that aborts transactions in its first second, before it listens, never writes their ends: readers
@@ -52,10 +58,14 @@ VARIANTS = {
     "default sweep": Variant(150, faults=ALL, settings={SWEEP: 10_000}),
     "at least once": Variant(150, faults=ALL, settings=CALM, guarantee="at_least_once"),
     "snapshots apart": Variant(150, faults=ALL, settings=CALM, every="2s"),
+    "mixed": Variant(400, 40_000, faults=MIXED, brokers=3),
+    "instances": Variant(400, 40_000, faults=INSTANCES, brokers=3, has_instances=True),
     "a minute without": Variant(100, records=5_000, faults={"outage": 1, "kill": 2}, settings=CALM),
 }
 VARIANTS |= {f"confluent, {name}": replace(variant, clients=("confluent",)) for name, variant in VARIANTS.items()}
-VARIANTS["both clients"] = Variant(150, faults=ALL, settings=CALM, clients=("kafka-python", "confluent"))
+BOTH = "kafka-python", "confluent"
+VARIANTS["both clients"] = Variant(150, faults=ALL, settings=CALM, clients=BOTH)
+VARIANTS |= {f"both clients, {name}": replace(VARIANTS[name], clients=BOTH) for name in ("mixed", "instances")}
 SHORT = Variant(
     20,
     records=3_000,
@@ -78,12 +88,13 @@ class Row:
     disordered: int = 0
     diverged: int = 0
     progress: float = 0.0
+    returns: list[tuple[float, float]] = field(default_factory=list)
     endings: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
     @property
     def strikes(self) -> int:
-        return sum(count for kind, count in self.faults.items() if kind != ORPHANED)
+        return sum(count for kind, count in self.faults.items() if not kind.startswith(SNAPSHOT))
 
     @property
     def clock(self) -> tuple[str, str]:
@@ -107,7 +118,15 @@ def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
     with (
         LocalKafka(variant.brokers, version, variant.settings) as kafka,
-        Group(kafka, folder, variant.guarantee, clients=variant.clients, every=variant.every) as g,
+        Group(
+            kafka,
+            folder,
+            variant.guarantee,
+            STATIC if variant.has_instances else QUICK,
+            variant.clients,
+            variant.every,
+            variant.has_instances,
+        ) as g,
     ):
         faults = Faults(g, seed)
         try:
@@ -115,7 +134,7 @@ def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
             row.take(judge(g.config), variant.guarantee, sum(map(is_broken, range(variant.records))))
         except Exception as error:  # the other variants still run
             row.wrong.append(f"stuck: {type(error).__name__}: {error}")
-        row.faults, row.endings = faults.counts, faults.endings
+        row.faults, row.endings, row.returns = faults.counts, faults.endings, faults.returns
     row.wrong += [ending for ending in row.endings if not ending.startswith(EXPECTED)]
     row.seconds = time.monotonic() - began
     if row.wrong:
@@ -156,6 +175,9 @@ def table(rows: list[Row]) -> str:
     text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     for row in rows:
         text += ["", f"{row.name}: " + ", ".join(f"{kind} {count}" for kind, count in sorted(row.faults.items()))]
+        for what, seconds in zip(("kill -9", "its first word"), zip(*row.returns, strict=True), strict=False):
+            middle, most = statistics.median(seconds), max(seconds)
+            text.append(f"  an instance goes on {middle:.1f} s after {what}, {most:.1f} s at most")
         text += [f"  ended by itself: {ending}" for ending in row.endings]
         text += [f"  WRONG: {sentence}" for sentence in row.wrong]
     return "\n".join(text)

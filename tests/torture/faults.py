@@ -3,27 +3,40 @@
 import random
 import re
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
-from tests.torture.group import PARTITIONS, Group, Worker, wait_until
+from connectors.errors import FencedError
+from tests.torture.group import DEADLINE, Group, Worker, wait_until
 from tests.torture.worker import STEPS
 
-SIZE = 3
+SIZE, LEAST, MOST = 3, 2, 5
 ORPHANED = "snapshots orphaned"
+SNAPSHOT = "snapshot"  # begins what is counted and no fault of its own
+HARMS: dict[str, Callable[[bytes], bytes | None]] = {
+    "removed": lambda data: None,
+    "cut off": lambda data: data[: len(data) // 2],
+    "with one other bit": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
+}
 
 
 class Faults:
-    """Each fault is a method that leaves `SIZE` processors running.
+    """Each fault is a method that leaves `size` processors running; some change that.
 
-    `counts` says how often each struck; `endings` holds what processors said that ended without being told to.
+    `counts` says how often each struck; `endings` holds what processors said that ended without being told to, and what
+    else was not as it should be. `returns` are the seconds from kill -9 of an instance until each of its partitions
+    went on, and those from the first word of its successor until then.
     """
 
     def __init__(self, group: Group, seed: int) -> None:
         self.group, self.random = group, random.Random(seed)
+        self.size = SIZE
         self.counts: Counter[str] = Counter()
         self.endings: list[str] = []
+        self.returns: list[tuple[float, float]] = []
         self.kinds: dict[str, Callable[[], None]] = {
             "kill": self.kill,
             "kill at snapshot": self.kill_at_snapshot,
@@ -32,6 +45,13 @@ class Faults:
             "broker": self.broker,
             "orphan": self.orphan,
             "outage": self.outage,
+            "join": self.join,
+            "leave": self.leave,
+            "grow": self.grow,
+            "corrupt": self.corrupt,
+            "instance kill": self.instance_kill,
+            "instance restart": self.instance_restart,
+            "instance zombie": self.instance_zombie,
         }
 
     def strike(self, kind: str) -> None:
@@ -44,7 +64,7 @@ class Faults:
         for worker in self.group.reap():
             if (code := worker.process.returncode) != -signal.SIGKILL:
                 self.endings.append(f"exit {code}: {worker.last_words()}")
-        while len(self.group.workers) < SIZE:
+        while len(self.group.workers) < self.size:
             self.group.spawn(*options)
 
     def kill(self) -> None:
@@ -74,6 +94,149 @@ class Faults:
         newcomer = self.group.spawn()
         wait_until(lambda: newcomer.generation()[0] >= 0, "the newcomer is assigned partitions")
         self._retire(newcomer)
+
+    def join(self) -> None:
+        """A processor joins, and stays."""
+        newcomer = self.group.spawn()
+        wait_until(lambda: newcomer.generation()[0] >= 0, "the newcomer is assigned partitions")
+        self.size += 1
+        if self.size > MOST:
+            self.size -= 1
+            self._retire(newcomer)
+
+    def leave(self) -> None:
+        """A processor leaves in order, and none comes in its place."""
+        self.size = max(LEAST, self.size - 1)
+        self._retire()
+
+    def grow(self) -> None:
+        """The input gets another partition; the output every second time as many."""
+        self.group.grow(*[self.group.config.output.topic] * (self.counts["grow"] % 2))
+        self.group.wait_progress(meanwhile=self.refill)
+
+    def corrupt(self) -> None:
+        """The snapshot that is named for a partition is damaged, and its owner dies; later the file comes back.
+
+        Meanwhile the other partitions go on, and whoever is given the bad one lives on and commits nothing for it.
+        """
+        said, number, path, data = self._damage()
+        before = self.group.committed()[number]
+        self.group.wait_progress(meanwhile=self.refill, but=number)
+        self.strike("kill")
+        self.group.wait_progress(meanwhile=self.refill, but=number)
+        self.strike("rebalance")
+        self.group.wait_progress(meanwhile=self.refill, but=number)
+        if (after := self.group.committed()[number]) != before:
+            self.endings.append(f"partition {number} was bad, and its offset went from {before} to {after}")
+        if self.group.times_said(said) < 2:
+            self.endings.append(f"nobody but the first owner said `{said}`")
+        path.with_suffix(".part").write_bytes(data)
+        path.with_suffix(".part").rename(path)
+        self.group.wait_progress(meanwhile=self.refill)
+
+    def _damage(self) -> tuple[str, int, Path, bytes]:
+        """Returns what is said of a partition whose state is bad, its number, and its snapshot as it was."""
+        while True:
+            number = self.random.randrange(self.group.partitions)
+            said = f"partition {number} of `{self.group.config.input.topic}` is paused"
+            said_before = self.group.times_said(said)
+            self.group.kill(self._owner(number))
+            time.sleep(0.3)  # a commit that it had sent is made by then, and no session has ended
+            path = self.group.named_snapshot(number)
+            if path is None or not path.exists():
+                continue
+            data = path.read_bytes()
+            kind = self.random.choice(sorted(HARMS))
+            harmed = HARMS[kind](data)
+            path.unlink()
+            if harmed is not None:
+                path.write_bytes(harmed)
+
+            if self._is_found(number, path, said, said_before):
+                self.counts[f"{SNAPSHOT} {kind}"] += 1
+                return said, number, path, data
+
+    def _is_found(self, number: int, path: Path, said: str, times: int) -> bool:
+        """Whether a process finds the damage; not if the partition had another owner already, which has gone on."""
+
+        def is_settled() -> bool:
+            self.refill()
+            return self.group.times_said(said) > times or self.group.named_snapshot(number) != path
+
+        wait_until(is_settled, f"`{said}`", every=0.1)
+        return self.group.named_snapshot(number) == path
+
+    def _owner(self, partition: int) -> Worker:
+        def owner() -> Worker | None:
+            self.refill()
+            return self.group.owner(partition)
+
+        found: Worker = wait_until(owner, f"partition {partition} has an owner")
+        return found
+
+    # Processors with an instance
+
+    def instance_kill(self) -> None:
+        """kill -9 of an instance, which is started again at once."""
+        time.sleep(self.random.uniform(0, 1))
+        killed = self._working()
+        partitions = killed.generation()[1]
+        self.group.kill(killed)
+        began, before = time.monotonic(), self.group.committed()
+        successor = self.group.spawn(instance=killed.instance)
+        wait_until(lambda: successor.has_begun, "the successor begins")
+        spoke = time.monotonic()
+
+        def goes_on() -> bool:
+            self.refill()
+            committed = self.group.committed()
+            return all(committed[number] > before[number] for number in partitions)
+
+        wait_until(goes_on, f"the partitions {partitions} of `{killed.instance}` go on")
+        self.returns.append((time.monotonic() - began, time.monotonic() - spoke))
+
+    def instance_restart(self) -> None:
+        """SIGTERM of an instance, which is then started again."""
+        stopped = self._working()
+        if code := self.group.end(stopped):
+            self.endings.append(f"exit {code} after SIGTERM: {stopped.last_words()}")
+        self.group.spawn(instance=stopped.instance)
+        self.group.wait_progress(meanwhile=self.refill)
+
+    def instance_zombie(self) -> None:
+        """A processor freezes in or after a commit, and wakes when another one with its instance has gone on.
+
+        It must end then, and must not disturb the other one.
+        """
+        zombie = self._writer(self.random.uniform(0, 0.02))
+        zombie.send(signal.SIGSTOP)
+        successor = self.group.spawn(instance=zombie.instance)
+        wait_until(lambda: successor.generation()[0] >= 0 or not successor.is_alive, "the successor is a member")
+        self.group.wait_progress(meanwhile=self.refill)
+        said = len(successor.log.read_text())
+        zombie.send(signal.SIGCONT)
+        try:
+            code = zombie.process.wait(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            code = None
+            self.group.kill(zombie)
+        else:
+            self.group.workers.remove(zombie)
+        if code != FencedError.exit_code:
+            self.endings.append(f"the zombie of an instance ended with {code}: {zombie.last_words()}")
+        self.group.wait_progress(meanwhile=self.refill)
+        since = successor.log.read_text()[said:]
+        if not successor.is_alive or "reset: " in since or "generation " in since:
+            self.endings.append(f"the zombie of an instance disturbed its successor: {successor.last_words()}")
+
+    def _working(self) -> Worker:
+        """One of the processors that has partitions."""
+
+        def working() -> list[Worker]:
+            self.refill()
+            return [worker for worker in self.group.workers if worker.generation()[1]]
+
+        return self.random.choice(wait_until(working, "a processor has partitions"))
 
     def broker(self) -> None:
         """kill -9 of a broker, which is then started again."""
@@ -105,25 +268,26 @@ class Faults:
         self.counts[ORPHANED] += self.group.orphans()
         self.refill()
 
-    def _retire(self, keep: Worker) -> None:
-        """Ends one of the processors in order, but not this one."""
+    def _retire(self, keep: Worker | None = None) -> None:
+        """Ends one of the processors in order and for good, but not this one."""
 
         def members() -> list[Worker]:
             self.refill()
             return [worker for worker in self.group.workers if worker is not keep and worker.generation()[0] >= 0]
 
         retired = self.random.choice(wait_until(members, "another processor is a member"))
-        if code := self.group.end(retired):
-            self.endings.append(f"exit {code} after SIGTERM: {retired.last_words()}")
+        number = signal.SIGINT if self.group.has_instances else signal.SIGTERM
+        if code := self.group.end(retired, number):
+            self.endings.append(f"exit {code} after {number.name}: {retired.last_words()}")
         self.refill()
 
     def _writer(self, delay: float) -> Worker:
         """Waits for a snapshot and then so many seconds, and returns the processor that wrote it."""
         while True:
-            owners = [self.group.owner(partition) for partition in range(PARTITIONS)]
+            owners = [self.group.owner(partition) for partition in range(self.group.partitions)]
             partition = self.group.wait_snapshot()
             time.sleep(delay)
-            owner = owners[partition]
+            owner = owners[partition] if partition < len(owners) else None
             if owner is not None and owner.is_alive:
                 return owner
             self.refill()
@@ -140,7 +304,7 @@ class Faults:
         expected = Counter(place.replace(":", " ") for place in places)
         while places:
             self.group.reap()
-            while places and len(self.group.workers) < SIZE:
+            while places and len(self.group.workers) < self.size:
                 self.group.spawn("--act", "crash", f"{places.pop()}:{self.random.randrange(1, 5)}")
             wait_until(lambda: any(not worker.is_alive for worker in self.group.workers), "a crash", seconds)
         crashers = list(self.group.workers)

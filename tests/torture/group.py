@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import random
 import re
 import signal
@@ -11,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,21 +23,22 @@ from kafka.errors import KafkaError
 from connectors import config
 from connectors.kafka.local import LocalKafka
 from tests.helpers.paths import ROOT
+from tests.helpers.streams import named
 
 PARTITIONS = 4
 DEADLINE = 60.0
-# Expulsion within 2 s; transactions of the dead time out before.
+# Expulsion within 2 s, new partitions are seen within 1 s; transactions of the dead time out before.
 QUICK = {
-    "consumer": {"session_timeout_ms": 2000, "heartbeat_interval_ms": 400, "max_poll_interval_ms": 20_000},
+    "consumer": {
+        "session_timeout_ms": 2000,
+        "heartbeat_interval_ms": 400,
+        "max_poll_interval_ms": 20_000,
+        "metadata_max_age_ms": 1000,
+    },
     "producer": {"transaction_timeout_ms": 1600},
 }
-
-
-def named(client: str, settings: Any) -> Any:
-    """Settings, which have the names of kafka-python, by those of a client."""
-    if client == "kafka-python":
-        return settings
-    return {side: {name.replace("_", "."): value for name, value in of.items()} for side, of in settings.items()}
+# An instance is waited for while it is started again, which takes a process some seconds on a busy machine.
+STATIC = QUICK | {"consumer": QUICK["consumer"] | {"session_timeout_ms": 12_000}}
 
 
 def wait_until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, every: float = 0.02) -> Any:
@@ -71,13 +73,17 @@ def is_broken(n: int) -> bool:
 
 
 class Worker:
-    """A process that runs `worker.py`, with its log in a file."""
+    """A process that runs `worker.py`, with its log in a file; `instance` is "" for a dynamic member."""
 
-    def __init__(self, file: Path, folder: Path, number: int, options: tuple[str, ...]) -> None:
+    def __init__(self, file: Path, folder: Path, number: int, options: tuple[str, ...], instance: str = "") -> None:
+        self.number, self.instance = number, instance
         self.log = folder / f"worker-{number}.log"
         with self.log.open("wb") as log:
             command = [sys.executable, "-m", "tests.torture.worker", str(file), "--folder", str(folder), *options]
-            self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=os.environ | {"INSTANCE": instance},
+            )  # fmt: skip
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -111,7 +117,8 @@ class Worker:
 class Group:
     """The processors of one group on one Kafka; use as a context manager, which ends what is left of them.
 
-    The processors take the clients in turn; `settings` are those of kafka-python.
+    The processors take the clients in turn; `settings` are those of kafka-python. With `has_instances`, each is a
+    static member: a process that is started takes the first name that no other one has.
     """
 
     def __init__(
@@ -122,8 +129,10 @@ class Group:
         settings: Any = QUICK,
         clients: Sequence[str] = ("kafka-python",),
         every: str | None = None,
+        has_instances: bool = False,
+        checkpoint: str = "200ms",
     ) -> None:
-        self.kafka, self.folder = kafka, folder
+        self.kafka, self.folder, self.has_instances = kafka, folder, has_instances
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
         self.workers: list[Worker] = []
         self.started = 0
@@ -132,22 +141,21 @@ class Group:
         self.files = []
         for client in clients:
             self.files.append(folder / f"{client}.yaml")
+            place = {"bootstrap_servers": kafka.bootstrap_servers, "client": client}
             file = {
                 "name": self.name,
-                "kafka": {
-                    "bootstrap_servers": kafka.bootstrap_servers, "client": client, **named(client, settings)
-                },
+                "kafka": named(client, place | settings),
                 "input": {"topic": topics["events"], "start": "earliest"},
                 "record": {"id": "id", "label": "label"},
                 "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
                 "output": {"topic": topics["predictions"]},
                 "rejects": {"topic": topics["rejects"]},
-                "checkpoint": {"guarantee": guarantee, "every": "200ms"},
+                "checkpoint": {"guarantee": guarantee, "every": checkpoint},
                 "snapshots": {"folder": str(folder / "snapshots")} | ({"every": every} if every else {}),
-            }  # fmt: skip
+            } | ({"instance": "${INSTANCE:-none}"} if has_instances else {})  # fmt: skip
             self.files[-1].write_text(json.dumps(file))
         self.config = config.load(self.files[0])
-        self._places = [TopicPartition(topics["events"], number) for number in range(PARTITIONS)]
+        self.partitions = PARTITIONS
 
     def __enter__(self) -> Self:
         self._offsets = self._reader()
@@ -161,11 +169,31 @@ class Group:
         self.kill_all()
         self._offsets.close(autocommit=False)
 
+    @property
+    def _places(self) -> list[TopicPartition]:
+        return [TopicPartition(self.config.input.topic, number) for number in range(self.partitions)]
+
+    def grow(self, *topics: str) -> None:
+        """Give the input another partition, and other topics as many as it has then."""
+        more = self.partitions + 1
+        with contextlib.closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap_servers)) as admin:
+            for topic in (*topics, self.config.input.topic):
+                admin.create_partitions({topic: more})
+                wait_until(
+                    lambda topic=topic: len(admin.describe_topics([topic])[0]["partitions"]) == more,  # type: ignore[misc]
+                    f"`{topic}` has {more} partitions",
+                )
+        self.partitions = more
+
     # Processes
 
-    def spawn(self, *options: str) -> Worker:
+    def spawn(self, *options: str, instance: str = "") -> Worker:
         self.started += 1
-        worker = Worker(self.files[self.started % len(self.files)], self.folder, self.started, options)
+        if self.has_instances and not instance:
+            taken = {worker.instance for worker in self.workers}
+            instance = next(name for n in count() if (name := f"i{n}") not in taken)
+        file = self.files[self.started % len(self.files)]
+        worker = Worker(file, self.folder, self.started, options, instance)
         self.workers.append(worker)
         return worker
 
@@ -186,18 +214,18 @@ class Group:
         for worker in list(self.workers):
             self.kill(worker)
 
-    def end(self, worker: Worker) -> int:
-        """Ends a worker in order, by SIGTERM, and returns its exit code."""
+    def end(self, worker: Worker, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ends a worker in order, and returns its exit code."""
         # A process that has only just been started does not listen to signals yet.
         wait_until(lambda: worker.generation()[0] >= 0 or not worker.is_alive, "the worker is a member")
-        worker.send(signal.SIGTERM)
+        worker.send(number)
         self.workers.remove(worker)
         return worker.process.wait(timeout=DEADLINE)
 
     def owner(self, partition: int) -> Worker | None:
         """Who had the partition last, of those that live."""
         owners = [worker for worker in self.workers if partition in worker.generation()[1]]
-        return max(owners, key=lambda worker: worker.generation()[0], default=None)
+        return max(owners, key=lambda worker: (worker.generation()[0], worker.number), default=None)
 
     def expel_all(self) -> None:
         """Removes every member from the group, as an operator can."""
@@ -218,13 +246,25 @@ class Group:
 
     def orphans(self) -> int:
         """For how many partitions the newest snapshot is not the one that the committed offset names."""
-        count = 0
+        number = 0
         for place in self._places:
-            committed = self._offsets.committed(place, metadata=True)
             snapshots = (self.folder / "snapshots").glob(f"**/{place.partition}/*.snapshot")
-            newest = max(snapshots, key=lambda file: file.stat().st_mtime_ns)
-            count += committed is not None and json.loads(committed.metadata.rstrip("\0"))["snapshot"] != newest.stem
-        return count
+            newest = max(snapshots, key=lambda file: file.stat().st_mtime_ns, default=None)
+            named = self.named_snapshot(place.partition)
+            number += newest is not None and named is not None and named != newest
+        return number
+
+    def named_snapshot(self, partition: int) -> Path | None:
+        """The snapshot that the committed offset names, whether it is there or not; None if nothing is committed."""
+        committed = self._offsets.committed(TopicPartition(self.config.input.topic, partition), metadata=True)
+        if committed is None:
+            return None
+        (folder,) = (self.folder / "snapshots").glob(f"**/{partition}")
+        return Path(folder / (json.loads(committed.metadata.rstrip("\0"))["snapshot"] + ".snapshot"))
+
+    def times_said(self, text: str) -> int:
+        """How often workers have said something, all together."""
+        return sum(log.read_text().count(text) for log in self.folder.glob("worker-*.log"))
 
     # Progress
 
@@ -255,17 +295,24 @@ class Group:
         ends = self.ends()
         wait_until(lambda: self.committed() == ends, f"all is committed up to {ends}", seconds, every=0.1)
 
-    def wait_progress(self, seconds: float = DEADLINE, meanwhile: Callable[[], None] = lambda: None) -> float:
-        """Waits until each partition has committed more than now, or all there is, and returns how long that took."""
+    def wait_progress(
+        self, seconds: float = DEADLINE, meanwhile: Callable[[], None] = lambda: None, but: int | None = None
+    ) -> float:
+        """Waits until each partition has committed more than now, or all there is, and returns how long that took.
+
+        The partition `but` may do as it likes.
+        """
         began, before = time.monotonic(), self.committed()
 
         def has_progressed() -> bool:
             meanwhile()
             committed = self.committed()
-            if all(now > then for now, then in zip(committed, before, strict=True)):
+            waiting = {n for n, (now, then) in enumerate(zip(committed, before, strict=True)) if now <= then} - {but}
+            if not waiting:
                 return True
             with contextlib.suppress(KafkaError):
-                return committed == self.ends(2.0)
+                ends = self.ends(2.0)
+                return all(committed[n] == ends[n] for n in waiting)
             return False
 
         wait_until(has_progressed, f"each partition goes on from {before}", seconds, every=0.1)
@@ -277,7 +324,7 @@ class Group:
         return int(wait_until(lambda: self._changes() - before, "a snapshot appears", every=0.001).pop()[0])
 
     def _changes(self) -> set[tuple[str, int]]:
-        folders = (self.folder / "snapshots").glob("**/[0-3]")
+        folders = (self.folder / "snapshots").glob("**/[0-9]")
         return {(folder.name, folder.stat().st_mtime_ns) for folder in folders}
 
 
@@ -295,7 +342,9 @@ class Feeder(threading.Thread):
         self.fed = False
 
     def run(self) -> None:
-        producer = KafkaProducer(bootstrap_servers=self.group.kafka.bootstrap_servers, acks="all", linger_ms=5)
+        producer = KafkaProducer(
+            bootstrap_servers=self.group.kafka.bootstrap_servers, acks="all", linger_ms=5, metadata_max_age_ms=500
+        )
         try:
             futures = []
             due = 0.0
@@ -303,7 +352,8 @@ class Feeder(threading.Thread):
                 while n >= due and not self.hurry.wait(0.05):
                     due += (self.count - due) * self.share
                 topic, key = self.group.config.input.topic, f"k{n % 7}".encode()
-                futures.append(producer.send(topic, value, key=key, partition=n % PARTITIONS))
+                partitions = max(PARTITIONS, len(producer.partitions_for(topic) or ()))  # they may become more
+                futures.append(producer.send(topic, value, key=key, partition=n % partitions))
             producer.flush(timeout=DEADLINE)
             for future in futures:
                 future.get(timeout=DEADLINE)

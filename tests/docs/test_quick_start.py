@@ -1,5 +1,6 @@
 """The quick start of the README works word by word, on a real Kafka; only a port that is in use is another one."""
 
+import itertools
 import json
 import os
 import re
@@ -51,18 +52,25 @@ class Terminals:
         self.running = []
 
     def start(self, line):
-        process = subprocess.Popen(
-            f"exec {line}",
-            shell=True,
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with (self.folder / "errors.txt").open("a") as errors:
+            process = subprocess.Popen(
+                f"exec {line}",
+                shell=True,
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
         self.running.append(process)
         return process
+
+    def read(self, process, count):
+        """The next lines of a process; fails with the errors of all processes if it ends before."""
+        lines = list(itertools.islice(process.stdout, count))
+        assert len(lines) == count, (self.folder / "errors.txt").read_text()[-5000:]
+        return lines
 
     def close(self):
         for process in reversed(self.running):
@@ -95,13 +103,13 @@ def test_quick_start(terminals, port):
     kafka, create, produce, run, tail = lines
     if port != 9092:
         kafka = kafka.replace("kafka ", f"kafka --port {port} ", 1)
-    assert terminals.start(kafka).stdout.readline().strip() == f"127.0.0.1:{port}"
+    assert terminals.read(terminals.start(kafka), 1) == [f"127.0.0.1:{port}\n"]
     said, _ = terminals.start(create).communicate(timeout=60)
     assert [line.split("`")[1] for line in said.splitlines()] == ["events", "predictions", "rejects"]
     assert terminals.start(produce).communicate(timeout=60)[0] == "1,250 records sent to `events`\n"
     processor = terminals.start(run)
     reader = terminals.start(tail)
-    outputs = [json.loads(reader.stdout.readline()) for _ in range(1250)]
+    outputs = [json.loads(line) for line in terminals.read(reader, 1250)]
     assert len({output["source"] for output in outputs}) == 1250
     right = sum(output["value"]["prediction"] == output["value"]["label"] for output in outputs)
     assert right > 1000

@@ -232,9 +232,10 @@ def test_serve_takes_the_port_of_the_examples_unless_told_otherwise() -> None:
 
 
 def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str, tmp_path: Path) -> None:
-    """All commands but the last, which goes on until Ctrl-C."""
-    *before, last = [line.split() for line in NEXT.splitlines() if line.startswith("  river-margins ")]
-    assert last == ["river-margins", "run", "FILE"]
+    """All commands but the last two, which go on until Ctrl-C."""
+    *before, run, tail = [line.split() for line in NEXT.splitlines() if line.startswith("  river-margins ")]
+    assert run == ["river-margins", "run", "FILE"]
+    assert tail == ["river-margins", "tail", "FILE", "--from-beginning"]
     (servers,) = re.findall(r"`kafka.bootstrap_servers` is ([\d.:]+):\n", NEXT.format(servers=kafka.bootstrap_servers))
     names = {"name": topic, "input": {"topic": topic}, "output": {"topic": f"{topic}-out"}, "learner": ["Perceptron"]}
     (tmp_path / "FILE").write_text(json.dumps(names | {"kafka": {"bootstrap_servers": servers}}))  # JSON is YAML

@@ -160,6 +160,8 @@ class Soaked:
 
     def close(self) -> None:
         self.ended.set()
+        if self.feeder.is_alive():
+            self.feeder.join()
         for process in self.processes.values():
             process.kill()
             process.wait()
@@ -180,6 +182,7 @@ class Soaked:
                 producer.produce("events", orjson.dumps({"id": f"r{n}", **x, "label": label}), partition=n % PARTITIONS)
                 n += 1
             producer.poll(0)
+        producer.flush(5)
 
     def sample(self, seconds: float) -> Sample | None:
         """Return the figures of the measured processor; None until it has partitions."""
@@ -313,7 +316,7 @@ def report(samples: Sequence[Sample]) -> tuple[list[str], list[str]]:
             middle, spread = f"{median:.4g} {limit.unit}".strip(), f"{values.min():.4g} to {values.max():.4g}"
             lines.append(f"| {limit.title} | {middle} | {spread} | {found} | {allowed} |")
             if share > limit.growth:
-                wrong.append(f"{client}: {limit.title} grows by {found} in an hour, more than {allowed}")
+                wrong.append(f"{client}: {limit.title}: {found} in an hour, more than {allowed}")
         most = max(sample.files for sample in mine)
         lines += ["", f"At most {most} snapshots were in the store; docs/snapshots.md allows for {MOST}.", ""]
         if most > MOST:

@@ -88,7 +88,7 @@ class Row:
     disordered: int = 0
     diverged: int = 0
     progress: float = 0.0
-    returns: list[tuple[float, float]] = field(default_factory=list)
+    returns: list[tuple[float, float, float]] = field(default_factory=list)
     endings: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -175,9 +175,13 @@ def table(rows: list[Row]) -> str:
     text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     for row in rows:
         text += ["", f"{row.name}: " + ", ".join(f"{kind} {count}" for kind, count in sorted(row.faults.items()))]
-        for what, seconds in zip(("kill -9", "its first word"), zip(*row.returns, strict=True), strict=False):
-            middle, most = statistics.median(seconds), max(seconds)
-            text.append(f"  an instance goes on {middle:.1f} s after {what}, {most:.1f} s at most")
+        if row.returns:
+            clock, cpu, waiting = ([statistics.median(found), max(found)] for found in zip(*row.returns, strict=True))
+            text += [
+                f"  an instance goes on {clock[0]:.1f} s after kill -9, {clock[1]:.1f} s at most;",
+                f"  its successor has then taken {cpu[0]:.1f} s of CPU, {cpu[1]:.1f} s at most,",
+                f"  and has begun {waiting[0]:.1f} s before, {waiting[1]:.1f} s at most",
+            ]
         text += [f"  ended by itself: {ending}" for ending in row.endings]
         text += [f"  WRONG: {sentence}" for sentence in row.wrong]
     return "\n".join(text)

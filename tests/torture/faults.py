@@ -28,7 +28,7 @@ class Faults:
 
     `counts` says how often each struck; `endings` holds what processors said that ended without being told to, and what
     else was not as it should be. `returns` are the seconds from kill -9 of an instance until each of its partitions
-    went on, and those from the first word of its successor until then.
+    went on, the CPU seconds that its successor has taken by then, and the seconds from its first word until then.
     """
 
     def __init__(self, group: Group, seed: int) -> None:
@@ -36,7 +36,7 @@ class Faults:
         self.size = SIZE
         self.counts: Counter[str] = Counter()
         self.endings: list[str] = []
-        self.returns: list[tuple[float, float]] = []
+        self.returns: list[tuple[float, float, float]] = []
         self.kinds: dict[str, Callable[[], None]] = {
             "kill": self.kill,
             "kill at snapshot": self.kill_at_snapshot,
@@ -193,7 +193,8 @@ class Faults:
             return all(committed[number] > before[number] for number in partitions)
 
         wait_until(goes_on, f"the partitions {partitions} of `{killed.instance}` go on")
-        self.returns.append((time.monotonic() - began, time.monotonic() - spoke))
+        now = time.monotonic()
+        self.returns.append((now - began, successor.cpu_seconds(), now - spoke))
 
     def instance_restart(self) -> None:
         """SIGTERM of an instance, which is then started again."""

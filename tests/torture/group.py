@@ -100,6 +100,11 @@ class Worker:
         generation, partitions = found[-1]
         return int(generation), set() if partitions == "none" else set(map(int, partitions.split(",")))
 
+    def cpu_seconds(self) -> float:
+        """The CPU time that it has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
     @property
     def has_begun(self) -> bool:
         """Whether it was there long enough to say something; before, a signal just ends it."""

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from connectors.errors import FencedError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
-from tests.torture.group import Group, feed, wait_until
+from connectors.tools import referee
+from tests.torture.group import Group, feed, is_broken, wait_until
 from tests.torture.referee import judge
 
 # Nothing times out by itself: what happens, happens because the script says so.
@@ -31,6 +33,22 @@ def library(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     with Group(kafka, tmp_path, settings=PATIENT, clients=(library,)) as group:
+        feed(group, 800)
+        yield group
+
+
+@pytest.fixture
+def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
+    """Its processors have an `instance`."""
+    with Group(kafka, tmp_path, settings=PATIENT, has_instances=True) as group:
+        feed(group, 800)
+        yield group
+
+
+@pytest.fixture
+def slow_group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
+    """Its processors commit when something happens."""
+    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), checkpoint="50s") as group:
         feed(group, 800)
         yield group
 
@@ -106,6 +124,58 @@ def test_commit_under_the_metadata_of_the_moment(group: Group, is_wrong: bool) -
     judgement = judge(group.config)
     if is_wrong:
         assert judgement.verdict.doubled > 0
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_commit_of_an_instance_that_was_replaced(static_group: Group, is_wrong: bool) -> None:
+    """A frozen processor is replaced by another one with its instance, and wakes in the middle of a commit.
+
+    It has the generation of its successor. Its transactional id and its member id stop it; without both it commits.
+    """
+    group = static_group
+    options = "--act", "freeze", "before:send_offsets:1", *wrong("nobody", is_wrong)
+    zombie = group.spawn(*options, instance="same")
+    zombie.wait_frozen()
+    group.spawn(instance="same")
+    group.wait_done()
+    commits = zombie.log.read_text().count("committed partitions=")
+    zombie.send(signal.SIGCONT)
+    if is_wrong:
+        wait_until(lambda: zombie.log.read_text().count("committed partitions=") > commits, "the zombie commits")
+    else:
+        assert zombie.process.wait(timeout=60) == FencedError.exit_code
+    group.kill_all()
+    group.spawn(instance="same")
+    ended(group)
+    judgement = judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.doubled > 0
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+@BOTH
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_models_kept_although_the_commit_before_a_rebalance_failed(slow_group: Group, is_wrong: bool) -> None:
+    """Another processor joins, and the commit of what was read so far fails: it must be read again."""
+    group = slow_group
+    good = sum(not is_broken(n) for n in range(800))
+
+    def sent() -> int:
+        return len(referee.read_topic(group.config, group.config.output.topic, "read_uncommitted"))
+
+    group.spawn("--act", "fail", "before:send_offsets:1", *wrong("kept", is_wrong))
+    wait_until(lambda: sent() >= good, "all is predicted")
+    group.spawn()
+    wait_until((group.folder / "failed").exists, "the commit fails")
+    wait_until(lambda: sent() >= good + (good // 3 if is_wrong else good), "what was dropped is read again")
+    for worker in list(group.workers):
+        assert group.end(worker) == 0
+    judgement = judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.lost > 0
     else:
         assert judgement.exact, judgement.reasons()
 

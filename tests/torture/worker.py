@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 import confluent_kafka
 
 from connectors import cli, config
-from connectors.kafka import Ownership, client
+from connectors.kafka import ClientError, Ownership, client
 from connectors.kafka.kafka_python import consumer as kafka_python
+from connectors.topics.assignment import Assignment
 from connectors.topics.commit import Committer
 from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
@@ -102,6 +104,16 @@ def leave(folder: Path) -> Action:
     return act
 
 
+def fail(folder: Path) -> Action:
+    """Lets the step fail, and says so."""
+
+    def act(committer: Committer, where: str) -> None:
+        (folder / "failed").touch()
+        raise ClientError("the torture lets this step fail")
+
+    return act
+
+
 def note_question(module: Any, folder: Path) -> None:
     """Tells when this processor asks what the group has committed."""
     committed = module.Consumer.committed
@@ -161,19 +173,46 @@ def moment(module: Any) -> None:
     module.Consumer.join, module.Producer.send_offsets = join, send_offsets
 
 
+def kept(module: Any) -> None:
+    """Wrong: keeps the models of work that is dropped."""
+
+    def drop_uncommitted(assignment: Assignment) -> None:
+        assignment._outbox.drop()
+        assignment.ownership = None
+
+    Assignment.drop_uncommitted = drop_uncommitted  # type: ignore[method-assign]
+
+
+def nobody(module: Any) -> None:
+    """Wrong: an instance has no transactional id of its own, and commits without its membership (kafka-python)."""
+    make = module.Producer.__init__
+
+    def init(producer: Any, transactional_id: str | None, *rest: Any) -> None:
+        make(producer, f"{transactional_id}-{uuid.uuid4().hex}", *rest)
+
+    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership) -> None:
+        producer._producer.send_offsets_to_transaction(
+            kafka_python.offsets_and_metadata(topic, offsets), ownership.token.group_id
+        )
+
+    module.Producer.__init__, module.Producer.send_offsets = init, send_offsets
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", help="the processor's YAML file")
     parser.add_argument("--folder", type=Path, help="where workers and tests leave signs for each other")
-    parser.add_argument("--act", nargs=2, metavar=("ACTION", "PLACE:STEP:N"), help="crash, freeze or leave, and where")
-    parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment"])
+    parser.add_argument(
+        "--act", nargs=2, metavar=("ACTION", "PLACE:STEP:N"), help="crash, fail, freeze or leave, and where"
+    )
+    parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment", "kept", "nobody"])
     options = parser.parse_args()
     module = client(config.load(options.file).kafka.client)
     if options.wrong:
         globals()[options.wrong](module)
     if options.act:
         action, place = options.act
-        Plan(place, {"crash": crash, "freeze": freeze, "leave": leave}[action](options.folder)).install()
+        Plan(place, {"crash": crash, "fail": fail, "freeze": freeze, "leave": leave}[action](options.folder)).install()
     if options.folder:
         note_question(module, options.folder)
     sys.argv = ["river-margins", "run", options.file]

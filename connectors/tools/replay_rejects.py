@@ -32,7 +32,7 @@ from connectors.kafka import (
 from connectors.tools.create_topics import look
 from connectors.topics.messages import SHORT_FIELDS
 
-GROUP = "{name}:replay-rejects"  # no processor can have this name
+GROUP = "{name}::replay-rejects"  # also the transactional id: no processor and no instance can have this name
 MOST_RECORDS = 1_000  # of one transaction
 LONGEST_TRANSACTION = 1.0  # seconds
 LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up

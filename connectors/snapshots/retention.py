@@ -59,12 +59,20 @@ class Superseded:
     def add_found(self, partition: int, current: str, store: Store) -> None:
         """Look for snapshots that another process left, and note them.
 
-        A later one than `current`, which a committed offset names, may still be named by an open transaction.
+        A later one than `current`, which a committed offset names, may still be named by an open transaction. Each was
+        superseded when the next one was written: if that counted from now on, a partition that changes hands again and
+        again would keep all of them.
         """
         named = SnapshotName.parse(current)
         assert named is not None
-        found = {text: SnapshotName.parse(text) for text in store.sizes(partition)}
-        self.add(partition, [t for t, name in found.items() if name and t != current and name.offset <= named.offset])
+        names = [
+            (name, text) for text in store.sizes(partition) if text != current and (name := SnapshotName.parse(text))
+        ]
+        found = sorted((name.offset, name.time, text) for name, text in names if name.offset <= named.offset)
+        superseded = [moment for _, moment, _ in found[1:]] + [named.time]
+        monotonic, now = time.monotonic(), time.time()
+        for (_, _, text), moment in zip(found, superseded, strict=False):
+            self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
 
     def delete(self, named: Mapping[int, str], store: Store) -> None:
         """Begin to delete snapshots that no open transaction can name any more, except those to keep.

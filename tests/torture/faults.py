@@ -122,17 +122,27 @@ class Faults:
         said, number, path, data = self._damage()
         before = self.group.committed()[number]
         self.group.wait_progress(meanwhile=self.refill, but=number)
-        self.strike("kill")
+        times = self.group.times_said(said)
+        self.group.kill(self._owner(number))
+        self.counts["kill"] += 1
+        self._wait_said(said, times)
         self.group.wait_progress(meanwhile=self.refill, but=number)
         self.strike("rebalance")
         self.group.wait_progress(meanwhile=self.refill, but=number)
         if (after := self.group.committed()[number]) != before:
             self.endings.append(f"partition {number} was bad, and its offset went from {before} to {after}")
-        if self.group.times_said(said) < 2:
-            self.endings.append(f"nobody but the first owner said `{said}`")
         path.with_suffix(".part").write_bytes(data)
         path.with_suffix(".part").rename(path)
         self.group.wait_progress(meanwhile=self.refill)
+
+    def _wait_said(self, said: str, times: int) -> None:
+        """Waits until the next owner says it too."""
+
+        def is_said() -> bool:
+            self.refill()
+            return self.group.times_said(said) > times
+
+        wait_until(is_said, f"the next owner says `{said}`", every=0.1)
 
     def _damage(self) -> tuple[str, int, Path, bytes]:
         """Returns what is said of a partition whose state is bad, its number, and its snapshot as it was."""

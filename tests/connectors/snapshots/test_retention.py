@@ -1,5 +1,6 @@
 """Retention: what newer snapshots have superseded is deleted, in time, and never what is named or may be named."""
 
+import calendar
 import concurrent.futures
 import threading
 
@@ -10,6 +11,7 @@ from connectors.snapshots import retention
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import FolderStore
 
+YEARS = calendar.timegm((2026, 11, 22, 5, 0, 0)) - 1000.0  # the clock of the snapshots begins at their first one
 NAMES = [f"{offset:020d}-{offset}-20261122T05000{offset}Z-0badcafe" for offset in range(8)]
 
 
@@ -20,6 +22,9 @@ def clock(monkeypatch):
 
         def monotonic(self):
             return self.now
+
+        def time(self):
+            return self.now + YEARS
 
     clock = Clock()
     monkeypatch.setattr(retention, "time", clock)
@@ -63,6 +68,30 @@ def test_what_another_process_left_is_found_unless_a_transaction_may_name_it(clo
     superseded = Superseded(Keep(last=1), transaction=10.0)
     superseded.add_found(0, NAMES[5], store)
     clock.now += 71
+    superseded.delete({0: NAMES[5]}, store)
+    assert left(superseded, store) == [5, 6, 7]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(70.5, [0, 1, 2, 5, 6, 7]), (73.5, [2, 5, 6, 7])])
+def test_what_another_process_left_is_as_old_as_what_superseded_it(clock, store, seconds, expected):
+    """There is a snapshot a second. A partition that changes hands once a minute would else keep all."""
+    for gone in (3, 4):
+        store.delete(0, NAMES[gone])  # so that 2 was superseded after 5 s
+    clock.now += seconds
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    superseded.add_found(0, NAMES[5], store)
+    superseded.delete({0: NAMES[5]}, store)
+    assert left(superseded, store) == expected
+
+
+def test_a_clock_that_is_behind_makes_nothing_older(clock, store):
+    clock.now -= 500
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    superseded.add_found(0, NAMES[5], store)
+    clock.now += 69
+    superseded.delete({0: NAMES[5]}, store)
+    assert left(superseded, store) == list(range(8))
+    clock.now += 2
     superseded.delete({0: NAMES[5]}, store)
     assert left(superseded, store) == [5, 6, 7]
 

@@ -164,8 +164,9 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
         hint = did_you_mean(missing[0], cluster.names) or "; `river-margins topics create FILE` creates it"
-        names = " and ".join(f"`{topic}`" for topic in missing)
-        raise StartError(f"topic {names} does not exist at `{config.kafka.bootstrap_servers}`{hint}")
+        names = ", ".join(f"`{topic}`" for topic in missing)
+        do = "topic {} does" if len(missing) == 1 else "topics {} do"
+        raise StartError(f"{do.format(names)} not exist at `{config.kafka.bootstrap_servers}`{hint}")
     return restorer_of(config, cluster, before)
 
 

@@ -27,6 +27,7 @@ PARAMETERS = {
     "BagOfWords": {"on": "text"},
     "TFIDF": {"on": "text"},
     "GapEncoder": {"on": "text"},
+    "FeatureHasher": {"seed": 1},
 }
 POSITIONAL = {"SelectType": [float], "StatImputer": [("c", stats.Mean())], "Select": ["a"], "Discard": ["a"]}
 EXAMPLES = [
@@ -34,7 +35,7 @@ EXAMPLES = [
     for n in range(20)
 ]
 NUMBERS_ONLY = {
-    "Binarizer", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "PolynomialExtender", "StandardScaler",
+    "Binarizer", "FeatureHasher", "MaxAbsScaler", "MinMaxScaler", "Normalizer", "PolynomialExtender", "StandardScaler",
     "TransformerProduct", "TransformerUnion", "VarianceThreshold",
 }  # fmt: skip
 UNITED = (preprocessing.MinMaxScaler(), preprocessing.StandardScaler())

@@ -86,10 +86,10 @@ def hearing(monkeypatch):
     """What brokers have told of the topics; and a list from which they take what they tell next."""
     found, late, original = [], [], startup.make_restorer
 
-    def make_restorer(*arguments):
+    def make_restorer(*arguments, **options):
         if late:
             return late.pop()
-        found.append(original(*arguments))
+        found.append(original(*arguments, **options))
         return found[-1]
 
     monkeypatch.setattr(startup, "make_restorer", make_restorer)

@@ -120,7 +120,10 @@ class Consumer(Protocol):
         """Commit for a group without members, all or none; LostOwnership when it has any."""
 
     def confirm_membership(self) -> None:
-        """Raise Replaced if another process has joined under the same instance; waits for an answer of the group."""
+        """Return once the group has said that this is still its member; raise Replaced if another one has its instance.
+
+        Raise ClientError if there is no answer.
+        """
 
     def join(self) -> None:
         """Join the group. Before, only `committed`, `offset_range` and `alter_group_offsets` may be called."""

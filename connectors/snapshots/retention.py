@@ -45,7 +45,7 @@ class Superseded:
     """
 
     def __init__(self, keep: Keep, transaction: float) -> None:
-        self._keep, self._patience = keep, transaction + GRACE
+        self._keep, self._transaction = keep, transaction
         self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
         self._running: list[concurrent.futures.Future[None]] = []
@@ -86,7 +86,7 @@ class Superseded:
         for partition, current in named.items():
             names = self._names[partition]
             wanted = kept([current, *names], self._keep) | {current} if names else set()
-            old = [name for name, since in names.items() if since < began - self._patience]
+            old = [name for name, since in names.items() if since < began - self._transaction - GRACE]
             for name in [name for name in old if name not in wanted]:
                 del names[name]
                 self._running.append(self._threads.submit(self._delete, partition, name, store, began))

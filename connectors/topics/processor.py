@@ -160,6 +160,7 @@ class Processor:
         self._config, self._consumer, self._assignment, self._outbox = config, consumer, assignment, outbox
         self._committer, self._timeouts, self._health = committer, timeouts, health
         self._rebalance_error: ClientError | OSError | None = None
+        self._may_be_replaced = False
         self._has_rejects = config.rejects is not None
         self._resets, self._progress = 0, 0
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
@@ -253,6 +254,9 @@ class Processor:
             committer.commit()
 
     def _take_over(self) -> None:
+        if self._may_be_replaced:  # then a new producer would fence that of the successor
+            self._consumer.confirm_membership()
+            self._may_be_replaced = False
         started = self._assignment.take_over()
         if started:
             self._committer.commit()  # so that from now on a missing offset means that it was lost
@@ -312,13 +316,12 @@ class Processor:
         """Drop uncommitted work, and wait before the next attempt. Raise an error if no attempt can help."""
         age = self._outbox.transaction_age
         self._committer.drop_uncommitted()
+        self._may_be_replaced = self._config.instance is not None and not isinstance(error, TooLarge)
         if isinstance(error, OutOfRange) and self._config.on_bad_state == "pause":
             self._assignment.reload(error.partition)  # which compares its offset with the topic
         self._health.metrics.resets.inc()
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):
-            if isinstance(error, Fenced) and self._config.instance:
-                self._consumer.confirm_membership()  # before a new producer fences that of a successor
             if isinstance(error, NotPermitted | NotAccepted | Replaced):
                 raise error
             if isinstance(error, OutOfRange) and self._config.on_bad_state == "stop":

@@ -15,7 +15,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record, Replaced
+from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
@@ -201,12 +201,7 @@ class Consumer:
         # The library learns of it with a heartbeat. What is read meanwhile is read again.
         end = time.monotonic() + 2 * self._heartbeat_interval
         while time.monotonic() < end:
-            try:
-                self.poll(LONGEST_WAIT)
-            except Replaced:
-                raise
-            except ClientError:  # no answer, or no member any more: the next `poll` finds out
-                return
+            self.poll(LONGEST_WAIT)
 
     def leave(self) -> None:
         log.info("librdkafka cannot give up the partitions of an instance: they wait until its session has timed out")

@@ -16,7 +16,7 @@ from kafka import errors as kafka_errors
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
-from connectors.kafka import ClientError, Committed, Ownership, Record, Replaced
+from connectors.kafka import ClientError, Committed, Ownership, Record
 from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
@@ -177,13 +177,8 @@ class Consumer:
             self._consumer.commit(offsets_and_metadata(self._topic, offsets), timeout_ms=int(seconds * 1000))
 
     def confirm_membership(self) -> None:
-        try:
-            with translated(self._permissions):
-                internals.send_heartbeat(self._consumer)
-        except Replaced:
-            raise
-        except ClientError:  # no answer, or no member any more: the next `poll` finds out
-            return
+        with translated(self._permissions), contextlib.suppress(kafka_errors.RebalanceInProgressError):
+            internals.send_heartbeat(self._consumer)
 
     def leave(self) -> None:
         internals.leave_at_close(self._consumer)

@@ -317,7 +317,7 @@ class Processor:
         self._health.metrics.resets.inc()
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):
-            if isinstance(error, Fenced) and self._config.instance:
+            if self._config.instance:
                 self._consumer.confirm_membership()  # before a new producer fences that of a successor
             if isinstance(error, NotPermitted | NotAccepted | Replaced):
                 raise error

@@ -24,6 +24,7 @@ from connectors.kafka.kafka_python.settings import CONSUMER
 
 # seconds for which metadata may lack the topic: a broker that was silent knows of no topic for a moment
 TOPIC_MISSING_TIMEOUT = 3.0
+COORDINATOR_TIMEOUT = 5.0  # seconds to find the coordinator of the group
 JOIN_TIMEOUT = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -179,7 +180,7 @@ class Consumer:
     def confirm_membership(self) -> None:
         try:
             with translated(self._permissions):
-                internals.send_heartbeat(self._consumer)
+                internals.send_heartbeat(self._consumer, COORDINATOR_TIMEOUT)
         except Replaced:
             raise
         except ClientError:  # no answer, or no member any more: the next `poll` finds out

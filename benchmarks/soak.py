@@ -49,7 +49,7 @@ EVERY = 10.0  # seconds between two samples
 CYCLE = 300.0  # seconds in which one processor joins and leaves, and another is restarted
 JOIN, LEAVE, RESTART = 60.0, 180.0, 240.0  # seconds into each cycle
 KEEP, GRACE = 3, 70  # snapshots to keep, and seconds for which a superseded one stays
-MOST = 2 * PARTITIONS * (KEEP + GRACE)  # by docs/snapshots.md: a snapshot each second, and partitions change hands
+MOST = PARTITIONS * (KEEP + GRACE)  # by docs/snapshots.md, with a snapshot each second
 # The input is deleted when it is long read. The brokers' other settings are those of production, as far as they matter.
 SETTINGS: dict[str, str | int | bool] = {
     "log.segment.bytes": 32 * 2**20,

@@ -292,8 +292,16 @@ class Group:
     def ends(self, seconds: float = DEADLINE) -> list[int]:
         # a consumer that has lived through faults may wait for ever for a broker that has long been back
         with contextlib.closing(self._reader()) as reader:
-            ends = reader.end_offsets(self._places, timeout_ms=int(seconds * 1000))
-        return [ends[place] for place in self._places]
+
+            def found() -> list[int] | None:
+                try:
+                    ends = reader.end_offsets(self._places, timeout_ms=int(seconds * 1000))
+                except KeyError:  # of a partition that was just added the library may know no leader yet
+                    return None
+                return [ends[place] for place in self._places]
+
+            ends: list[int] = wait_until(found, "the end of each partition", seconds)
+        return ends
 
     def wait_done(self, seconds: float = DEADLINE) -> None:
         """Waits until everything that was fed is committed."""
@@ -315,7 +323,7 @@ class Group:
             waiting = {n for n, (now, then) in enumerate(zip(committed, before, strict=True)) if now <= then} - {but}
             if not waiting:
                 return True
-            with contextlib.suppress(KafkaError):
+            with contextlib.suppress(KafkaError, AssertionError):
                 ends = self.ends(2.0)
                 return all(committed[n] == ends[n] for n in waiting)
             return False

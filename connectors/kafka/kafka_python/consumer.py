@@ -24,6 +24,7 @@ from connectors.kafka.kafka_python.settings import CONSUMER
 
 # seconds for which metadata may lack the topic: a broker that was silent knows of no topic for a moment
 TOPIC_MISSING_TIMEOUT = 3.0
+COORDINATOR_TIMEOUT = 5.0  # seconds to find the coordinator of the group
 JOIN_TIMEOUT = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -178,7 +179,7 @@ class Consumer:
 
     def confirm_membership(self) -> None:
         with translated(self._permissions), contextlib.suppress(kafka_errors.RebalanceInProgressError):
-            internals.send_heartbeat(self._consumer)
+            internals.send_heartbeat(self._consumer, COORDINATOR_TIMEOUT)
 
     def leave(self) -> None:
         internals.leave_at_close(self._consumer)

@@ -115,9 +115,13 @@ def was_replaced(consumer: KafkaConsumer) -> bool:
     return coordinator.state is MemberState.STABLE and not coordinator._heartbeat_enabled
 
 
-def send_heartbeat(consumer: KafkaConsumer) -> None:
-    """Send a heartbeat now, and raise what the broker answers. The library only sends them in the background."""
+def send_heartbeat(consumer: KafkaConsumer, seconds: float) -> None:
+    """Send a heartbeat now, and raise what the broker answers. The library only sends them in the background.
+
+    After a sleep for a whole session the library has forgotten the coordinator: look for it for so many seconds.
+    """
     coordinator = consumer._coordinator
+    coordinator.ensure_coordinator_ready(timeout_ms=int(seconds * 1000))
     coordinator._net.run(coordinator._send_heartbeat_request)
 
 

@@ -19,6 +19,7 @@ from connectors.kafka import (
     LostOwnership,
     OutOfRange,
     Ownership,
+    Replaced,
     TooLarge,
     client,
 )
@@ -38,8 +39,8 @@ class Place:
         self.opened = []
         kafka.create_topics({self.name: 2})
 
-    def consumer(self, **settings):
-        consumer = self.module.Consumer(self.name, self.name, self.settings | self.named(settings))
+    def consumer(self, instance=None, **settings):
+        consumer = self.module.Consumer(self.name, self.name, self.settings | self.named(settings), instance)
         self.opened.append(lambda: consumer.close(5.0))
         return consumer
 
@@ -95,6 +96,21 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert [value for partition, _, _, value, *_ in found if partition == 0] == [b"4", b"6", b"8"]
     assert [offset for partition, offset, *_ in found if partition == 1] == [0, 1, 2, 3, 4]
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
+
+
+def test_an_instance_that_was_replaced_can_know_it(place):
+    """Also if it slept for so long that the library has forgotten the coordinator of the group."""
+    older, newer = (place.consumer("same", heartbeat_interval_ms=300) for _ in range(2))
+    older.join()
+    join(older, {0, 1})
+    older.confirm_membership()
+    newer.join()
+    join(newer, {0, 1})
+    if place.library == "kafka-python":
+        older._consumer._coordinator.coordinator_dead("its session has expired")
+    with pytest.raises(Replaced):
+        older.confirm_membership()
+    newer.confirm_membership()
 
 
 def test_headers_and_timestamp_go_and_come(place):

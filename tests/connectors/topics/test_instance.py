@@ -9,6 +9,8 @@ import orjson
 import pytest
 
 from connectors.errors import FencedError
+from connectors.kafka import ClientError, client
+from connectors.topics.commit import Committer
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 SESSION = 30.0  # seconds; a test that had to wait for its end would take longer
@@ -116,6 +118,29 @@ def test_the_older_of_two_processes_ends(stream, client):
     finally:
         older.kill()
         older.communicate()
+
+
+def test_after_each_failure_membership_is_confirmed_before_a_new_producer(stream, monkeypatch):
+    """Or a zombie would fence the producer of its successor, whatever it failed with."""
+    steps, check, module = [], Committer._check_committed, client(stream.config().kafka.client)
+    confirm, connect = module.Consumer.confirm_membership, module.Producer.__init__
+
+    def check_once(committer):
+        monkeypatch.setattr(Committer, "_check_committed", check)
+        steps.append("fails")
+        raise ClientError("once")
+
+    def noting(name, method):
+        return lambda *arguments: steps.append(name) or method(*arguments)
+
+    monkeypatch.setattr(Committer, "_check_committed", check_once)
+    monkeypatch.setattr(module.Consumer, "confirm_membership", noting("confirms", confirm))
+    monkeypatch.setattr(module.Producer, "__init__", noting("connects", connect))
+    with running(stream.config(instance="a")) as process:
+        produce(stream, phishing(100))
+        assert_exact(stream, phishing(100))
+        process.end()
+    assert steps == ["connects", "fails", "confirms", "connects"]
 
 
 @BOTH_CLIENTS

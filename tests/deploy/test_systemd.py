@@ -100,5 +100,5 @@ def test_processor_needs_no_more(client, kafka, tmp_path):
         finally:
             process.kill()
     assert process.returncode == 0, said
-    called = set(re.findall(r"^\d+ (\w+)\(", trace.read_text(), re.MULTILINE))
+    called = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
     assert "openat" in called and called <= permitted(analyze)

@@ -43,8 +43,8 @@ USES: dict[str, Use] = {
     ),
     "_mutable_attributes": Use(
         "base.Base",
-        (_FAMILIES, "river_margins/core/estimator.pyx"),
-        "overridden: River's `mutate` changes only the attributes that it names",
+        (_FAMILIES, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
+        "overridden, and read: River's `mutate` changes only the attributes that it names",
     ),
     "_unit_test_params": Use(
         "base.Base",

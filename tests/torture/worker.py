@@ -95,6 +95,7 @@ def leave(folder: Path) -> Action:
     """Leaves the group in the middle of a commit, ends the commit when released, and dies."""
 
     def act(committer: Committer, where: str) -> None:
+        committer._consumer.before_rebalance = None  # or leaving would commit once more, within this commit
         committer._consumer.close(5.0)
         (folder / "left").touch()
         wait_until((folder / "released").exists)

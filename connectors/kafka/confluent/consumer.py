@@ -20,6 +20,7 @@ from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
 from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
+from connectors.kafka.retry import retry
 
 log = logging.getLogger(__name__)
 
@@ -167,8 +168,12 @@ class Consumer:
                 raise self._errors.translate(place.error, f"partition {place.partition} of `{place.topic}`")
 
     def offset_range(self, partition: int) -> tuple[int, int]:
+        # The library asks once, and a broker that is about to lead the partition refuses: the next request finds it.
+        return retry(lambda left: self._offset_range(partition, left), REQUEST_TIMEOUT)
+
+    def _offset_range(self, partition: int, seconds: float) -> tuple[int, int]:
         with self._errors.translated():
-            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), REQUEST_TIMEOUT)
+            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), seconds)
 
     def seek(self, partition: int, offset: int) -> None:
         if not (self._is_assigned and self.ownership and partition in self.ownership.partitions):

@@ -98,6 +98,19 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
+def test_the_offsets_of_a_topic_created_a_moment_ago(kafka, place):
+    """The broker says for a moment that it is not the leader: the client asks again, and the user sees no error."""
+    place.fill(2)
+    consumer = place.consumer()
+    assert [consumer.offset_range(number) for number in range(2)] == [(0, 1), (0, 1)]
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    with contextlib.closing(admin):
+        admin.delete_topics([place.name])
+        wait_for(lambda: place.name not in admin.list_topics(), "the end of the topic")
+    kafka.create_topics({place.name: 64})
+    assert {consumer.offset_range(number) for number in range(64)} == {(0, 0)}
+
+
 def test_an_instance_that_was_replaced_can_know_it(place):
     """Also if it slept for so long that the library has forgotten the coordinator of the group."""
     older, newer = (place.consumer("same", heartbeat_interval_ms=300) for _ in range(2))

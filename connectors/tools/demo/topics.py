@@ -33,6 +33,7 @@ EXAMPLE = EXAMPLES / "phishing.yaml"
 PARTITIONS = 4
 PASSES = 16
 RATE = 500  # records per second: the stream takes 40 s, long enough for the kill and the start of the second process
+AHEAD = 1000  # records sent before their output is committed, at most, until the first process is killed
 IN_FLIGHT = 100  # outputs in an open transaction when the first process is killed, at least
 LONGEST_PAUSE = 90.0  # seconds without output after which the demo gives up
 
@@ -74,7 +75,7 @@ def _run_on_kafka(console: Console) -> bool:
 
 
 class Feed:
-    """Sends the stream at a steady rate; `step` sends the records that are due."""
+    """Sends the stream at a steady rate."""
 
     def __init__(self, settings: config.Config) -> None:
         stream = list(datasets.Phishing())
@@ -89,8 +90,9 @@ class Feed:
         self.total = len(self._records)
         self.sent = 0
 
-    def step(self) -> None:
-        due = min(self.total, int((time.monotonic() - self._began) * RATE))
+    def step(self, limit: int) -> None:
+        """Send what is due, up to this number of records in all."""
+        due = max(self.sent, min(self.total, limit, int((time.monotonic() - self._began) * RATE)))
         for number in range(self.sent, due):
             record = self._records[number]
             value, key = json.dumps(record).encode(), record["id"].encode()
@@ -156,7 +158,8 @@ class Stage:
         screen.event(f"process {self.processor.pid} started")
         progress = time.monotonic(), (0, 0)
         while self.seen.outputs < self.feed.total:
-            self.feed.step()
+            # a processor that starts slowly would work off the whole stream before it could be killed in its middle
+            self.feed.step(self.seen.outputs + AHEAD if self.killed_at is None else self.feed.total)
             self.written.step(0)
             self.seen.step(0.1)
             if self.processor.has_ended():

@@ -6,7 +6,6 @@ import time
 import urllib.error
 import urllib.request
 
-import orjson
 import pytest
 
 from tests.deploy import image as images
@@ -51,7 +50,7 @@ def test_kill_and_run_again(image, kafka, tmp_path, record_property):
     healthcheck = image.settings["Healthcheck"]["Test"]
     assert healthcheck[0] == "CMD"
     records = phishing(400)
-    stream.produce(map(orjson.dumps, records[:200]))
+    stream.produce(records[:200])
     began = time.monotonic()
     first = image.start(file, snapshots, environment)
     try:
@@ -69,7 +68,7 @@ def test_kill_and_run_again(image, kafka, tmp_path, record_property):
     check = image.start(file, snapshots, environment, *healthcheck[1:], entry=[])
     code, said = check.end()
     assert code == 1 and "ConnectionRefusedError" in said
-    stream.produce(map(orjson.dumps, records[200:]))
+    stream.produce(records[200:])
     second = image.start(file, snapshots, environment)
     try:
         found = outputs(stream, 400)

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
 from connectors import config
@@ -87,7 +86,7 @@ def test_processor_needs_no_more(client, kafka, tmp_path):
         if ended := subprocess.run([*needed, sys.executable, "-c", REFUSE], capture_output=True, text=True).stderr:
             pytest.skip(f"this kernel does not let the test trace or confine a process: {ended.splitlines()[-1]}")
     stream = Stream(kafka, tmp_path)
-    stream.produce(map(orjson.dumps, phishing(200)))
+    stream.produce(phishing(200))
     trace = tmp_path / "trace"
     code = REFUSE + "from connectors import cli; cli.main()"
     command = [strace, "-f", "-qq", "-o", str(trace), sys.executable, "-c", code, "run", str(stream.file())]

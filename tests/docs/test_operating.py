@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 
-import orjson
 import pytest
 import yaml
 from prometheus_client import generate_latest
@@ -32,7 +31,7 @@ def outputs(stream, count, topic=None):
 def test_change_a_learner(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     records, learner = phishing(300), ["StandardScaler", {"AROWClassifier": {"r": 0.5}}]
-    stream.produce(map(orjson.dumps, records[:200]))
+    stream.produce(records[:200])
     with running(stream.config()):
         stream.read(stream.output, 200)
     with pytest.raises(StateError, match="is now `AROWClassifier") as refused:
@@ -42,7 +41,7 @@ def test_change_a_learner(kafka, tmp_path):
     kafka.create_topics({beside: 2})
     changed = {"name": beside, "learner": learner, "output": {"topic": beside}}
     with running(stream.config()), running(stream.config(**changed)):  # the old one goes on meanwhile
-        stream.produce(map(orjson.dumps, records[200:]))
+        stream.produce(records[200:])
         old, new = outputs(stream, 300), outputs(stream, 300, beside)
     for number in range(2):
         mine = records[number::2][:100] + records[200 + number :: 2]
@@ -57,10 +56,10 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
     hosts = [start(stream.file(), f"import socket; socket.gethostname = lambda: 'host-{n}'") for n in range(2)]
     try:
         wait_for(lambda: stream.members() == [1, 1], "a partition for each host")
-        stream.produce(map(orjson.dumps, records[:200]))
+        stream.produce(records[:200])
         stream.read(stream.output, 200)
         hosts[0].kill()
-        stream.produce(map(orjson.dumps, records[200:]))
+        stream.produce(records[200:])
         found = outputs(stream, 400)
     finally:
         for host in hosts:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -23,6 +24,7 @@ from connectors.kafka import CLIENTS
 from connectors.model.counts import Counts
 from connectors.runtime.stop import Stop
 from connectors.topics import processor
+from connectors.topics.offset_metadata import OffsetMetadata
 
 DEADLINE = 60.0
 BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
@@ -83,14 +85,17 @@ class Stream:
     def config(self, **changes: Any) -> config.Config:
         return config.load(self.file(**changes))
 
-    def produce(self, values: Iterable[bytes | None], key: bytes | None = b"k", partition: int | None = None) -> None:
-        """Writes values to the input, to its partitions in turn or to one: what fits into a batch arrives together."""
+    def produce(self, values: Iterable[Any], key: bytes | None = b"k", partition: int | None = None) -> None:
+        """Writes values to the input, to its partitions in turn or to one: what fits into a batch arrives together.
+
+        Values are bytes, None, or objects that become JSON.
+        """
         together = {"linger_ms": 60_000, "batch_size": 512 * 1024}  # a flush does not wait for the former
         producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, **together)
         try:
             futures = [
                 producer.send(self.input, value, key, partition=n % self.partitions if partition is None else partition)
-                for n, value in enumerate(values)
+                for n, value in enumerate(map(_encoded, values))
             ]
             producer.flush()
             for future in futures:
@@ -130,6 +135,22 @@ class Stream:
                 assert time.monotonic() < end, f"{len(found)} of {count} messages in `{topic}`"
         assert len(found) == count, f"`{topic}` has {len(found)} messages, {count} were expected"
         return found
+
+    def outputs(self, count: int) -> dict[int, list[Any]]:
+        """The output values by partition, in order."""
+        found: dict[int, list[Any]] = {number: [] for number in range(self.partitions)}
+        for message in self.read(self.output, count):
+            found[message.partition].append(json.loads(message.value))
+        return found
+
+    def assert_exact(self, records: list[dict[str, Any]], outputs: dict[int, list[Any]] | None = None) -> None:
+        """Asserts that records, produced to the partitions in turn, have the outputs of the bare learner.
+
+        The outputs are read if they are not given.
+        """
+        model = self.config().build_learner
+        found = self.outputs(len(records)) if outputs is None else outputs
+        assert found == {n: twin(model(), records[n :: self.partitions]) for n in range(self.partitions)}
 
     def members(self) -> list[int]:
         """How many partitions each member of the group has."""
@@ -172,6 +193,17 @@ class Stream:
             found = consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
             return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
 
+    def pointer(self, partition: int = 0) -> OffsetMetadata:
+        """What the committed offset of a partition names."""
+        found = OffsetMetadata.from_text(self.committed(partition).metadata)
+        assert found is not None
+        return found
+
+    def snapshot_path(self, partition: int = 0) -> Path:
+        """The file of the snapshot that the committed offset names."""
+        (path,) = (self.folder / "snapshots").rglob(f"{self.pointer(partition).snapshot}.snapshot")
+        return path
+
     @contextlib.contextmanager
     def group(self) -> Iterator[KafkaConsumer]:
         consumer = KafkaConsumer(
@@ -184,6 +216,10 @@ class Stream:
             yield consumer
         finally:
             consumer.close()
+
+
+def _encoded(value: Any) -> bytes | None:
+    return value if value is None or isinstance(value, bytes) else orjson.dumps(value)
 
 
 def ended(committed: Any) -> Any:

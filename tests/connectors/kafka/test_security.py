@@ -8,7 +8,6 @@ import logging
 import pathlib
 import warnings
 
-import orjson
 import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
@@ -133,7 +132,7 @@ def forget_sockets():
 
 def assert_works(stream, file):
     records = phishing(40)
-    stream.produce(orjson.dumps(record) for record in records)
+    stream.produce(records)
     with running(file) as process:
         found = [json.loads(message.value) for message in stream.read(stream.output, len(records))]
         process.end()

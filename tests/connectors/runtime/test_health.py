@@ -77,7 +77,7 @@ def stream(kafka, tmp_path, monkeypatch):
 
 def test_metrics_are_those_of_an_independent_count(stream):
     port, records = stream.settings["metrics"]["port"], phishing(600)
-    stream.produce([*map(orjson.dumps, records), b"no JSON", b"[]", None, b'{"y": true}'])
+    stream.produce([*records, b"no JSON", b"[]", None, b'{"y": true}'])
     with running(stream.config()):
         stream.read(stream.output, 600)
         wait_for(lambda: scrape(port).get(("records_total",)) == 604, "all records counted")
@@ -160,7 +160,7 @@ def test_lag_ends_at_the_last_stable_offset(stream, kafka):
         writer.begin_transaction()
         for record in phishing(7):  # which no reader of committed records may see yet
             writer.send(stream.input, orjson.dumps(record), partition=0).get(timeout=DEADLINE)
-        stream.produce(map(orjson.dumps, phishing(5)), partition=1)
+        stream.produce(phishing(5), partition=1)
         wait_for(lambda: scrape(port)["lag_records", "1", stream.input] == 5, "a lag before the next commit")
         assert scrape(port)["lag_records", "0", stream.input] == 0
         writer.commit_transaction()
@@ -171,7 +171,7 @@ def test_lag_ends_at_the_last_stable_offset(stream, kafka):
 
 def test_an_outage_is_no_death_and_what_is_done_again_counts_once(stream, kafka):
     port = stream.settings["metrics"]["port"]
-    stream.produce(map(orjson.dumps, phishing(200)))
+    stream.produce(phishing(200))
     with running(stream.config()):
         stream.read(stream.output, 200)
         kafka.kill(1)
@@ -180,7 +180,7 @@ def test_an_outage_is_no_death_and_what_is_done_again_counts_once(stream, kafka)
             assert stream_is_silent and ask(port, "/live")[0] == 200
         finally:
             kafka.start(1)
-        stream.produce(map(orjson.dumps, phishing(400)[200:]))
+        stream.produce(phishing(400)[200:])
         stream.read(stream.output, 400)
         wait_for(lambda: scrape(port)["records_total",] == 400, "each record counted once")
         assert ask(port, "/live")[0] == ask(port, "/ready")[0] == 200
@@ -198,7 +198,7 @@ def test_a_commit_that_fails_is_a_reset_and_counts_nothing(stream, monkeypatch):
         step(self)
 
     monkeypatch.setattr(Committer, "end_transaction", fail_once)
-    stream.produce(map(orjson.dumps, phishing(50)))
+    stream.produce(phishing(50))
     with running(stream.config()):
         stream.read(stream.output, 50)
         wait_for(lambda: scrape(port)["records_total",] == 50, "each record counted once")
@@ -215,7 +215,7 @@ def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
     with running(stream.config()):
         wait_for(lambda: ask(port, "/ready")[0] == 200, "restored")
         assert ask(port, "/live")[0] == 200
-        stream.produce(map(orjson.dumps, phishing(5)))
+        stream.produce(phishing(5))
         code, said = wait_for(lambda: (found := ask(port, "/live"))[0] == 503 and found, "a loop that stands still")
         assert code == 503 and re.fullmatch(r"the loop has stood still for \d+ s\n", said)
         held.set()
@@ -255,7 +255,7 @@ def test_not_ready_before_inputs_were_read_again(stream, monkeypatch):
     port, held, seen = stream.settings["metrics"]["port"], threading.Event(), threading.Event()
     monkeypatch.setattr(Committer, "write_all_snapshots", lambda self: None)  # which an end in order does
     stream.settings["snapshots"] = {"folder": str(stream.folder / "snapshots"), "every": "1h"}
-    stream.produce(map(orjson.dumps, phishing(60)))
+    stream.produce(phishing(60))
     with running(stream.config()):
         stream.read(stream.output, 60)
 
@@ -313,7 +313,7 @@ def test_classes_are_bounded_and_only_grow():
 def test_error_of_a_regressor(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1, learner=["PARegressor"], metrics={"port": free_port()})
     records = [{"id": n, "a": n % 7 - 3.0, "b": n % 3, "y": n % 5 - 1.5} for n in range(60)]
-    stream.produce(map(orjson.dumps, records))
+    stream.produce(records)
     with running(stream.config()):
         stream.read(stream.output, 60)
         wait_for(lambda: scrape(stream.settings["metrics"]["port"])["records_total",] == 60, "all records counted")
@@ -341,7 +341,7 @@ def test_the_log_as_json_names_places_and_no_secret(kafka, tmp_path, client):
         "kafka-python": {"sasl_plain_username": "me", "sasl_plain_password": "hunter2"},
         "confluent": {"sasl.username": "me", "sasl.password": "hunter2"},
     }[client]
-    stream.produce([*map(orjson.dumps, phishing(20)), b"no JSON"])
+    stream.produce([*phishing(20), b"no JSON"])
     process = start(stream.file(), arguments=["--log-format", "json"])
     try:
         stream.read(stream.output, 20)
@@ -380,7 +380,7 @@ def test_what_ends_a_processor_is_json_too(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
     stream = Stream(kafka, tmp_path)
-    stream.produce([*map(orjson.dumps, phishing(200)), b"no JSON"])
+    stream.produce([*phishing(200), b"no JSON"])
     ours, theirs = pty.openpty() if is_terminal else os.pipe()
     command = [sys.executable, "-m", "connectors.cli", "run", str(stream.file())]
     environment = {**os.environ, "COLUMNS": "160", "TERM": "xterm"}

@@ -8,14 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 import s3fs
 
 from connectors.errors import StartError, StateError
 from connectors.snapshots.stores import FolderStore, StoreError, UrlStore, open_store
 from connectors.topics import processor
-from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers.s3 import serving
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
 
@@ -181,20 +179,20 @@ def remount(disk, mode):
 def exact_through(stream, fail, repair, said, caplog):
     """The store fails in the middle: nothing is committed meanwhile, and all goes on exactly when it is repaired."""
     records = phishing(60)
-    stream.produce(orjson.dumps(record) for record in records[:20])
+    stream.produce(records[:20])
     with caplog.at_level(logging.WARNING), running(stream.config()):
         stream.read(stream.output, 20)
         before = wait_for(lambda: stream.committed(0), "the first commit")
         fail()
-        stream.produce(orjson.dumps(record) for record in records[20:40])
+        stream.produce(records[20:40])
         wait_for(lambda: said in caplog.text, f"`{said}` in the log")
         assert "reset: " in caplog.text
         assert stream.committed(0) == before
         repair()
-        stream.produce(orjson.dumps(record) for record in records[40:])
+        stream.produce(records[40:])
         found = [json.loads(message.value) for message in stream.read(stream.output, 60)]
     assert found == twin(stream.config().build_learner(), records)
-    return OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
+    return stream.pointer().snapshot
 
 
 def test_a_full_disk(kafka, tmp_path, caplog):
@@ -260,7 +258,7 @@ def test_a_store_that_does_not_answer(kafka, tmp_path, caplog, s3):
 def test_a_lost_store(kafka, tmp_path, s3):
     """What the offset names is gone from the server: the processor does not begin, and says what to do."""
     stream = Stream(kafka, tmp_path, partitions=1, snapshots="s3://bucket/lost")
-    stream.produce(orjson.dumps(record) for record in phishing(20))
+    stream.produce(phishing(20))
     with running(stream.config()):
         stream.read(stream.output, 20)
     before = stream.committed(0)

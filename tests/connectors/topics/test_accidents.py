@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 
-import orjson
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
@@ -21,26 +20,8 @@ from connectors.topics import processor, startup
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
 
 
-def produce(stream, records, **options):
-    stream.produce(map(orjson.dumps, records), **options)
-
-
-def outputs(stream, count):
-    """The output values by partition, in order."""
-    found = {number: [] for number in range(stream.partitions)}
-    for message in stream.read(stream.output, count):
-        found[message.partition].append(json.loads(message.value))
-    return found
-
-
 def count_of(output):
     return int(output["id"].removeprefix("r"))
-
-
-def assert_exact(stream, records):
-    found = outputs(stream, len(records))
-    for number in range(stream.partitions):
-        assert found[number] == twin(stream.config().build_learner(), records[number :: stream.partitions])
 
 
 @BOTH_CLIENTS
@@ -49,14 +30,14 @@ def test_the_input_is_created_again_under_a_processor(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     process = start(stream.file())
     try:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         process.send_signal(signal.SIGSTOP)
         with stream.admin() as admin:
             admin.delete_topics([stream.input])
             wait_for(lambda: stream.input not in admin.list_topics(), "the end of the topic")
         kafka.create_topics({stream.input: 1})
-        produce(stream, phishing(60))
+        stream.produce(phishing(60))
         process.send_signal(signal.SIGCONT)
         _, said = process.communicate(timeout=DEADLINE)
     finally:
@@ -72,7 +53,7 @@ def test_the_input_is_deleted_under_a_processor(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
     with running(stream.config()) as process:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         with stream.admin() as admin:
             admin.delete_topics([stream.input])
@@ -105,7 +86,7 @@ def test_the_input_is_deleted_and_a_broker_has_not_heard_of_it(kafka, tmp_path, 
     found, late = hearing(monkeypatch)
     monkeypatch.setattr(kafka_python_consumer, "TOPIC_MISSING_TIMEOUT", 1.0)
     with running(stream.config()) as process:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         late.append(found[-1])
         with stream.admin() as admin:
@@ -122,7 +103,7 @@ def test_the_input_grows_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monke
     stream.settings["input"]["new_partitions"] = "refuse"
     found, late = hearing(monkeypatch)
     with running(stream.config()) as process:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         late.append(found[-1])
         with stream.admin() as admin:
@@ -137,11 +118,11 @@ def test_records_are_deleted_before_a_processor_reads_them(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     process = start(stream.file())
     try:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         process.send_signal(signal.SIGSTOP)
-        produce(stream, phishing(1))  # which an answer that is on its way may still bring
-        produce(stream, phishing(60))
+        stream.produce(phishing(1))  # which an answer that is on its way may still bring
+        stream.produce(phishing(60))
         with stream.admin() as admin:
             admin.delete_records({stream.place(0): 90})
         process.send_signal(signal.SIGCONT)
@@ -173,15 +154,15 @@ def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch
 
     monkeypatch.setattr(processor, "process_record", process_record)
     with running(stream.config()) as slow:
-        produce(stream, records[:60])
+        stream.produce(records[:60])
         wait_for(is_slow.is_set, "the record that takes long")
         wait_for(lambda: not stream.member_ids(), "its expulsion")
         with running(stream.config()) as other:
             stream.read(stream.output, 60)
             is_over.set()
             wait_for(lambda: len(stream.member_ids()) == 2, "the slow one in the group again")
-            produce(stream, records[60:])
-            assert_exact(stream, records)
+            stream.produce(records[60:])
+            stream.assert_exact(records)
             other.end()
         slow.end()
 
@@ -191,7 +172,7 @@ def test_something_else_commits_under_a_processor(kafka, tmp_path):
     """Brokers take offsets from whatever names the group and no generation; the processor does not go on from there."""
     stream = Stream(kafka, tmp_path, partitions=1)
     with running(stream.config()) as process:
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         wait_for(lambda: stream.committed(0).offset == 30, "its commit")
         with contextlib.closing(
@@ -202,7 +183,7 @@ def test_something_else_commits_under_a_processor(kafka, tmp_path):
             offsets = {stream.place(0): OffsetAndMetadata(10, "", -1)}
             foreign.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(stream.name, -1, "", None))
             foreign.commit_transaction()
-        produce(stream, phishing(10))
+        stream.produce(phishing(10))
         with pytest.raises(StateError, match=r"offset 10 of partition 0 .* was committed by something else"):
             process.wait()
     assert len(stream.read(stream.output, 30)) == 30
@@ -211,7 +192,7 @@ def test_something_else_commits_under_a_processor(kafka, tmp_path):
 def test_an_operator_cannot_change_a_group_that_works(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     with running(stream.config()):
-        produce(stream, phishing(30))
+        stream.produce(phishing(30))
         stream.read(stream.output, 30)
         with stream.admin() as admin, stream.group() as consumer:
             assert admin.delete_groups([stream.name]) == {stream.name: "NonEmptyGroupError"}
@@ -219,8 +200,8 @@ def test_an_operator_cannot_change_a_group_that_works(kafka, tmp_path):
             assert refused == {stream.place(0): GroupSubscribedToTopicError}
             with pytest.raises(CommitFailedError, match="UnknownMemberIdError"):
                 consumer.commit({stream.place(0): OffsetAndMetadata(10, "", -1)})
-        produce(stream, phishing(60)[30:])
-        assert_exact(stream, phishing(60))
+        stream.produce(phishing(60)[30:])
+        stream.assert_exact(phishing(60))
 
 
 @BOTH_CLIENTS
@@ -229,17 +210,17 @@ def test_another_file_has_the_same_name(kafka, tmp_path):
     stream, other = Stream(kafka, tmp_path), Stream(kafka, tmp_path)
     records = phishing(200)
     with running(stream.config()):
-        produce(stream, records[:100])
+        stream.produce(records[:100])
         stream.read(stream.output, 100)
         wait_for(lambda: stream.members() == [2], "a member with both partitions")
         with pytest.raises(StateError, match=r"the learner is not the one of .*another `name`"):
             processor.run(stream.config(learner=["Perceptron"]))
         assert stream.members() == [2]
         with running(other.config(name=stream.name)):
-            produce(other, records)
-            produce(stream, records[100:])
-            assert_exact(other, records)
-            assert_exact(stream, records)
+            other.produce(records)
+            stream.produce(records[100:])
+            other.assert_exact(records)
+            stream.assert_exact(records)
 
 
 def test_another_file_has_the_same_name_and_another_output(kafka, tmp_path):
@@ -249,14 +230,14 @@ def test_another_file_has_the_same_name_and_another_output(kafka, tmp_path):
     kafka.create_topics({moved: 2})
     records = phishing(300)
     with running(stream.config()):
-        produce(stream, records[:100])
+        stream.produce(records[:100])
         stream.read(stream.output, 100)
     with running(stream.config(output={"topic": moved})):
-        produce(stream, records[100:200])
+        stream.produce(records[100:200])
         stream.read(moved, 100)
         with running(stream.config()):
             wait_for(lambda: stream.members() == [1, 1], "a partition for each")
-            produce(stream, records[200:])
+            stream.produce(records[200:])
             found = [stream.read(topic, 150) for topic in (stream.output, moved)]
     answers = [[(message.partition, json.loads(message.value)) for message in messages] for messages in found]
     later = [{number for number, output in some if count_of(output) >= 200} for some in answers]
@@ -297,11 +278,11 @@ def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):
 
     for begin in (0, 60):
         with running(stream.config()):
-            produce(stream, records[begin : begin + 30])
+            stream.produce(records[begin : begin + 30])
             stream.read(stream.output, begin + 30)
             set_back()
-            produce(stream, records[begin + 30 : begin + 60])
+            stream.produce(records[begin + 30 : begin + 60])
             stream.read(stream.output, begin + 60)
-    assert_exact(stream, records)
+    stream.assert_exact(records)
     names = [SnapshotName.parse(path.stem) for path in (tmp_path / "snapshots").rglob("*.snapshot")]
     assert max(names).time < min(names).time, "the clock was not set back"

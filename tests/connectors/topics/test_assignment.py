@@ -3,11 +3,9 @@
 import json
 import logging
 
-import orjson
 import pytest
 
 from connectors.snapshots import retention
-from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -22,10 +20,6 @@ from tests.helpers.streams import (
 )
 
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
-
-
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
 
 
 def assert_exact(stream, records, partitions):
@@ -63,14 +57,14 @@ def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, 
             return sum(consumer.end_offsets(places).values()) >= count
 
     with running(stream.config()) as one:
-        produce(stream, records[:400])
+        stream.produce(records[:400])
         wait_for(lambda: sent(400), "the first outputs")
         other = start(stream.file())
         try:
             wait_for(lambda: stream.members() == [2, 2], "two members")
             assert len(stream.read(stream.output, 400)) == 400
             assert restored(caplog) == []
-            produce(stream, records[400:800])
+            stream.produce(records[400:800])
             wait_for(lambda: sent(800), "the outputs of both")
             other.terminate()
             other.communicate(timeout=60)
@@ -78,7 +72,7 @@ def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, 
             other.kill()
             other.communicate()
         wait_for(lambda: stream.members() == [4], "one member")
-        produce(stream, records[800:])
+        stream.produce(records[800:])
         wait_for(lambda: sent(1200), "all outputs")
         counts = one.end()
     assert_exact(stream, records, 4)
@@ -98,12 +92,12 @@ def test_new_partitions_begin_and_the_others_keep_their_models(kafka, tmp_path, 
     first, second = phishing(300), phishing(300)
     with running(stream.config()) as process:
         wait_for(lambda: stream.committed(1), "the first commit")
-        produce(stream, first)
+        stream.produce(first)
         stream.read(stream.output, 300)
         with stream.admin() as admin:
             admin.create_partitions({stream.input: 3})
             wait_for(lambda: len(admin.describe_topics([stream.input])[0]["partitions"]) == 3, "three partitions")
-        stream.produce(map(orjson.dumps, second), partition=2)  # although `latest`, these are new to the group
+        stream.produce(second, partition=2)  # although `latest`, these are new to the group
         found = stream.read(stream.output, 600)
         process.end()
     outputs = [json.loads(message.value) for message in found if b"-2-" in dict(message.headers)["source"]]
@@ -134,19 +128,19 @@ def test_a_slow_start_in_a_busy_group(kafka, tmp_path, monkeypatch):
         FolderStore.read = slow
     """
     with running(stream.config()) as one:
-        produce(stream, records[:200])
+        stream.produce(records[:200])
         stream.read(stream.output, 200)
-        named = [OffsetMetadata.from_text(stream.committed(n).metadata).snapshot for n in range(2)]
+        named = [stream.pointer(n).snapshot for n in range(2)]
         other = start(stream.file(), slow)
         try:
             read_until(other, "held")
-            produce(stream, records[200:400])
+            stream.produce(records[200:400])
             stream.read(stream.output, 400)
             wait_for(lambda: not {p.stem for p in tmp_path.rglob("*.snapshot")} & set(named), "their end")
             let_go(other)
             wait_for(lambda: other.poll() is not None or stream.members() == [1, 1], "two members")
             assert other.poll() is None
-            produce(stream, records[400:])
+            stream.produce(records[400:])
             assert_exact(stream, records, 2)
         finally:
             other.kill()
@@ -162,7 +156,7 @@ def test_restarts_leave_no_snapshots_behind(kafka, tmp_path, monkeypatch):
     records, done = phishing(400), 0
     with running(stream.config()) as process:
         for done in range(40, 401, 40):
-            produce(stream, records[done - 40 : done])
+            stream.produce(records[done - 40 : done])
             stream.read(stream.output, done)
         process.end()
     files = [path for path in tmp_path.rglob("*.snapshot")]
@@ -173,9 +167,9 @@ def test_restarts_leave_no_snapshots_behind(kafka, tmp_path, monkeypatch):
     foreign.write_bytes(b"of somebody")
     monkeypatch.setattr(retention, "GRACE", -10.0)
     with running(stream.config()) as process:
-        produce(stream, phishing(20))
+        stream.produce(phishing(20))
         stream.read(stream.output, 420)
-        produce(stream, phishing(20))
+        stream.produce(phishing(20))
         stream.read(stream.output, 440)
         wait_for(lambda: len(list(tmp_path.rglob("*.snapshot"))) <= 2 * 3 + 2, "the end of the old ones")
         process.end()
@@ -186,10 +180,10 @@ def test_restarts_leave_no_snapshots_behind(kafka, tmp_path, monkeypatch):
 def test_partitions_before_a_first_start_are_not_new(kafka, tmp_path, start):
     stream = Stream(kafka, tmp_path, partitions=2, input=None)
     stream.settings["input"] = {"topic": stream.input, "start": start, "new_partitions": "refuse"}
-    produce(stream, phishing(10))
+    stream.produce(phishing(10))
     with running(stream.config()) as process:
         wait_for(lambda: stream.committed(1), "the first commit")
-        produce(stream, phishing(10))
+        stream.produce(phishing(10))
         stream.read(stream.output, 20 if start == "earliest" else 10)
         process.end()
 
@@ -197,7 +191,7 @@ def test_partitions_before_a_first_start_are_not_new(kafka, tmp_path, start):
 def test_a_start_reads_one_snapshot(kafka, tmp_path, monkeypatch):
     """A process loads what it owns, and nothing else."""
     stream = Stream(kafka, tmp_path, partitions=4)
-    produce(stream, phishing(40))
+    stream.produce(phishing(40))
     with running(stream.config()) as process:
         stream.read(stream.output, 40)
         process.end()

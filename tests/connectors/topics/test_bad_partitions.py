@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 
-import orjson
 import pytest
 from kafka.structs import OffsetAndMetadata
 
@@ -28,10 +27,6 @@ from tests.helpers.streams import (
 BAD = 1  # the partition
 
 
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
-
-
 @pytest.fixture
 def stream(kafka, tmp_path, monkeypatch):
     monkeypatch.setattr(bad_partitions, "LONGEST_PAUSE", 1.0)
@@ -43,21 +38,15 @@ def stream(kafka, tmp_path, monkeypatch):
 @pytest.fixture
 def learned(stream):
     """A stream that a processor has read and left."""
-    produce(stream, phishing(300))
+    stream.produce(phishing(300))
     with running(stream.config()) as process:
         stream.read(stream.output, 300)
         process.end()
     return stream
 
 
-def snapshot_path(stream, number=BAD):
-    name = OffsetMetadata.from_text(stream.committed(number).metadata).snapshot
-    (path,) = (stream.folder / "snapshots").rglob(f"{name}.snapshot")
-    return path
-
-
 def corrupt(stream):
-    path = snapshot_path(stream)
+    path = stream.snapshot_path(BAD)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -65,7 +54,7 @@ def corrupt(stream):
 
 
 def remove(stream):
-    snapshot_path(stream).unlink()
+    stream.snapshot_path(BAD).unlink()
     return "does not exist"
 
 
@@ -107,7 +96,7 @@ def test_the_others_go_on(learned, caplog, harm):
     said, port, records = harm(learned), learned.settings["metrics"]["port"], phishing(600)
     before = learned.committed(BAD)
     with running(learned.config()) as process:
-        produce(learned, records[300:])
+        learned.produce(records[300:])
         exact(learned, records, but=BAD)
         status, text = ask(port, "/ready")
         assert status == 503 and f"partition {BAD} is paused: " in text and said in text
@@ -136,11 +125,11 @@ def test_all_bad_ends_the_processor(learned):
 
 
 def test_a_restored_file_lets_the_partition_go_on(learned):
-    path, records = snapshot_path(learned), phishing(600)
+    path, records = learned.snapshot_path(BAD), phishing(600)
     data = path.read_bytes()
     path.unlink()
     with running(learned.config()) as process:
-        produce(learned, records[300:])
+        learned.produce(records[300:])
         exact(learned, records, but=BAD)
         path.write_bytes(data)
         exact(learned, records)
@@ -166,7 +155,7 @@ def test_records_that_are_deleted_under_a_processor(learned):
     process = start(learned.file(), before)
     try:
         read_until(process, "held")
-        produce(learned, records[300:])
+        learned.produce(records[300:])
         with learned.admin() as admin:
             admin.delete_records({learned.place(BAD): 190})
         let_go(process)
@@ -186,7 +175,7 @@ def test_a_bad_partition_does_not_kill_its_owners(learned):
     processes = [start(learned.file()) for _ in range(3)]
     try:
         wait_for(lambda: learned.members() == [1, 1, 1], "three members")
-        produce(learned, records[300:])
+        learned.produce(records[300:])
         exact(learned, records, but=BAD)
         for process in processes[:2]:
             process.kill()
@@ -213,7 +202,7 @@ def test_inputs_that_are_not_those_that_were_learned(learned, caplog):
     records = phishing(600)
     learned.settings["snapshots"] = {"folder": learned.settings["snapshots"], "every": "1h"}
     with running(learned.config()) as process:
-        produce(learned, records[300:])
+        learned.produce(records[300:])
         exact(learned, records, but=BAD)
         process.end()
     assert [r for r in caplog.records if "are not those that were learned" in r.getMessage()]

@@ -2,12 +2,10 @@
 
 import json
 
-import orjson
 import pytest
 
 from connectors.errors import StateError
 from connectors.topics import commit, processor
-from connectors.topics.offset_metadata import OffsetMetadata
 from river_margins import snapshot
 from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
 
@@ -21,18 +19,8 @@ def stream(kafka, tmp_path):
     return Stream(kafka, tmp_path, partitions=1, learner=BEFORE, checkpoint={"every": "50ms"})
 
 
-def produce(stream, records):
-    stream.produce(map(orjson.dumps, records))
-
-
 def outputs(stream, count):
     return [json.loads(message.value) for message in stream.read(stream.output, count)]
-
-
-def named_snapshot(stream, partition=0):
-    name = OffsetMetadata.from_text(stream.committed(partition).metadata).snapshot
-    (path,) = (stream.folder / "snapshots").rglob(f"{name}.snapshot")
-    return path
 
 
 def expected(stream, records, changed_after):
@@ -49,11 +37,11 @@ def lines(caplog):
 
 def test_a_parameter_is_changed_and_the_model_stays(stream, caplog):
     records = phishing(120)
-    produce(stream, records[:60])
+    stream.produce(records[:60])
     with running(stream.config()) as process:
         stream.read(stream.output, 60)
         process.end()
-    produce(stream, records[60:])
+    stream.produce(records[60:])
     with running(stream.config(learner=AFTER)) as process:
         found = outputs(stream, 120)
         process.end()
@@ -61,7 +49,7 @@ def test_a_parameter_is_changed_and_the_model_stays(stream, caplog):
     # the first record asks for a commit, and the change comes with its snapshot
     said, model = expected(stream, records, changed_after=61)
     assert found == said
-    assert snapshot.dumps(snapshot.load(named_snapshot(stream))) == snapshot.dumps(model)
+    assert snapshot.dumps(snapshot.load(stream.snapshot_path())) == snapshot.dumps(model)
     with running(stream.config(learner=AFTER)) as process:
         wait_for(lambda: stream.members() == [1], "a member")
         process.end()
@@ -74,7 +62,7 @@ def test_inputs_are_replayed_with_the_parameters_they_were_learned_with(stream):
     stream.settings["snapshots"] = {"folder": str(stream.folder / "snapshots"), "every": "1h"}
     records = phishing(150)
     for begin, end, learner in ((0, 50, BEFORE), (50, 100, AFTER)):
-        produce(stream, records[begin:end])
+        stream.produce(records[begin:end])
         process = start(stream.file(learner=learner))
         try:
             stream.read(stream.output, end)
@@ -82,20 +70,20 @@ def test_inputs_are_replayed_with_the_parameters_they_were_learned_with(stream):
         finally:
             process.kill()
             process.communicate()
-    metadata = OffsetMetadata.from_text(stream.committed(0).metadata)
+    metadata = stream.pointer()
     assert (metadata.snapshot_offset, metadata.inputs) == (51, 49)  # the change is in a snapshot of its own
-    produce(stream, records[100:])
+    stream.produce(records[100:])
     with running(stream.config(learner=AFTER)) as process:
         found = outputs(stream, 150)
         process.end()
     said, model = expected(stream, records, changed_after=51)
     assert found == said
-    assert snapshot.dumps(snapshot.load(named_snapshot(stream))) == snapshot.dumps(model)
+    assert snapshot.dumps(snapshot.load(stream.snapshot_path())) == snapshot.dumps(model)
 
 
 def test_the_log_tells_a_change_once_for_all_partitions(kafka, tmp_path, caplog):
     stream = Stream(kafka, tmp_path, partitions=2, learner=BEFORE)
-    produce(stream, phishing(40))
+    stream.produce(phishing(40))
     with running(stream.config()) as process:
         stream.read(stream.output, 40)
         process.end()
@@ -104,7 +92,7 @@ def test_the_log_tells_a_change_once_for_all_partitions(kafka, tmp_path, caplog)
         with running(stream.config(learner=BEFORE)):  # with the old file, as during an upgrade
             wait_for(lambda: stream.members() == [1, 1], "a second member")
         wait_for(lambda: stream.members() == [2], "the first one alone")
-        produce(stream, phishing(80)[40:])
+        stream.produce(phishing(80)[40:])
         stream.read(stream.output, 80)
     assert len(lines(caplog)) == 1
 
@@ -119,7 +107,7 @@ def test_the_log_tells_a_change_once_for_all_partitions(kafka, tmp_path, caplog)
     ],
 )
 def test_other_records_are_noticed(stream, record, said):
-    produce(stream, phishing(20))
+    stream.produce(phishing(20))
     with running(stream.config()) as process:
         stream.read(stream.output, 20)
         process.end()
@@ -132,24 +120,24 @@ def test_other_records_are_noticed(stream, record, said):
 
 def test_a_snapshot_that_tells_nothing_of_its_records_is_taken(stream, monkeypatch):
     """As older versions wrote them. The next one tells it."""
-    produce(stream, phishing(40)[:20])
+    stream.produce(phishing(40)[:20])
     with monkeypatch.context() as older, running(stream.config()) as process:
         older.setattr(commit, "note_of", lambda record: {})
         stream.read(stream.output, 20)
         process.end()
     learner = stream.config().build_learner()
-    assert snapshot.changes(named_snapshot(stream).read_bytes(), learner).about == {}
-    produce(stream, phishing(40)[20:])
+    assert snapshot.changes(stream.snapshot_path().read_bytes(), learner).about == {}
+    stream.produce(phishing(40)[20:])
     with running(stream.config()) as process:
         assert outputs(stream, 40) == twin(learner, phishing(40))
         process.end()
-    about = snapshot.changes(named_snapshot(stream).read_bytes(), learner).about
+    about = snapshot.changes(stream.snapshot_path().read_bytes(), learner).about
     assert about == {"record": {"id": "id", "label": "y"}}
 
 
 def test_an_order_of_features_and_an_id_beside_them_are_no_other_records(stream):
     stream.settings["record"] = {"id": "id", "label": "y", "features": ["https", "popup_window"]}
-    produce(stream, phishing(20))
+    stream.produce(phishing(20))
     with running(stream.config()) as process:
         stream.read(stream.output, 20)
         process.end()

@@ -2,14 +2,12 @@
 
 import os
 
-import orjson
 import pytest
 from kafka.structs import OffsetAndMetadata
 
 from connectors import cli
 from connectors.errors import StartError, StateError
 from connectors.topics import check_broker, check_state, processor
-from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers.streams import BOTH_CLIENTS, Stream, ended, phishing, running, wait_for
 
 PARTITIONS = 8
@@ -20,7 +18,7 @@ CHANGED = ["StandardScaler", {"PAClassifier": {"C": 0.5, "mode": 1}}]
 def learned(kafka, tmp_path):
     """A stream whose partitions a processor has all learned, and left."""
     stream = Stream(kafka, tmp_path, partitions=PARTITIONS)
-    stream.produce(map(orjson.dumps, phishing(20 * PARTITIONS)))
+    stream.produce(phishing(20 * PARTITIONS))
     with running(stream.config()) as process:
         stream.read(stream.output, 20 * PARTITIONS)
         process.end()
@@ -31,14 +29,6 @@ def findings(stream, **changes):
     return list(check_state.check_state(stream.config(**changes)))
 
 
-def named(stream, partition):
-    return OffsetMetadata.from_text(stream.committed(partition).metadata)
-
-
-def path_of(stream, partition):
-    return next((stream.folder / "snapshots").rglob(f"{named(stream, partition).snapshot}.snapshot"))
-
-
 def commit(stream, partition, offset, metadata):
     with stream.group() as consumer:
         consumer.commit({stream.place(partition): ended(OffsetAndMetadata(offset, metadata))})
@@ -47,14 +37,14 @@ def commit(stream, partition, offset, metadata):
 @BOTH_CLIENTS
 def test_all_is_found_at_once(learned):
     assert findings(learned) == []
-    path_of(learned, 0).unlink()
-    data = bytearray(path_of(learned, 1).read_bytes())
+    learned.snapshot_path(0).unlink()
+    data = bytearray(learned.snapshot_path(1).read_bytes())
     data[-1] ^= 1
-    path_of(learned, 1).write_bytes(data)
+    learned.snapshot_path(1).write_bytes(data)
     commit(learned, 2, 20, "of another program")
-    past = named(learned, 3)._replace(offset=30)
+    past = learned.pointer(3)._replace(offset=30)
     commit(learned, 3, 30, past.to_text())
-    os.chmod(path_of(learned, 4), 0)
+    os.chmod(learned.snapshot_path(4), 0)
     with learned.admin() as admin:
         admin.delete_group_offsets(learned.name, [learned.place(5)])
     found = findings(learned, learner=["StandardScaler", "Perceptron"])
@@ -119,7 +109,7 @@ def test_a_store_that_cannot_be_written(learned):
 def test_a_running_processor_is_no_problem(learned, monkeypatch):
     """It deletes the snapshot that an offset named a moment ago: then the offset is read again."""
     checked, check, ask = [], check_state._CheckState._check, check_state._CheckState._committed
-    before = named(learned, 0)
+    before = learned.pointer(0)
 
     def once_stale(self, numbers):
         answer = ask(self, numbers)
@@ -139,7 +129,7 @@ def test_a_running_processor_is_no_problem(learned, monkeypatch):
 
 
 def test_the_command_ends_with_the_code_of_the_problem(learned, monkeypatch, capsys):
-    path_of(learned, 6).unlink()
+    learned.snapshot_path(6).unlink()
     monkeypatch.setattr("sys.argv", ["river-margins", "lint", "--check-broker", str(learned.file())])
     with pytest.raises(SystemExit) as left:
         cli.main()

@@ -2,7 +2,6 @@
 
 import json
 
-import orjson
 import pytest
 
 from connectors.errors import CommitTimeoutError
@@ -12,7 +11,6 @@ from connectors.snapshots import retention as module
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
 from connectors.topics.commit import Committer
-from connectors.topics.offset_metadata import OffsetMetadata
 from river_margins import snapshot
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -44,20 +42,13 @@ def read_so_far(stream):
     return sum(offset or 0 for offset in offsets)
 
 
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
-
-
 def assert_exact(stream, records):
-    found = {number: [] for number in range(stream.partitions)}
-    for message in stream.read(stream.output, len(records)):
-        found[message.partition].append(json.loads(message.value))
-    for number, outputs in found.items():
+    for number, outputs in stream.outputs(len(records)).items():
         model = stream.config().build_learner()
         mine = records[number :: stream.partitions]
         assert outputs == twin(model, mine)
-        pointer = OffsetMetadata.from_text(stream.committed(number).metadata)
-        (path,) = (stream.folder / "snapshots").rglob(f"{pointer.snapshot}.snapshot")
+        pointer = stream.pointer(number)
+        path = stream.snapshot_path(number)
         assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model), "the committed snapshot is the model"
         assert pointer.examples == sum(record.get("y") is not None for record in mine)
 
@@ -99,7 +90,7 @@ def test_a_failure_at_any_step(kafka, tmp_path, monkeypatch, when, at):
         wrap(step)
     with running(stream.config()):
         for begin in range(0, len(records), 20):
-            produce(stream, records[begin : begin + 20])
+            stream.produce(records[begin : begin + 20])
             wait_for(lambda end=begin + 20: read_so_far(stream) >= end, "their commit")
         assert failed == STEPS
         assert_exact(stream, records)
@@ -121,7 +112,7 @@ def test_at_least_once_may_repeat_but_the_model_is_exact(kafka, tmp_path, monkey
     expected = twin(stream.config().build_learner(), records)
     with running(stream.config()) as process:
         for begin in range(0, 200, 50):
-            produce(stream, records[begin : begin + 50])
+            stream.produce(records[begin : begin + 50])
             wait_for(lambda end=begin + 50: (stream.committed(0) or (0,))[0] >= end, "its commit")
         process.end()
     with stream.reader(stream.output) as (consumer, places):
@@ -142,17 +133,17 @@ def test_a_snapshot_is_deleted_long_after_its_successor_only(kafka, tmp_path, mo
     foreign = None
     with running(stream.config()) as process:
         for n in range(3):
-            produce(stream, phishing(10))
+            stream.produce(phishing(10))
             stream.read(stream.output, 10 * n + 10)
         assert len(list(snapshots.rglob("*.snapshot"))) >= 4, "the group may still name them"
         name = f"{1:020d}-1-20200101T000000Z-aaaaaaaa.snapshot"
         foreign = next(snapshots.rglob("*.snapshot")).with_name(name)
         foreign.write_bytes(b"of another process")
         monkeypatch.setattr(module, "GRACE", -1000.0)
-        produce(stream, phishing(10))
+        stream.produce(phishing(10))
         stream.read(stream.output, 40)
         process.end()
-    named = OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
+    named = stream.pointer().snapshot
     found = sorted(path.stem for path in snapshots.rglob("*.snapshot"))
     assert len(found) == 3, "the newest two, and what is not ours"
     assert found[0] == foreign.stem and found[-1] == named
@@ -169,16 +160,16 @@ def test_a_process_that_was_replaced_loads_what_the_group_has(kafka, tmp_path, m
     records = phishing(300)
     first = start(stream.file())
     try:
-        produce(stream, records[:100])
+        stream.produce(records[:100])
         stream.read(stream.output, 100)
-        produce(stream, records[100:200])
+        stream.produce(records[100:200])
         first.send_signal(19)  # SIGSTOP: asleep, with whatever it has begun
         with running(stream.config()) as second:
             stream.read(stream.output, 200)
             first.send_signal(18)  # SIGCONT: it goes on as if it still had the partition
             wait_for(lambda: len(stream.member_ids()) == 2, "both in the group")
             second.end()
-        produce(stream, records[200:])
+        stream.produce(records[200:])
         assert_exact(stream, records)
     finally:
         first.kill()
@@ -190,7 +181,7 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     """The broker sleeps from step 4 on; the process must not hang with it."""
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.forget_the_dead_soon()
-    produce(stream, phishing(20))
+    stream.produce(phishing(20))
     before = """
         from connectors.topics.commit import Committer
         original = Committer.commit
@@ -207,7 +198,7 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     process = start(stream.file(), before)
     try:
         stream.read(stream.output, 20)
-        produce(stream, phishing(5))
+        stream.produce(phishing(5))
         read_until(process, "held")
         kafka.stop(1)
         let_go(process)
@@ -232,7 +223,7 @@ def test_counts_are_of_committed_work_only(kafka, tmp_path, monkeypatch):
         original(self)
 
     monkeypatch.setattr(Committer, "end_transaction", failing)
-    produce(stream, phishing(20, unlabelled=4))
+    stream.produce(phishing(20, unlabelled=4))
     with running(stream.config()) as process:
         stream.read(stream.output, 20)
         counts = process.end()
@@ -256,7 +247,7 @@ def test_a_failed_last_commit_is_left_to_the_next_start(kafka, tmp_path, monkeyp
         original(self)
 
     monkeypatch.setattr(Committer, "end_transaction", failing)
-    produce(stream, records)
+    stream.produce(records)
     with running(stream.config()) as process, stream.reader(stream.output, "read_uncommitted") as (consumer, _):
         wait_for(lambda: consumer.poll(timeout_ms=200), "uncommitted output")
         assert process.end().read == 0

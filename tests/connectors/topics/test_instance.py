@@ -1,19 +1,19 @@
 """An `instance` is a static member of the group: a restart finds its partitions, and an older process of it ends."""
 
-import json
+import contextlib
 import logging
 import signal
 import time
 
-import orjson
 import pytest
 
 from connectors.errors import FencedError
 from connectors.kafka import ClientError, client
 from connectors.topics.commit import Committer
-from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, wait_for
 
 SESSION = 30.0  # seconds; a test that had to wait for its end would take longer
+RECORDS = phishing(600)
 
 
 @pytest.fixture
@@ -23,101 +23,75 @@ def stream(kafka, tmp_path):
     return stream
 
 
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
+@contextlib.contextmanager
+def started(file):
+    """A processor as a process of its own, killed in the end."""
+    process = start(file)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
-def assert_exact(stream, records):
-    found = {number: [] for number in range(stream.partitions)}
-    for message in stream.read(stream.output, len(records)):
-        found[message.partition].append(json.loads(message.value))
-    for number, outputs in found.items():
-        assert outputs == twin(stream.config().build_learner(), records[number :: stream.partitions])
+@contextlib.contextmanager
+def ended_beside_another(stream, by):
+    """Two instances that have read the first half of the records; one of them has got this signal, and has ended."""
+    with running(stream.config(instance="a")) as other, started(stream.file(instance="b")) as process:
+        wait_for(lambda: stream.members() == [1, 1], "two members")
+        stream.produce(RECORDS[:300])
+        stream.read(stream.output, 300)
+        process.send_signal(by)
+        process.communicate(timeout=60)
+        yield
+        other.end()
+
+
+def generations(caplog):
+    return len([r for r in caplog.records if r.getMessage().startswith("generation ")])
 
 
 @BOTH_CLIENTS
 def test_a_killed_instance_is_back_without_a_rebalance(stream, caplog):
     caplog.set_level(logging.INFO)
-    records = phishing(600)
-    with running(stream.config(instance="a")) as other:
-        process = start(stream.file(instance="b"))
-        try:
-            wait_for(lambda: stream.members() == [1, 1], "two members")
-            produce(stream, records[:300])
-            stream.read(stream.output, 300)
-            process.kill()
-            process.communicate()
-            generations = len([r for r in caplog.records if r.getMessage().startswith("generation ")])
-            began = time.monotonic()
-            process = start(stream.file(instance="b"))
-            produce(stream, records[300:])
-            assert_exact(stream, records)
-            assert time.monotonic() - began < SESSION, "nobody waited for the end of its session"
-            again = len([r for r in caplog.records if r.getMessage().startswith("generation ")])
-            assert again == generations, "the other one kept its generation"
-        finally:
-            process.kill()
-            process.communicate()
-        other.end()
+    with ended_beside_another(stream, signal.SIGKILL):
+        began, before = time.monotonic(), generations(caplog)
+        with started(stream.file(instance="b")):
+            stream.produce(RECORDS[300:])
+            stream.assert_exact(RECORDS)
+        assert time.monotonic() - began < SESSION, "nobody waited for the end of its session"
+        assert generations(caplog) == before, "the other one kept its generation"
 
 
 @BOTH_CLIENTS
 def test_a_restart_in_order_keeps_the_partitions(stream):
     """SIGTERM is a restart: until it is back, nobody takes its partitions."""
-    records = phishing(400)
-    with running(stream.config(instance="a")) as other:
-        process = start(stream.file(instance="b"))
-        try:
-            wait_for(lambda: stream.members() == [1, 1], "two members")
-            produce(stream, records[:200])
-            stream.read(stream.output, 200)
-            process.terminate()
-            process.communicate(timeout=60)
-            assert stream.members() == [1, 1]
-            process = start(stream.file(instance="b"))
-            produce(stream, records[200:])
-            assert_exact(stream, records)
-        finally:
-            process.kill()
-            process.communicate()
-        other.end()
+    with ended_beside_another(stream, signal.SIGTERM):
+        assert stream.members() == [1, 1]
+        with started(stream.file(instance="b")):
+            stream.produce(RECORDS[300:])
+            stream.assert_exact(RECORDS)
 
 
 def test_ctrl_c_gives_the_partitions_up(stream):
     """Somebody who ends an instance for good does not want to wait for its session."""
-    records = phishing(400)
-    with running(stream.config(instance="a")) as other:
-        process = start(stream.file(instance="b"))
-        try:
-            wait_for(lambda: stream.members() == [1, 1], "two members")
-            produce(stream, records[:200])
-            stream.read(stream.output, 200)
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
-            wait_for(lambda: stream.members() == [2], "one member")
-            produce(stream, records[200:])
-            assert_exact(stream, records)
-        finally:
-            process.kill()
-            process.communicate()
-        other.end()
+    with ended_beside_another(stream, signal.SIGINT):
+        wait_for(lambda: stream.members() == [2], "one member")
+        stream.produce(RECORDS[300:])
+        stream.assert_exact(RECORDS)
 
 
 @BOTH_CLIENTS
 def test_the_older_of_two_processes_ends(stream, client):
     """Also if it has nothing to do, and so commits nothing that could be refused."""
-    older = start(stream.file(instance="same"))
-    try:
+    with started(stream.file(instance="same")) as older:
         wait_for(lambda: stream.members() == [2], "a member")
         with running(stream.config(instance="same")) as newer:
             _, said = older.communicate(timeout=60)
             assert older.returncode == FencedError.exit_code and "`instance: same`" in said
-            produce(stream, phishing(100))
-            assert_exact(stream, phishing(100))
+            stream.produce(phishing(100))
+            stream.assert_exact(phishing(100))
             newer.end()
-    finally:
-        older.kill()
-        older.communicate()
 
 
 def test_after_each_failure_membership_is_confirmed_before_a_new_producer(stream, monkeypatch):
@@ -137,8 +111,8 @@ def test_after_each_failure_membership_is_confirmed_before_a_new_producer(stream
     monkeypatch.setattr(module.Consumer, "confirm_membership", noting("confirms", confirm))
     monkeypatch.setattr(module.Producer, "__init__", noting("connects", connect))
     with running(stream.config(instance="a")) as process:
-        produce(stream, phishing(100))
-        assert_exact(stream, phishing(100))
+        stream.produce(phishing(100))
+        stream.assert_exact(phishing(100))
         process.end()
     assert steps == ["connects", "fails", "confirms", "connects"]
 
@@ -147,21 +121,17 @@ def test_after_each_failure_membership_is_confirmed_before_a_new_producer(stream
 def test_a_zombie_ends_when_it_wakes_up(stream):
     """It slept in the middle of its work while its successor went on; nothing is lost, doubled or learned twice."""
     records = phishing(900)
-    zombie = start(stream.file(instance="same"))
-    try:
-        produce(stream, records[:300])
+    with started(stream.file(instance="same")) as zombie:
+        stream.produce(records[:300])
         stream.read(stream.output, 300)
         zombie.send_signal(signal.SIGSTOP)
-        produce(stream, records[300:600])
+        stream.produce(records[300:600])
         with running(stream.config(instance="same")) as successor:
             stream.read(stream.output, 600)
             zombie.send_signal(signal.SIGCONT)
             _, said = zombie.communicate(timeout=60)
             assert zombie.returncode == FencedError.exit_code and "`instance: same`" in said
-            produce(stream, records[600:])
-            assert_exact(stream, records)
+            stream.produce(records[600:])
+            stream.assert_exact(records)
             assert successor.result is None, "the zombie did not disturb its successor"
             successor.end()
-    finally:
-        zombie.kill()
-        zombie.communicate()

@@ -2,7 +2,6 @@
 
 import json
 
-import orjson
 import pytest
 
 from connectors.errors import StartError, StateError
@@ -14,10 +13,6 @@ from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin,
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 
 
-def produce(stream, records):
-    stream.produce(map(orjson.dumps, records))
-
-
 @BOTH_CLIENTS
 def test_exact_through_rebalances_and_a_restart(older_kafka, tmp_path):
     stream = Stream(older_kafka, tmp_path)
@@ -25,10 +20,10 @@ def test_exact_through_rebalances_and_a_restart(older_kafka, tmp_path):
     for begin in (0, 200):
         with running(stream.config()), running(stream.config()) as two:
             wait_for(lambda: stream.members() == [1, 1], "a partition for each")
-            produce(stream, records[begin : begin + 100])
+            stream.produce(records[begin : begin + 100])
             stream.read(stream.output, begin + 100)
             two.end()
-            produce(stream, records[begin + 100 : begin + 200])
+            stream.produce(records[begin + 100 : begin + 200])
             messages = stream.read(stream.output, begin + 200)
     for number in range(2):
         found = [json.loads(message.value) for message in messages if message.partition == number]
@@ -37,10 +32,10 @@ def test_exact_through_rebalances_and_a_restart(older_kafka, tmp_path):
 
 def test_records_expire_before_they_are_read(older_kafka, tmp_path):
     stream = Stream(older_kafka, tmp_path, partitions=1)
-    produce(stream, phishing(30))
+    stream.produce(phishing(30))
     with running(stream.config()):
         stream.read(stream.output, 30)
-    produce(stream, phishing(10))
+    stream.produce(phishing(10))
     stream.configure(stream.input, retention_ms=1)
     with stream.group() as consumer:
         wait_for(lambda: consumer.beginning_offsets([stream.place(0)])[stream.place(0)] == 40, "their end")

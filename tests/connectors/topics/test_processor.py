@@ -37,34 +37,16 @@ from tests.helpers.streams import (
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 
 
-def encoded(records):
-    return [orjson.dumps(record) for record in records]
-
-
-def outputs(stream, count):
-    """The output values by partition, in order."""
-    found = {number: [] for number in range(stream.partitions)}
-    for message in stream.read(stream.output, count):
-        found[message.partition].append(json.loads(message.value))
-    return found
-
-
-def assert_exact(stream, found, records, **changes):
-    for number in range(stream.partitions):
-        model = stream.config(**changes).build_learner()
-        assert found[number] == twin(model, records[number :: stream.partitions])
-
-
 @BOTH_CLIENTS
 @GUARANTEES
 def test_equals_the_bare_pipeline_bit_for_bit(kafka, tmp_path, guarantee):
     stream = Stream(kafka, tmp_path, checkpoint={"guarantee": guarantee, "every": "50ms"})
     records = phishing(2000)
-    stream.produce(encoded(records))
+    stream.produce(records)
     with running(stream.config()) as process:
-        found = outputs(stream, len(records))
+        found = stream.outputs(len(records))
         counts = process.end()
-    assert_exact(stream, found, records)
+    stream.assert_exact(records, found)
     assert counts.read == counts.predicted == len(records)
     assert counts.learned == sum(record.get("y") is not None for record in records)
     assert counts.checkpoints > 1
@@ -75,11 +57,11 @@ def test_goes_on_after_a_restart(kafka, tmp_path, guarantee):
     stream = Stream(kafka, tmp_path, checkpoint={"guarantee": guarantee, "every": "50ms"})
     records = phishing(1200)
     for begin, end in ((0, 500), (500, 1200)):
-        stream.produce(encoded(records[begin:end]))
+        stream.produce(records[begin:end])
         with running(stream.config()) as process:
-            outputs(stream, end)
+            stream.outputs(end)
             assert process.end().read == end - begin
-    assert_exact(stream, outputs(stream, len(records)), records)
+    stream.assert_exact(records)
 
 
 def test_a_client_takes_over_from_the_other_one(kafka, tmp_path, monkeypatch):
@@ -88,11 +70,11 @@ def test_a_client_takes_over_from_the_other_one(kafka, tmp_path, monkeypatch):
     records = phishing(400)
     for turn, name in enumerate(["kafka-python", "confluent"] * 2):
         monkeypatch.setattr("tests.helpers.streams.CLIENT", name)
-        stream.produce(encoded(records[100 * turn : 100 * turn + 100]))
+        stream.produce(records[100 * turn : 100 * turn + 100])
         with running(stream.config()) as process:
-            found = outputs(stream, 100 * turn + 100)
+            found = stream.outputs(100 * turn + 100)
             assert process.end().read == 100
-    assert_exact(stream, found, records)
+    stream.assert_exact(records, found)
 
 
 @BOTH_CLIENTS
@@ -108,17 +90,17 @@ def test_killed_with_a_transaction_open_and_started_again(kafka, tmp_path):
                 hold()
         Committer.flush = flush
     """
-    stream.produce(encoded(records[:500]))
+    stream.produce(records[:500])
     first = start(stream.file(), before)
     stream.read(stream.output, 500)
-    stream.produce(encoded(records[500:]))
+    stream.produce(records[500:])
     read_until(first, "held")
     assert len(uncommitted(stream)) > 500
     first.kill()
     first.communicate()
     with running(stream.config()):
-        found = outputs(stream, len(records))
-    assert_exact(stream, found, records)
+        found = stream.outputs(len(records))
+    stream.assert_exact(records, found)
 
 
 def uncommitted(stream):
@@ -133,7 +115,7 @@ def uncommitted(stream):
 
 def test_sigterm_finishes_and_leaves(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
-    stream.produce(encoded(phishing(100)))
+    stream.produce(phishing(100))
     file = stream.file()
     process = start(file)
     stream.read(stream.output, 100)
@@ -148,7 +130,7 @@ def test_sigterm_finishes_and_leaves(kafka, tmp_path):
     assert f" version={importlib.metadata.version('river-margins')} " in begin
     assert re.search(r"committed partitions=0,1 records=\d+ learned=\d+ rejects=0 snapshots=2 seconds=", said)
     began = time.monotonic()
-    stream.produce(encoded(phishing(10)))
+    stream.produce(phishing(10))
     with running(stream.config()):  # the group is free at once: nobody waits for the session of a member that left
         stream.read(stream.output, 110)
     assert time.monotonic() - began < 10
@@ -186,18 +168,18 @@ def test_a_bad_label_does_not_cost_the_prediction(kafka, tmp_path, scaler):
     stream = Stream(kafka, tmp_path, partitions=1, learner=[scaler, "PAClassifier"])
     good = phishing(40)
     bad = [{"id": f"bad {n}", "https": n + 1, "y": None} for n in range(len(BAD_LABELS))]
-    values = encoded(good[:20])
+    values = good[:20]
     values += [
         orjson.dumps(record).replace(b'"y":null', b'"y":%s' % label.encode())
         for record, label in zip(bad, BAD_LABELS, strict=True)
     ]
-    values += encoded(good[20:])
+    values += good[20:]
     stream.produce(values)
     with running(stream.config()) as process:
-        found = outputs(stream, len(values))
+        found = stream.outputs(len(values))
         rejects = stream.read(stream.rejects, len(bad))
         counts = process.end()
-    assert_exact(stream, found, [*good[:20], *bad, *good[20:]])
+    stream.assert_exact([*good[:20], *bad, *good[20:]], found)
     assert "label" not in found[0][20]
     for n, (reject, said) in enumerate(zip(rejects, BAD_LABELS.values(), strict=True), 20):
         headers = dict(reject.headers)
@@ -214,14 +196,14 @@ def test_rejects_keep_their_bytes_and_leave_the_model_untouched(kafka, tmp_path)
     stream = Stream(kafka, tmp_path, partitions=1)
     good = phishing(60)
     values, bad = [], list(BAD)
-    for n, record in enumerate(encoded(good)):
+    for n, record in enumerate(good):
         values += [record] if n < 5 or n - 5 >= len(bad) else [record, bad[n - 5]]
     stream.produce(values)
     with running(stream.config()) as process:
-        found = outputs(stream, len(good))
+        found = stream.outputs(len(good))
         rejects = stream.read(stream.rejects, len(bad))
         counts = process.end()
-    assert_exact(stream, found, good)
+    stream.assert_exact(good, found)
     assert counts.rejected == len(bad) and counts.read == len(bad) + len(good)
     for n, message in enumerate(rejects):
         headers = dict(message.headers)
@@ -241,7 +223,7 @@ def test_a_null_record_without_a_key_is_not_lost(kafka, tmp_path):
 
 def test_without_a_topic_rejects_are_logged_and_counted(kafka, tmp_path, caplog):
     stream = Stream(kafka, tmp_path, partitions=1)
-    stream.produce([b"nonsense", *encoded(phishing(5))])
+    stream.produce([b"nonsense", *phishing(5)])
     with caplog.at_level(logging.WARNING), running(stream.config(rejects=None)) as process:
         stream.read(stream.output, 5)
         counts = process.end()
@@ -263,7 +245,7 @@ def test_too_large_messages_are_shortened(kafka, tmp_path, limit):
     good = phishing(50)
     good[20]["id"] = "long" * 2000
     junk = b"junk" * 2000
-    stream.produce([*encoded(good[:30]), junk, *encoded(good[30:])])
+    stream.produce([*good[:30], junk, *good[30:]])
     with running(stream.config()) as process:
         found = [json.loads(message.value) for message in stream.read(stream.output, len(good))]
         (reject,) = stream.read(stream.rejects, 1)
@@ -289,7 +271,7 @@ def test_key_partition_and_headers(kafka, tmp_path):
     records = phishing(40)
     for record in records:
         del record["id"]
-    stream.produce(encoded(records), key=b"key")
+    stream.produce(records, key=b"key")
     with running(stream.config(record={"label": "y"})):
         messages = stream.read(stream.output, 40)
     for number in range(2):
@@ -302,7 +284,7 @@ def test_key_partition_and_headers(kafka, tmp_path):
             snapshot, _, examples = headers["model"].decode().rpartition("/")
             unlabelled = sum(records[number + 2 * m].get("y") is None for m in range(n))
             assert int(examples) == n - unlabelled
-            assert (tmp_path / "snapshots").rglob(f"{snapshot}.snapshot")
+            assert list((tmp_path / "snapshots").rglob(f"{snapshot}.snapshot"))
 
 
 def send(stream, messages):
@@ -322,7 +304,7 @@ def test_headers_and_timestamp_of_the_input_are_kept(kafka, tmp_path, guarantee,
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
     stream.settings["output"]["timestamp"] = timestamp
     headers = [("traceparent", b"00-ab-cd-01"), ("source", b"upstream-0-3"), ("n", None), ("n", b"\xff"), ("n", b"")]
-    (record,) = encoded(phishing(1))
+    record = orjson.dumps(phishing(1)[0])
     sent = int(time.time() * 1000) - 3_600_000
     send(stream, [(record, headers, sent), (b"junk", headers, sent), (record, [], sent + 1)])
     with running(stream.config()):
@@ -341,7 +323,7 @@ def test_headers_and_timestamp_of_the_input_are_kept(kafka, tmp_path, guarantee,
 
 def test_timestamps_that_are_the_brokers_or_none(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
-    (record,) = encoded(phishing(1))
+    record = orjson.dumps(phishing(1)[0])
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
     producer.send(stream.input, record, b"k", partition=0, timestamp_ms=-1).get(DEADLINE)
     stream.configure(stream.input, message_timestamp_type="LogAppendTime")
@@ -360,10 +342,10 @@ def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guaran
     stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
     records = phishing(8)
     recent = int(time.time() * 1000) - 60_000
-    send(stream, [(record, [], recent - 86_400_000) for record in encoded(records[:4])])
+    send(stream, [(record, [], recent - 86_400_000) for record in records[:4]])
     with running(stream.config()) as process:
         replaced = stream.read(stream.output, 4)
-        send(stream, [(record, [], recent) for record in encoded(records[4:])])
+        send(stream, [(record, [], recent) for record in records[4:]])
         found = stream.read(stream.output, 8)
         process.end()
     assert all(abs(message.timestamp / 1000 - time.time()) < DEADLINE for message in replaced)
@@ -379,22 +361,22 @@ def test_many_classes_and_numbers(kafka, tmp_path):
     ):
         stream = Stream(kafka, tmp_path, partitions=1, learner=learner)
         records = [{"id": n, "a": n % 7 - 3.0, "b": n % 3, "y": labels[n % 3]} for n in range(30)]
-        stream.produce(encoded(records))
+        stream.produce(records)
         with running(stream.config()):
-            found = outputs(stream, len(records))
-        assert_exact(stream, found, records)
+            found = stream.outputs(len(records))
+        stream.assert_exact(records, found)
 
 
 def test_only_listed_features_count(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1, record={"label": "y", "id": "id", "features": ["a", "b"]})
     records = [{"id": n, "a": n % 5, "b": 1.0, "c": "noise", "y": n % 5 > 2} for n in range(20)]
-    stream.produce([*encoded(records), b'{"c": 1, "y": true}'])
+    stream.produce([*records, b'{"c": 1, "y": true}'])
     with running(stream.config()):
-        found = outputs(stream, len(records))
+        found = stream.outputs(len(records))
         (reject,) = stream.read(stream.rejects, 1)
     assert dict(reject.headers)["reason"] == b"no features"
     listed = [{name: record[name] for name in ("id", "a", "b", "y")} for record in records]
-    assert_exact(stream, found, listed)
+    stream.assert_exact(listed, found)
 
 
 @BOTH_CLIENTS
@@ -413,7 +395,7 @@ def test_fields_by_path_nulls_and_text(kafka, tmp_path):
         }
         for n in range(60)
     ]
-    stream.produce([*encoded(records), b'{"card": {}, "note": null}'])
+    stream.produce([*records, b'{"card": {}, "note": null}'])
     flat = [
         {"id": record["meta"]["id"], "y": record["meta"]["y"], "amount": record["amount"]}
         | ({"country": country} if (country := record["card"]["country"]) else {})
@@ -421,21 +403,21 @@ def test_fields_by_path_nulls_and_text(kafka, tmp_path):
         for record in records
     ]
     with running(stream.config()):
-        found = outputs(stream, len(records))
+        found = stream.outputs(len(records))
         (reject,) = stream.read(stream.rejects, 1)
-    assert_exact(stream, found, flat)
+    stream.assert_exact(flat, found)
     assert dict(reject.headers)["reason"] == b"no features"
     assert referee.compare(stream.config()).exact
 
 
 def test_start_latest_skips_what_was_there(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
-    stream.produce(encoded(phishing(10)))
+    stream.produce(phishing(10))
     latest = {"input": {"topic": stream.input, "start": "latest"}}
     with running(stream.config(**latest)):
         wait_for(lambda: stream.committed(0), "the first commit")
-        stream.produce(encoded(phishing(15)[10:]))
-        found = outputs(stream, 5)
+        stream.produce(phishing(15)[10:])
+        found = stream.outputs(5)
     assert [output["id"] for output in found[0]] == ["r10", "r11", "r12", "r13", "r14"]
 
 
@@ -443,14 +425,14 @@ def test_start_latest_skips_what_was_there(kafka, tmp_path):
 def test_an_outage_of_the_broker_is_survived(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     records = phishing(400)
-    stream.produce(encoded(records[:200]))
+    stream.produce(records[:200])
     process = start(stream.file())
     try:
         stream.read(stream.output, 200)
         kafka.kill(1)
         kafka.start(1)
-        stream.produce(encoded(records[200:]))
-        assert_exact(stream, outputs(stream, len(records)), records)
+        stream.produce(records[200:])
+        stream.assert_exact(records)
         assert process.poll() is None
     finally:
         process.kill()
@@ -462,23 +444,23 @@ def test_a_second_worker_shares_and_hands_back(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=2)
     records = phishing(900)
     with running(stream.config()) as one:
-        stream.produce(encoded(records[:300]))
+        stream.produce(records[:300])
         stream.read(stream.output, 300)
         with running(stream.config()) as two:
             wait_for(lambda: stream.members() == [1, 1], "a partition for each")
-            stream.produce(encoded(records[300:600]))
+            stream.produce(records[300:600])
             stream.read(stream.output, 600)
             assert two.end().read > 0
-        stream.produce(encoded(records[600:]))
-        found = outputs(stream, len(records))
+        stream.produce(records[600:])
+        found = stream.outputs(len(records))
         one.end()
-    assert_exact(stream, found, records)
+    stream.assert_exact(records, found)
 
 
 @BOTH_CLIENTS
 def test_refuses_an_offset_that_an_operator_has_reset(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
-    stream.produce(encoded(phishing(50)))
+    stream.produce(phishing(50))
     with running(stream.config()):
         stream.read(stream.output, 50)
     for metadata, said in (("", "its metadata is empty"), ("mine", "its metadata is `(mine|not readable)")):
@@ -496,7 +478,7 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, instance="same")
     with running(stream.config()) as one, running(stream.config()) as two:
         for _ in range(200):
-            stream.produce(encoded(phishing(20)))
+            stream.produce(phishing(20))
             if one.result or two.result:
                 break
         errors = [process.result for process in (one, two) if process.result]
@@ -528,10 +510,10 @@ def silenced(stream, before=""):
             step(self, *message)
         Committer.remember, Outbox.send = remember, send
     """
-    stream.produce(encoded(phishing(20)))
+    stream.produce(phishing(20))
     process = start(stream.file(), textwrap.dedent(pause) + before)
     stream.read(stream.output, 20)
-    stream.produce(encoded(phishing(40)[20:]))
+    stream.produce(phishing(40)[20:])
     read_until(process, "held")
     stream.kafka.stop(1)
     let_go(process)
@@ -547,7 +529,7 @@ def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
     finally:
         kafka.resume(1)
     try:
-        assert_exact(stream, outputs(stream, 40), phishing(40))
+        stream.assert_exact(phishing(40))
     finally:
         process.kill()
         print(process.communicate()[1])
@@ -564,7 +546,7 @@ def test_resets_without_progress_end_the_process(kafka, tmp_path):
     assert process.returncode == StalledError.exit_code
     assert "2 resets in a row without a commit, the last one for: " in said.splitlines()[-1]
     with running(stream.config()):
-        assert_exact(stream, outputs(stream, 40), phishing(40))
+        stream.assert_exact(phishing(40))
 
 
 @BOTH_CLIENTS

@@ -5,7 +5,6 @@ import json
 import logging
 import threading
 
-import orjson
 import pytest
 from kafka.structs import OffsetAndMetadata
 
@@ -15,7 +14,6 @@ from connectors.snapshots import check_learner
 from connectors.topics import processor
 from connectors.topics.commit import Committer
 from connectors.topics.loading import Loading
-from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
 from tests.helpers import streams
@@ -31,16 +29,8 @@ def stream(kafka, tmp_path):
     return stream
 
 
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
-
-
 def outputs(stream, count):
     return [json.loads(message.value) for message in stream.read(stream.output, count)]
-
-
-def pointer(stream):
-    return OffsetMetadata.from_text(stream.committed(0).metadata)
 
 
 def snapshots(stream):
@@ -52,7 +42,7 @@ def killed_at(stream, count):
     process = start(stream.file())
     try:
         stream.read(stream.output, count)
-        wait_for(lambda: pointer(stream).offset == count, "its commit")
+        wait_for(lambda: stream.pointer().offset == count, "its commit")
     finally:
         process.kill()
         process.communicate()
@@ -62,28 +52,30 @@ def test_a_killed_processor_goes_on_exactly_from_an_old_snapshot(stream):
     stream.forget_the_dead_soon()
     records = phishing(300)
     for begin, end in ((0, 100), (100, 200)):
-        produce(stream, records[begin:end])
+        stream.produce(records[begin:end])
         killed_at(stream, end)
         assert len(snapshots(stream)) == 1 and snapshots(stream)[0].endswith("-empty")
-        assert pointer(stream).inputs == end and pointer(stream).snapshot_offset == 0
-    produce(stream, records[200:])
+        assert stream.pointer().inputs == end and stream.pointer().snapshot_offset == 0
+    stream.produce(records[200:])
     with running(stream.config()) as process:
         found = outputs(stream, 300)
         assert process.end().read == 100, "what is read again is not counted again"
     model = stream.config().build_learner()
     assert found == twin(model, records)
-    last = pointer(stream)
+    last = stream.pointer()
     assert (last.offset, last.inputs) == (300, 0), "an orderly end leaves nothing to read again"
-    (path,) = (stream.folder / "snapshots").rglob(f"{last.snapshot}.snapshot")
+    path = stream.snapshot_path()
     assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model)
 
 
 def test_snapshots_come_as_often_as_asked(stream):
     stream.settings["snapshots"]["every"] = "10ms"
-    produce(stream, phishing(100))
+    stream.produce(phishing(100))
     with running(stream.config()) as process:
         stream.read(stream.output, 100)
-        wait_for(lambda: pointer(stream).offset == 100 and pointer(stream).inputs == 0, "a snapshot of the last record")
+        wait_for(
+            lambda: stream.pointer().offset == 100 and stream.pointer().inputs == 0, "a snapshot of the last record"
+        )
         process.end()
 
 
@@ -91,7 +83,7 @@ def test_snapshots_come_as_often_as_asked(stream):
 def killed(stream):
     """A stream whose processor was killed with 30 inputs since its snapshot."""
     stream.forget_the_dead_soon()
-    produce(stream, phishing(30))
+    stream.produce(phishing(30))
     killed_at(stream, 30)
     return stream
 
@@ -126,7 +118,7 @@ def test_another_way_to_read_the_inputs(killed, monkeypatch):
     ],
 )
 def test_a_replay_that_ends_elsewhere(killed, changes, said):
-    changed = pointer(killed)._replace(**changes)
+    changed = killed.pointer()._replace(**changes)
     wait_for(lambda: killed.members() == [], "the end of the dead member")
     with killed.group() as consumer:
         consumer.commit({killed.place(0): ended(OffsetAndMetadata(30, changed.to_text()))})
@@ -138,7 +130,7 @@ def test_a_compacted_input_is_refused(stream):
     with pytest.raises(StartError, match=r"is compacted: .*leave `snapshots.every` out"):
         processor.run(stream.config())
     with running(stream.config(snapshots=str(stream.folder / "other"))):
-        produce(stream, phishing(5))
+        stream.produce(phishing(5))
         stream.read(stream.output, 5)
 
 
@@ -151,17 +143,17 @@ def test_a_step_that_raises_half_way_is_rejected_and_rejected_again(stream):
     stream.settings["learner"] = [{"StandardScaler": {"with_std": False}}, {"PAClassifier": {"C": 0.01, "mode": 1}}]
     records = phishing(90)
     mixed = [*records[:20], OVERFLOWS, *records[20:25], OVERFLOWS, *records[25:60]]
-    produce(stream, mixed)
+    stream.produce(mixed)
     process = start(stream.file())
     try:
         stream.read(stream.output, 60)
         rejects = stream.read(stream.rejects, 2)
-        wait_for(lambda: pointer(stream).offset == 62, "its commit")
+        wait_for(lambda: stream.pointer().offset == 62, "its commit")
     finally:
         process.kill()
         process.communicate()
     assert all(b"scale the features" in dict(reject.headers)["reason"] for reject in rejects)
-    produce(stream, records[60:])
+    stream.produce(records[60:])
     with running(stream.config()) as process:
         found = outputs(stream, 90)
         assert process.end().read == 30
@@ -174,7 +166,7 @@ def test_a_rejected_record_is_met_again_by_the_next_process(stream, monkeypatch)
     stream.forget_the_dead_soon()
     stream.settings["learner"] = [{"StandardScaler": {"with_std": False}}, {"PAClassifier": {"C": 0.01, "mode": 1}}]
     records = phishing(60)
-    produce(stream, [*records[:20], OVERFLOWS, *records[20:40]])
+    stream.produce([*records[:20], OVERFLOWS, *records[20:40]])
     never = (
         "from connectors.topics.commit import Committer; "
         "Committer._needs_snapshot = lambda self, p: not p.model.snapshot"
@@ -182,12 +174,12 @@ def test_a_rejected_record_is_met_again_by_the_next_process(stream, monkeypatch)
     process = start(stream.file(), never)
     try:
         stream.read(stream.output, 40)
-        wait_for(lambda: pointer(stream).offset == 41, "its commit")
+        wait_for(lambda: stream.pointer().offset == 41, "its commit")
     finally:
         process.kill()
         process.communicate()
-    assert pointer(stream).inputs == 41
-    produce(stream, records[40:])
+    assert stream.pointer().inputs == 41
+    stream.produce(records[40:])
     with running(stream.config()):
         found = outputs(stream, 60)
     assert found == twin(stream.config().build_learner(), records)
@@ -199,7 +191,7 @@ def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monke
     stream = Stream(kafka, tmp_path, checkpoint={"every": "50ms"})
     stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots")} | snapshots
     records = phishing(80)
-    produce(stream, records[:40])
+    stream.produce(records[:40])
     with running(stream.config()):
         stream.read(stream.output, 40)
     restored, original = threading.Event(), Restorer.restore
@@ -210,7 +202,7 @@ def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monke
         return original(self, number, committed)
 
     monkeypatch.setattr(Restorer, "restore", slow)
-    produce(stream, records[40:])
+    stream.produce(records[40:])
     with running(stream.config()):
         others = stream.read(stream.output, 60)
         assert [message.partition for message in others].count(1) == 40, "all of partition 1, while 0 is being restored"
@@ -253,16 +245,16 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
             concurrent.futures.wait([future for _, future in self._requested.values()], 60)
         yield from original(self)
 
-    produce(stream, records[:20])
+    stream.produce(records[:20])
     with running(stream.config()):
         stream.read(stream.output, 20)
         monkeypatch.setattr(Restorer, "restore", restore)
         monkeypatch.setattr(Committer, "end_transaction", end_transaction)
         monkeypatch.setattr(consumer, "poll", poll)
         monkeypatch.setattr(Loading, "take_finished", take_finished)
-        produce(stream, records[20:40])
+        stream.produce(records[20:40])
         wait_for(asked.is_set, "a model that is loaded again")
-        produce(stream, records[40:])
+        stream.produce(records[40:])
         wait_for(came.is_set, "records without their model")
         loaded.set()
         assert outputs(stream, 60) == twin(stream.config().build_learner(), records)
@@ -271,7 +263,7 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
 def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_path, monkeypatch, caplog):
     stream = Stream(kafka, tmp_path, partitions=1)
     records = phishing(40)
-    produce(stream, records[:20])
+    stream.produce(records[:20])
     with running(stream.config()):
         stream.read(stream.output, 20)
     original, failures = Restorer.restore, iter([True])
@@ -282,7 +274,7 @@ def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_pa
         return original(self, number, committed)
 
     monkeypatch.setattr(Restorer, "restore", failing)
-    produce(stream, records[20:])
+    stream.produce(records[20:])
     with caplog.at_level(logging.WARNING), running(stream.config()):
         assert outputs(stream, 40) == twin(stream.config().build_learner(), records)
     assert "is paused, the others go on: the store is away" in caplog.text

@@ -4,7 +4,6 @@ import json
 import re
 import time
 
-import orjson
 import pytest
 from kafka import TopicPartition
 from kafka.structs import OffsetAndMetadata
@@ -14,7 +13,6 @@ from connectors import cli
 from connectors.errors import ConnectorError, StateError
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
-from connectors.topics.offset_metadata import OffsetMetadata
 from river_margins import snapshot
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 
@@ -43,10 +41,6 @@ class Operator:
 RECORDS = phishing(90)
 
 
-def produce(stream, records):
-    stream.produce(orjson.dumps(record) for record in records)
-
-
 def outputs(stream, count):
     found = {number: [] for number in range(stream.partitions)}
     for message in stream.read(stream.output, count):
@@ -66,7 +60,7 @@ def stream(kafka, tmp_path, keep):
     stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "keep": keep}
     with running(stream.config()):
         for begin in (0, 20, 40):
-            produce(stream, RECORDS[begin : begin + 20])
+            stream.produce(RECORDS[begin : begin + 20])
             stream.read(stream.output, begin + 20)
             wait_for(lambda end=begin + 20: stream.committed(0).offset == end, "its commit")
     for path in (tmp_path / "snapshots").rglob("*.snapshot"):
@@ -89,14 +83,13 @@ def model_after(stream, count):
 def goes_on(stream, offset, count):
     """Runs the processor on: it must answer everything from this offset, with the model of that offset."""
     before = len(list(all_outputs(stream)))
-    produce(stream, RECORDS[60:])
+    stream.produce(RECORDS[60:])
     expected = twin(model_after(stream, count), RECORDS[offset:])
     with running(stream.config()) as process:
         found = [json.loads(message.value) for message in stream.read(stream.output, before + len(expected))]
         assert process.end().read == len(expected)
     assert found[before:] == expected
-    last = OffsetMetadata.from_text(stream.committed(0).metadata)
-    (path,) = (stream.folder / "snapshots").rglob(f"{last.snapshot}.snapshot")
+    path = stream.snapshot_path()
     model = model_after(stream, count)
     twin(model, RECORDS[offset:])
     assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model)
@@ -118,7 +111,7 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
     assert [row["offset"] for row in rows if int(row["offset"]) % 20 == 0] == ["0", "20", "40", "60"]
     assert [row["offset"] for row in rows if row["committed"]] == ["60"]
     last = rows[-1]
-    (path,) = (stream.folder / "snapshots").rglob(f"{last['snapshot']}.snapshot")
+    path = stream.snapshot_path()
     assert int(last["bytes"]) == path.stat().st_size
     assert int(last["examples"]) == sum(record.get("y") is not None for record in RECORDS[:60])
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", last["time"])
@@ -228,7 +221,7 @@ def test_rewind_after_the_topic_was_created_again(stream, operator):
         admin.delete_topics([stream.input])
         wait_for(lambda: stream.input not in admin.list_topics(), "the end of the topic")
     stream.kafka.create_topics({stream.input: 1})
-    produce(stream, RECORDS[:60])
+    stream.produce(RECORDS[:60])
     wait_for(lambda: stream.committed(0) is None, "the end of its offsets")
     with stream.group() as consumer:  # an operator brings them back, and means well
         consumer.commit({stream.place(0): ended(kept)})
@@ -284,9 +277,9 @@ def test_prune(stream, operator):
 @pytest.mark.parametrize("keep", [{"last": 0}], indirect=True)
 def test_prune_never_touches_what_an_offset_names(stream, operator):
     """A group that stands still names an old snapshot; without a committed offset nothing goes at all."""
-    named = OffsetMetadata.from_text(stream.committed(0).metadata)
+    named = stream.pointer()
     moment = f"{named.offset:020d}-{named.examples}-20250101T000000Z-0badcafe"
-    (path,) = (stream.folder / "snapshots").rglob(f"{named.snapshot}.snapshot")
+    path = stream.snapshot_path()
     path.rename(path.with_name(f"{moment}.snapshot"))
     other = old(stream, 10, 9999)
     with stream.group() as consumer:

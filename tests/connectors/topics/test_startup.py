@@ -1,12 +1,10 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
-import orjson
 import pytest
 
 from connectors.errors import StartError, StateError
 from connectors.kafka import ClientError, client
 from connectors.topics import processor, startup
-from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
@@ -19,7 +17,7 @@ def stream(kafka, tmp_path):
 @pytest.fixture
 def learned(stream):
     """A stream that a processor has read and left."""
-    stream.produce(orjson.dumps(record) for record in phishing(30))
+    stream.produce(phishing(30))
     with running(stream.config()) as process:
         stream.read(stream.output, 30)
         process.end()
@@ -37,11 +35,6 @@ def refused(stream, error, *sentences, **changes):
 
 def snapshots(stream):
     return sorted((stream.folder / "snapshots").rglob("*.snapshot"))
-
-
-def named_snapshot(stream):
-    name = OffsetMetadata.from_text(stream.committed(0).metadata).snapshot
-    return next(path for path in snapshots(stream) if path.stem == name)
 
 
 @BOTH_CLIENTS
@@ -66,7 +59,7 @@ def test_a_broker_that_answers_late(stream, monkeypatch):
             return answers[name](self, *arguments)
 
         monkeypatch.setattr(consumer, name, ask)
-    stream.produce(orjson.dumps(record) for record in phishing(30))
+    stream.produce(phishing(30))
     with running(stream.config()):
         stream.read(stream.output, 30)
     assert failed == ["committed", "join", "offset_range"]
@@ -100,19 +93,19 @@ def test_a_folder_that_cannot_be_written(stream, tmp_path):
 
 
 def test_a_missing_snapshot(learned):
-    path = named_snapshot(learned)
+    path = learned.snapshot_path()
     path.unlink()
     refused(learned, StateError, f"the snapshot `{path}`", "partition 0", "does not exist", "backup", "another `name`")
 
 
 def test_a_snapshot_on_another_host(learned, monkeypatch):
-    named_snapshot(learned).unlink()
+    learned.snapshot_path().unlink()
     monkeypatch.setattr("connectors.topics.restore.HOST", "elsewhere")
     refused(learned, StateError, "does not exist on host `elsewhere`", "must share the folder")
 
 
 def test_a_corrupt_snapshot(learned):
-    path = named_snapshot(learned)
+    path = learned.snapshot_path()
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
@@ -145,7 +138,7 @@ def test_more_partitions(learned):
 def test_more_partitions_under_a_running_processor(stream):
     stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
     stream.settings["input"]["new_partitions"] = "refuse"
-    stream.produce(orjson.dumps(record) for record in phishing(10))
+    stream.produce(phishing(10))
     with running(stream.config()) as process, stream.admin() as admin:
         stream.read(stream.output, 10)
         admin.create_partitions({stream.input: 2})
@@ -179,7 +172,7 @@ def test_an_empty_model_of_a_start_that_died_is_no_loss(stream):
 
 @BOTH_CLIENTS
 def test_records_deleted_before_they_were_read(learned):
-    learned.produce(orjson.dumps(record) for record in phishing(10))
+    learned.produce(phishing(10))
     with learned.admin() as admin:
         admin.delete_records({learned.place(0): 35})
     refused(learned, StateError, "offset 30 of partition 0", "out of range", "35 to 40", "another `name`")
@@ -192,7 +185,7 @@ def test_a_topic_created_again(learned):
         admin.delete_topics([learned.input])
         wait_for(lambda: learned.input not in admin.list_topics(), "the end of the topic")
     learned.kafka.create_topics({learned.input: 1})
-    learned.produce(orjson.dumps(record) for record in phishing(40))
+    learned.produce(phishing(40))
     wait_for(lambda: learned.committed(0) is None, "the end of its offsets")
     folder = str(named_folder(learned).parent)
     refused(learned, StateError, "was deleted and created again: nothing is committed", folder, "rewind FILE --empty")

@@ -1,9 +1,7 @@
 """A processor on three brokers: its coordinators move to others, and one broker is lost for good."""
 
 import contextlib
-import json
 
-import orjson
 import pytest
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -11,7 +9,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import create_topics
-from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, wait_for
 
 pytestmark = pytest.mark.kafka
 COORDINATORS = ["__consumer_offsets", "__transaction_state"]
@@ -21,18 +19,6 @@ COORDINATORS = ["__consumer_offsets", "__transaction_state"]
 def three():
     with LocalKafka(brokers=3) as kafka:
         yield kafka
-
-
-def produce(stream, records):
-    stream.produce(map(orjson.dumps, records))
-
-
-def assert_exact(stream, records):
-    found = {number: [] for number in range(stream.partitions)}
-    for message in stream.read(stream.output, len(records)):
-        found[message.partition].append(json.loads(message.value))
-    for number, outputs in found.items():
-        assert outputs == twin(stream.config().build_learner(), records[number :: stream.partitions])
 
 
 def leaders(admin):
@@ -78,16 +64,16 @@ def test_the_coordinators_move(three, tmp_path):
     stream = Stream(three, tmp_path, checkpoint={"every": "1s"})
     records = phishing(300)
     with running(stream.config()):
-        produce(stream, records[:100])
+        stream.produce(records[:100])
         stream.read(stream.output, 100)
         with stream.reader(stream.output, "read_uncommitted") as (consumer, places):
             consumer.seek_to_end()
             ends = consumer.end_offsets(places)
-            produce(stream, records[100:200])
+            stream.produce(records[100:200])
             wait_for(lambda: consumer.end_offsets(places) != ends, "output of an open transaction")
         move_coordinators(stream)
-        produce(stream, records[200:])
-        assert_exact(stream, records)
+        stream.produce(records[200:])
+        stream.assert_exact(records)
 
 
 def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
@@ -99,7 +85,7 @@ def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
             streams.append(Stream(three, tmp_path))
             stack.enter_context(running(streams[-1].config()))
         for stream in streams:
-            produce(stream, records[:150])
+            stream.produce(records[:150])
             stream.read(stream.output, 150)
         with streams[0].group() as consumer:
             consumer.committed(streams[0].place(0))
@@ -107,8 +93,8 @@ def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
         three.kill(lost)
         try:
             for stream in streams:
-                produce(stream, records[150:])
+                stream.produce(records[150:])
             for stream in streams:
-                assert_exact(stream, records)
+                stream.assert_exact(records)
         finally:
             three.start(lost)

@@ -1,5 +1,6 @@
 """Small streams for any learner, and what it means that two learners are the same."""
 
+import functools
 import pickle
 import random
 from collections.abc import Iterator, Sequence
@@ -39,20 +40,33 @@ def labels_of(model: Any) -> Sequence[Any]:
     return model.classes or (False, True)
 
 
-def stream(
-    seed: int = 0, rounds: int = 200, features: int = 6, labels: Sequence[Any] = (False, True)
-) -> Iterator[tuple[dict[str, float], Any]]:
-    """Noisy rounds in which features come and go."""
-    draw = random.Random(seed)
+@functools.cache
+def _drawn(
+    seed: int, rounds: int, features: int, label_count: int, negative: bool
+) -> list[tuple[dict[str, float], int]]:
+    """Rounds with the numbers of their labels. Thousands of tests ask for the same ones."""
+    draw, found = random.Random(seed), []
     for _ in range(rounds):
         x = {f"f{i}": draw.gauss(0, 1) for i in range(features) if draw.random() < 0.7}
-        yield x, draw.choice(labels)
+        found.append((x if negative else {name: abs(value) for name, value in x.items()}, draw.randrange(label_count)))
+    return found
+
+
+def stream(
+    seed: int = 0,
+    rounds: int = 200,
+    features: int = 6,
+    labels: Sequence[Any] = (False, True),
+    negative: bool = True,
+) -> Iterator[tuple[dict[str, float], Any]]:
+    """Noisy rounds in which features come and go."""
+    for x, number in _drawn(seed, rounds, features, len(labels), negative):
+        yield x.copy(), labels[number]
 
 
 def stream_for(model: Any, seed: int = 0, rounds: int = 200) -> Iterator[tuple[dict[str, float], Any]]:
     """Rounds that a learner takes."""
-    for x, y in stream(seed, rounds, labels=labels_of(model)):
-        yield ({name: abs(value) for name, value in x.items()} if takes_no_negatives(model) else x), y
+    return stream(seed, rounds, labels=labels_of(model), negative=not takes_no_negatives(model))
 
 
 def takes_no_negatives(model: Any) -> bool:

@@ -15,6 +15,9 @@ QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_marg
 	connectors/model connectors/config/test_load.py docs/test_docs.py)
 SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
+# Hundreds of processes import the same modules: each would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check repeat lint docs image image-test bench figures torture sanitize clean
 

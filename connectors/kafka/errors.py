@@ -92,6 +92,12 @@ def producer_permissions(transactional_id: str | None) -> Permissions:
     }
 
 
+def without_headers(topic: str, partition: int, offset: int) -> str:
+    """Return the sentence for a record whose headers the library cannot read."""
+    place = f"offset {offset} of partition {partition} of `{topic}`"
+    return f"the headers of the record at {place} are dropped: a name is not UTF-8"
+
+
 def lost_place() -> Replaced:
     return Replaced("the group has given the place of this member to another one")
 

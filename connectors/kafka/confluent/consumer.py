@@ -19,7 +19,7 @@ from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Reco
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
-from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
 from connectors.kafka.retry import retry
 
 log = logging.getLogger(__name__)
@@ -126,9 +126,9 @@ class Consumer:
                 reached[partition] = offset + 1
                 try:
                     headers = message.headers()
-                except SystemError:
+                except SystemError:  # the library raises it when the name of a header is not UTF-8
                     headers = None
-                    internals.warn_of_headers(message)
+                    log.warning(without_headers(self._topic, partition, offset))
                 value, timestamp = message.value(), message.timestamp()[1]
                 records.append((partition, offset, message.key(), value, headers, timestamp))
         return records

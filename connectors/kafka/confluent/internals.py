@@ -4,7 +4,6 @@ Each function says why it is needed. `tests/connectors/kafka/confluent/test_inte
 function when a release of confluent-kafka no longer does what it relies on.
 """
 
-import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +11,6 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from connectors.kafka.errors import NotAccepted
-
-log = logging.getLogger(__name__)
 
 TRIED_VERSIONS = ("2.16.1",)
 GROUP_METADATA_MAGIC = b"CGMDv2:"
@@ -54,12 +51,6 @@ def offset_metadata(place: TopicPartition) -> str:
         return "not readable"
     end = text.find("}") + 1
     return text[:end] if end else text
-
-
-def warn_of_headers(message: Any) -> None:
-    """Log that the headers of a message are lost: the library raises SystemError if a name is not UTF-8."""
-    place = f"offset {message.offset()} of partition {message.partition()} of `{message.topic()}`"
-    log.warning("the headers of the record at %s are dropped: a name is not UTF-8", place)
 
 
 def code_of(error: KafkaError) -> int:

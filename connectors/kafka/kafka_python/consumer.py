@@ -7,6 +7,7 @@
 """
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -17,10 +18,12 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import ClientError, Committed, Ownership, Record
-from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned
+from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
+
+log = logging.getLogger(__name__)
 
 # seconds for which metadata may lack the topic: a broker that was silent knows of no topic for a moment
 TOPIC_MISSING_TIMEOUT = 3.0
@@ -117,11 +120,11 @@ class Consumer:
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
                 return []
-            return [
-                (one.partition, one.offset, one.key, one.value, one.headers, one.timestamp)
-                for some in records.values()
-                for one in some
-            ]
+            found = [one for some in records.values() for one in some]
+            for one in found:
+                if one.headers is None:
+                    log.warning(without_headers(self._topic, one.partition, one.offset))
+            return [(one.partition, one.offset, one.key, one.value, one.headers, one.timestamp) for one in found]
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}

@@ -16,6 +16,7 @@ from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
+from kafka.record.default_records import DefaultRecordBatch
 from kafka.structs import MemberState, OffsetAndMetadata
 
 TRIED_VERSIONS = ("3.0.12",)
@@ -141,6 +142,40 @@ def fetch_committed(
         list(places), timeout_ms=int(seconds * 1000)
     )
     return found
+
+
+# Records
+
+
+class _LenientBuffer(bytearray):
+    """Bytes whose slices are decoded in any case."""
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        return _LenientBuffer(found) if isinstance(place, slice) else found
+
+    def decode(self, *_: Any) -> str:
+        return super().decode("utf-8", "replace")
+
+
+def read_any_header_name() -> None:
+    """Let the library read a record with a header whose name is not UTF-8: its `headers` are None then.
+
+    The library raises an error for such a record each time, and never gets past it.
+    """
+    read = DefaultRecordBatch._read_msg
+
+    def read_again(batch: DefaultRecordBatch) -> Any:
+        position = batch._pos
+        try:
+            return read(batch)
+        except UnicodeDecodeError:
+            strict, batch._buffer, batch._pos = batch._buffer, _LenientBuffer(batch._buffer), position
+            record = read(batch)
+            batch._buffer, record._headers = strict, None
+            return record
+
+    DefaultRecordBatch._read_msg = read_again
 
 
 # Producers and transactions
@@ -319,3 +354,4 @@ def errors_named_in(text: str) -> Iterator[type]:
 
 return_data_before_disconnect()
 measure_null_headers()
+read_any_header_name()

@@ -6,7 +6,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
 
@@ -96,6 +96,31 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert [value for partition, _, _, value, *_ in found if partition == 0] == [b"4", b"6", b"8"]
     assert [offset for partition, offset, *_ in found if partition == 1] == [0, 1, 2, 3, 4]
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
+
+
+class NotText(str):
+    """A name that is written as bytes that are not UTF-8."""
+
+    def encode(self, *_):
+        return b"\xff\xfe"
+
+
+def test_a_header_whose_name_is_not_text(place, kafka, caplog):
+    """The headers are lost, which the log says; the records come, and those that follow in the same batch as well."""
+    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, linger_ms=60_000)) as other:
+        for value, name in ((b"1", "before"), (b"2", NotText("odd")), (b"3", "after")):
+            other.send(place.name, value, b"k", partition=0, headers=[(name, b"content")])
+        other.flush()
+    consumer = place.consumer()
+    consumer.join()
+    join(consumer, {0, 1})
+    consumer.seek(0, 0)
+    found = []
+    wait_for(lambda: found.extend(consumer.poll(0.2)) or len(found) >= 3, "the records")
+    assert [(record[1], record[3]) for record in found] == [(0, b"1"), (1, b"2"), (2, b"3")]
+    assert [bool(record[4]) for record in found] == [True, False, True]
+    said = f"the headers of the record at offset 1 of partition 0 of `{place.name}` are dropped: a name is not UTF-8"
+    assert [record.getMessage() for record in caplog.records if "headers" in record.getMessage()] == [said]
 
 
 def test_the_offsets_of_a_topic_created_a_moment_ago(kafka, place):

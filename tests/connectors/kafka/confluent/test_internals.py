@@ -12,7 +12,7 @@ import weakref
 import confluent_kafka
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka import ClientError, NotAccepted
@@ -97,23 +97,6 @@ def test_produce_arguments(kafka, topic):
     assert (with_value.partition, with_value.key, with_value.value) == (1, b"key", b"value"), changed
     assert with_value.headers == headers and without.key == b"key", changed
     assert abs(with_value.timestamp / 1000 - time.time()) < 3600, changed
-
-
-def test_warn_of_headers(kafka, consumer, topic, caplog):
-    """The library cannot decode the name of a header that is not UTF-8, and says so by a SystemError."""
-
-    class NotText(str):
-        def encode(self, *_):
-            return b"\xff\xfe"
-
-    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as other:
-        other.send(topic, b"x", partition=0, headers=[(NotText("name"), b"1")]).get(DEADLINE)
-    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
-    (message,) = consumer.consume(1, DEADLINE)
-    with pytest.raises(SystemError):
-        message.headers()
-    internals.warn_of_headers(message)
-    assert f"offset 0 of partition 0 of `{topic}`" in caplog.text, broken(internals.warn_of_headers)
 
 
 def test_cause_of():

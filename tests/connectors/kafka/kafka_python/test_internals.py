@@ -13,6 +13,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
+from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka.kafka_python import internals
@@ -185,6 +186,22 @@ def test_transaction_error(kafka, topic, producer):
         KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, enable_idempotence=False)
     ) as plain:
         assert function(plain) is None, broken(function)
+
+
+def test_read_any_header_name():
+    """In the middle of a batch; `test_a_header_whose_name_is_not_text` has the same through our consumer."""
+
+    class NotText(str):
+        def encode(self, *_):
+            return b"\xff"
+
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10_000)
+    headers = [[("a", b"1")], [(NotText(), None), ("b", b"2")], [("c", b"3")]]
+    for offset, some in enumerate(headers):
+        builder.append(offset, 0, b"k", b"%d" % offset, some)
+    read = list(DefaultRecordBatch(builder.build()))
+    assert [record.value for record in read] == [b"0", b"1", b"2"], broken(internals.read_any_header_name)
+    assert [record.headers for record in read] == [headers[0], None, headers[2]], broken(internals.read_any_header_name)
 
 
 def test_null_headers(kafka, topic):

@@ -68,33 +68,37 @@ def test_prediction_and_score_are_those_of_the_pipeline():
         bare.learn_one(features, label)
 
 
+def build_overflowing():
+    """A pipeline whose scaler has moved when the classifier finds that an example of `TOO_LARGE` would overflow it."""
+    return compose.Pipeline(rm.StandardScaler(with_std=False), rm.PAClassifier(C=0.1, mode=1))
+
+
+TOO_LARGE = dict.fromkeys("ab", 1.2e154)
+
+
 def test_a_step_that_raises_half_way_leaves_the_model_as_it_was():
-    """The scaler has moved when the classifier finds that the example would overflow it."""
-
-    def build():
-        return compose.Pipeline(rm.StandardScaler(with_std=False), rm.PAClassifier(C=0.1, mode=1))
-
-    start = build()
+    start = build_overflowing()
     start.learn_one(*EXAMPLES[0])
     model = model_of(start, {"s": snapshot.dumps(start)})
     for example in EXAMPLES[1:10]:
         learn(model, *example)
     before = snapshot.dumps(model.learner)
     with pytest.raises(Reject, match="scale the features"):
-        learn(model, dict.fromkeys("ab", 1.2e154), True)
+        learn(model, TOO_LARGE, True)
     assert snapshot.dumps(model.learner) == before
     assert model.examples == 9
     for example in EXAMPLES[10:]:
         learn(model, *example)
-    bare = build()
+    bare = build_overflowing()
     for example in EXAMPLES:
         bare.learn_one(*example)
     assert snapshot.dumps(model.learner) == snapshot.dumps(bare)
 
 
 def test_after_a_checkpoint_a_failure_goes_back_to_that_checkpoint():
-    saved = {"s": snapshot.dumps(build())}
-    model = model_of(build(), saved)
+    saved = {"s": snapshot.dumps(build_overflowing())}
+    model, loaded = model_of(build_overflowing(), saved), []
+    model._load = lambda name: loaded.append(name) or snapshot.loads(saved[name])
     for n, example in enumerate(EXAMPLES):
         learn(model, *example)
         if n == 20:
@@ -102,9 +106,9 @@ def test_after_a_checkpoint_a_failure_goes_back_to_that_checkpoint():
             model.saved_as("t")
             del saved["s"]
     before = snapshot.dumps(model.learner)
-    with pytest.raises(Reject):
-        learn(model, {"a": 1.0}, "spam")
-    assert snapshot.dumps(model.learner) == before
+    with pytest.raises(Reject, match="scale the features"):
+        learn(model, TOO_LARGE, True)
+    assert loaded == ["t"] and snapshot.dumps(model.learner) == before
 
 
 class OutOfMemory(base.Classifier):

@@ -177,6 +177,30 @@ def test_a_process_that_was_replaced_loads_what_the_group_has(kafka, tmp_path, m
 
 
 @BOTH_CLIENTS
+def test_an_end_without_a_commit_leaves_no_transaction_open(kafka, tmp_path, monkeypatch):
+    """Readers and successors would wait for its time-out, which is two minutes here."""
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "60s"})
+    stream.settings["kafka"] |= {
+        "consumer": {"session_timeout_ms": 130_000, "max_poll_interval_ms": 150_000, "heartbeat_interval_ms": 300},
+        "producer": {"transaction_timeout_ms": 120_000},
+    }
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0), "the first commit")
+        stream.produce(phishing(20))
+        with stream.reader(stream.output, "read_uncommitted") as (consumer, (place,)):
+            wait_for(lambda: consumer.end_offsets([place])[place] == 20, "the outputs")
+
+        def fail(committer):
+            raise ClientError("the broker is away")
+
+        monkeypatch.setattr(Committer, "commit", fail)
+        process.end()
+    with stream.reader(stream.output) as (consumer, (place,)):
+        wait_for(lambda: consumer.end_offsets([place])[place] == 21, "the end of the transaction, with its marker")
+    assert stream.read(stream.output, 0) == []
+
+
+@BOTH_CLIENTS
 def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
     """The broker sleeps from step 4 on; the process must not hang with it."""
     stream = Stream(kafka, tmp_path, partitions=1)

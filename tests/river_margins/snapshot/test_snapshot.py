@@ -142,6 +142,16 @@ RIVER_STEPS = [
 ]
 
 
+def test_counts_are_kept():
+    """A tie, a mistake, a tie again, and a right prediction."""
+    model = rm.Perceptron()
+    for value, label in ((1.0, True), (1.0, False), (1.0, False), (1.0, False)):
+        model.learn_one({"a": value}, label)
+    again = snapshot.loads(snapshot.dumps(model))
+    assert (again.n_seen, again.n_mistakes, again.n_updates) == (model.n_seen, model.n_mistakes, model.n_updates)
+    assert (again.n_seen, again.n_mistakes, again.n_updates) == (4, 3, 3)
+
+
 def goes_on_alike(model, stream):
     stream = list(stream)
     for x, y in stream[: len(stream) // 2]:

@@ -61,6 +61,15 @@ def test_it_asks_where_the_score_is_below_the_threshold(c, labels):
     assert asked == 400 if c == 1e9 else 2 < asked < 400
 
 
+def test_the_round_that_is_asked_about_counts():
+    """Score and length are equal, and one label is known: it asks where 1.2·ln(t) >= 1, which is 0.83 for 2, not 3."""
+    model = rm.SelectiveSampler(rm.Perceptron(), c=1.2)
+    assert model.query_one({"a": 1.0})
+    model.learn_one({"a": 1.0}, True)
+    assert model.score_one({"a": 1.0}) == 1.0
+    assert [model.query_one({"a": 1.0}) for t in (2, 3)] == [False, True]
+
+
 def test_asking_for_everything_is_the_bare_learner():
     rows = list(stream(2))
     model, learner = rm.SelectiveSampler(rm.PAClassifier(), c=1e9), rm.PAClassifier()

@@ -191,6 +191,15 @@ def survive_refused_coordinator(producer: KafkaProducer) -> None:
     client.await_ready = _false_on_error(client.await_ready)
 
 
+def never_bump_epoch(producer: KafkaProducer) -> None:
+    """Let a refused epoch end the producer.
+
+    The library takes it for a defect of its own, and begins the transactional id anew. But another process has begun it
+    anew, and would be fenced by that in the middle of its work.
+    """
+    producer._transaction_manager._supports_epoch_bump = lambda: False
+
+
 def _false_on_error(await_ready: Callable[..., bool]) -> Callable[..., bool]:
     def checked(*arguments: Any, **options: Any) -> bool:
         try:

@@ -42,6 +42,7 @@ class Producer:
         internals.never_create_produced_topic(self._producer)
         if transactional_id is not None:
             internals.survive_refused_coordinator(self._producer)
+            internals.never_bump_epoch(self._producer)
             try:
                 with self._checked():
                     self._producer.init_transactions()

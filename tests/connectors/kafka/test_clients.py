@@ -98,6 +98,27 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
+def test_a_fenced_producer_leaves_its_successor_alone(place):
+    """What it sends is refused, and it does not begin the transactional id anew."""
+    fenced = place.producer(place.name)
+    fenced.begin()
+    fenced.send(place.name, 0, b"k", b"aborted", [], 0)
+    fenced.flush(TIMEOUT)
+    successor = place.producer(place.name)
+    successor.begin()
+    successor.send(place.name, 0, b"k", b"1", [], 1)
+    successor.flush(TIMEOUT)
+    with pytest.raises(ClientError):
+        fenced.send(place.name, 0, b"k", b"lost", [], 1)
+        fenced.flush(TIMEOUT)
+        fenced.check()
+    time.sleep(1.0)  # in which it could do harm
+    successor.send(place.name, 0, b"k", b"2", [], 2)
+    successor.flush(TIMEOUT)
+    successor.check()
+    successor.commit()
+
+
 class NotText(str):
     """A name that is written as bytes that are not UTF-8."""
 

@@ -188,6 +188,15 @@ def test_transaction_error(kafka, topic, producer):
         assert function(plain) is None, broken(function)
 
 
+def test_never_bump_epoch(producer):
+    """`test_a_fenced_producer_leaves_its_successor_alone` has what comes of it."""
+    function = internals.never_bump_epoch
+    assert producer._transaction_manager._supports_epoch_bump(), needless(function)
+    function(producer)
+    refused = producer._transaction_manager.classify_batch_error(kafka_errors.InvalidProducerEpochError, None)
+    assert refused == producer._transaction_manager.ERROR_CLASS_FATAL, broken(function)
+
+
 def test_read_any_header_name():
     """In the middle of a batch; `test_a_header_whose_name_is_not_text` has the same through our consumer."""
 

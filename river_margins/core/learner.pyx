@@ -15,7 +15,7 @@ from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
 from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.rules.all_classes cimport AllClassesRule
-from river_margins.rules.base cimport Rule, Seen, Step, moves_weights, reset
+from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, moves_weights, reset
 from river_margins.spaces.base cimport Direction, Space, Term
 from river_margins.tasks.base cimport Task
 
@@ -26,6 +26,7 @@ from river_margins.core.weights import Weights
 from river_margins.spaces.linear import Linear
 
 
+_COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
 _READERS_OF_X = ("learn_one", "predict_one", "score_one", "predict_score_one")
 
 
@@ -124,7 +125,7 @@ cdef class Learner(Estimator):
                 space.check_python_step(self.own_rule, step)
             else:
                 self.own_rule.respond(seen, step)
-            moving = moves_weights(step)
+            moving = moves_weights(step) or self.has_covariance and changes_covariance(step)
             if not (isfinite(seen.gain) and (not moving or space.stays_finite(row, direction, seen, step))):
                 self.refuse_move(seen, step)
         if isnan(code) or self.task is not task:
@@ -382,6 +383,7 @@ cdef class Learner(Estimator):
             getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X
         )
         self.moves_all_classes = isinstance(rule, AllClassesRule)
+        self.has_covariance = not _COVARIANCES.isdisjoint(space.offers)
         self.reader = Reader(intercept, max_features, constant)
         self.own_space = (<Space> space).open(self.reader)
         self.own_space.bind_rule(self.own_rule)

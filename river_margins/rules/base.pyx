@@ -52,7 +52,8 @@ cdef class Step:
     The move that a rule asks for: w' = scale·w + step·d, then shortened to the length `radius` if it is longer.
 
     In a space with a covariance Σ the move goes along Σd instead of d, and Σ⁻¹ grows by shrink·dd'. So the variance v along
-    d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`.
+    d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`. A step of 0 may also shrink and inflate. With many classes
+    the covariances of the classes in d change; the others stay.
 
     Parameters
     ----------
@@ -76,11 +77,8 @@ cdef class Step:
         self.inflate = inflate
 
     def __repr__(self):
-        covariance = f", shrink={self.shrink!r}, inflate={self.inflate!r}" if self.of_covariance() else ""
+        covariance = f", shrink={self.shrink!r}, inflate={self.inflate!r}" if changes_covariance(self) else ""
         return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r}{covariance})"
-
-    cdef bint of_covariance(self) noexcept:
-        return self.shrink != 0.0 or self.inflate != 1.0
 
 
 cdef class Rule(Recipe):

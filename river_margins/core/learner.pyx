@@ -112,7 +112,7 @@ cdef class Learner(Estimator):
         seen.weight = weight
         if demanded:
             seen.target = direction.target
-            seen.wrong = direction.wrong
+            seen.wrong, seen.equality = direction.wrong, direction.equality
             seen.t = self.n_seen + 1
             seen.k = self.n_updates
             space.measure(row, direction, seen)

@@ -5,7 +5,7 @@ from river_margins.core.recipe cimport Recipe
 
 cdef class Seen:
     cdef public double margin, target, gain, size, weight
-    cdef public bint wrong
+    cdef public bint wrong, equality
     cdef public long long t, k
 
 

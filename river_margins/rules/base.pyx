@@ -7,7 +7,7 @@ from libc.math cimport INFINITY
 
 
 cdef class Seen:
-    """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0)\n--\n
+    """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0, equality=False)\n--\n
     The numbers that a rule may use: the half-space ⟨w, d⟩ >= target, measured before the move.
 
     Attributes
@@ -24,6 +24,8 @@ cdef class Seen:
         The sample weight given to `learn_one`; 1 by default.
     wrong
         Whether the predicted label differs from the true one (a margin of 0 does not say so).
+    equality
+        Whether the label demands ⟨w, d⟩ = target, and not only >= target: in regression with eps = 0.
     t
         The number of this round, from 1.
     k
@@ -31,13 +33,14 @@ cdef class Seen:
     """
 
     def __init__(self, double margin=0.0, double target=1.0, double gain=1.0, *, double size=0.0, double weight=1.0,
-                 bint wrong=False, long long t=1, long long k=0):
+                 bint wrong=False, long long t=1, long long k=0, bint equality=False):
         self.margin = margin
         self.target = target
         self.gain = gain
         self.size = size
         self.weight = weight
         self.wrong = wrong
+        self.equality = equality
         self.t = t
         self.k = k
 

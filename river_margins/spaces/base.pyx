@@ -10,7 +10,7 @@ cdef class Direction:
     """The half-space ⟨w, d⟩ >= target of a round.
 
     d is the sum of `coefficient` times the row in `block`, over all terms, plus `pull` times w. `wrong` says whether the
-    predicted label differs from the true one.
+    predicted label differs from the true one, `equality` whether the label demands ⟨w, d⟩ = target.
     """
 
     def __cinit__(self):

@@ -384,7 +384,7 @@ cdef class Learner(Estimator):
         )
         self.moves_all_classes = isinstance(rule, AllClassesRule)
         self.has_covariance = not _COVARIANCES.isdisjoint(space.offers)
-        self.reader = Reader(intercept, max_features, constant)
+        self.reader = Reader(intercept, max_features, constant, not (<Space> space).refuses_negative)
         self.own_space = (<Space> space).open(self.reader)
         self.own_space.bind_rule(self.own_rule)
         self.task = task.with_one_vector(type(self).__name__) if self.own_space.needs_one_vector else task
@@ -402,6 +402,7 @@ cdef class Learner(Estimator):
     def __getstate__(self):
         return {
             **self.task.state(),
+            **self.reader.hash_state(),
             "space": self.own_space.__getstate__(),
             "n_seen": self.n_seen,
             "n_mistakes": self.n_mistakes,
@@ -409,8 +410,9 @@ cdef class Learner(Estimator):
         }
 
     def __setstate__(self, state):
+        self.reader.check_hash_state(state)
         self.task = self.task.restored(state)
-        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant)
+        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant, self.reader.signed)
         self.own_space = self.own_space.open(self.reader)
         self.own_space.bind_rule(self.own_rule)
         self.own_space.__setstate__(state["space"])

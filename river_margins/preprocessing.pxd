@@ -18,5 +18,7 @@ cdef class RunningMoments(Estimator):
     cdef int reserve(self, Py_ssize_t length) except -1
     cdef int learn_row(self, Row row) except -1
     cdef int scale(self, Row row) except -1
+    cdef int refuse_scaled(self) except -1
+    cdef Moments moments_of(self, object feature) except *
     cdef dict as_dict(self, Row row)
     cdef object scale_for_next_step(self, object x, bint learning)

@@ -4,7 +4,8 @@ import numpy as np
 from river import base, compose
 from river.utils import dataframe
 
-from libc.math cimport isfinite, sqrt
+from libc.math cimport INFINITY, isfinite, sqrt
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
 from river_margins.core.batch cimport Batch
@@ -13,7 +14,7 @@ from river_margins.core.estimator cimport Estimator
 from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.core.reader cimport Reader, Row
 
-from river_margins.core.batch import frame_batch
+from river_margins.core.batch import frame_batch, frame_values
 from river_margins.core.described import Described
 
 
@@ -90,8 +91,11 @@ cdef class RunningMoments(Estimator):
         for i in range(row.fresh if self.divide else 0):
             row.own_value[row.capacity + i] = 0.0
         if not isfinite(total):
-            raise OverflowError(f"`{type(self).__name__}`: these values are beyond floating point once scaled")
+            self.refuse_scaled()
         return 0
+
+    cdef int refuse_scaled(self) except -1:
+        raise OverflowError(f"`{type(self).__name__}`: these values are beyond floating point once scaled")
 
     cdef dict as_dict(self, Row row):
         cdef Py_ssize_t i
@@ -172,18 +176,21 @@ cdef class RunningMoments(Estimator):
     def transform_many(self, X):
         """Scale the rows of a data frame, as a frame of the same library and with the same index."""
         frame = dataframe.into_frame(X)
-        cdef Batch batch = frame_batch(frame)
-        cdef Row row = self.take_row()
-        cdef Py_ssize_t i
         cdef list columns = frame.columns
-        values = np.empty(frame.shape)
-        for i in range(batch.length):
-            batch.fill_row(self.reader, row, i)
-            self.scale(row)
-            scaled = self.as_dict(row)
-            values[i] = [scaled[column] for column in columns]
-        self.spare_row = row
-        return dataframe.to_native_frame(values, columns=columns, like=frame)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = frame_values(frame) - np.array([self.moments_of(column).mean for column in columns])
+            if self.divide:
+                variances = np.array([self.moments_of(column).variance for column in columns])
+                scaled /= np.sqrt(np.where(variances > 0.0, variances, INFINITY))
+                scaled[:, variances <= 0.0] = 0.0  # and not -0.0
+            if not np.isfinite(scaled.sum()):
+                self.refuse_scaled()
+        return dataframe.to_native_frame(scaled, columns=columns, like=frame)
+
+    cdef Moments moments_of(self, object feature) except *:
+        """Return the moments of a feature, zeros if it was never learned."""
+        cdef int32_t index = self.reader.vocabulary.find(feature)
+        return self.moments[index] if index >= 0 else Moments(0.0, 0.0, 0.0)
 
     @property
     def counts(self):

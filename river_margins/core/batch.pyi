@@ -1,7 +1,8 @@
 from collections.abc import Sequence
 from typing import Any, final
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 @final
 class Batch:
@@ -13,4 +14,5 @@ class Batch:
     def refuse_negative(self) -> None: ...
 
 def frame_batch(X: Any) -> Batch: ...
+def frame_values(frame: Any) -> NDArray[np.float64]: ...
 def csr_batch(X: Any) -> Batch: ...

@@ -15,7 +15,7 @@ from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
 from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.rules.all_classes cimport AllClassesRule
-from river_margins.rules.base cimport Rule, Seen, Step, moves_weights, reset
+from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, moves_weights, reset
 from river_margins.spaces.base cimport Direction, Space, Term
 from river_margins.tasks.base cimport Task
 
@@ -26,6 +26,7 @@ from river_margins.core.weights import Weights
 from river_margins.spaces.linear import Linear
 
 
+_COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
 _READERS_OF_X = ("learn_one", "predict_one", "score_one", "predict_score_one")
 
 
@@ -111,7 +112,7 @@ cdef class Learner(Estimator):
         seen.weight = weight
         if demanded:
             seen.target = direction.target
-            seen.wrong = direction.wrong
+            seen.wrong, seen.equality = direction.wrong, direction.equality
             seen.t = self.n_seen + 1
             seen.k = self.n_updates
             space.measure(row, direction, seen)
@@ -124,7 +125,7 @@ cdef class Learner(Estimator):
                 space.check_python_step(self.own_rule, step)
             else:
                 self.own_rule.respond(seen, step)
-            moving = moves_weights(step)
+            moving = moves_weights(step) or self.has_covariance and changes_covariance(step)
             if not (isfinite(seen.gain) and (not moving or space.stays_finite(row, direction, seen, step))):
                 self.refuse_move(seen, step)
         if isnan(code) or self.task is not task:
@@ -382,7 +383,8 @@ cdef class Learner(Estimator):
             getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X
         )
         self.moves_all_classes = isinstance(rule, AllClassesRule)
-        self.reader = Reader(intercept, max_features, constant)
+        self.has_covariance = not _COVARIANCES.isdisjoint(space.offers)
+        self.reader = Reader(intercept, max_features, constant, not (<Space> space).refuses_negative)
         self.own_space = (<Space> space).open(self.reader)
         self.own_space.bind_rule(self.own_rule)
         self.task = task.with_one_vector(type(self).__name__) if self.own_space.needs_one_vector else task
@@ -400,6 +402,7 @@ cdef class Learner(Estimator):
     def __getstate__(self):
         return {
             **self.task.state(),
+            **self.reader.hash_state(),
             "space": self.own_space.__getstate__(),
             "n_seen": self.n_seen,
             "n_mistakes": self.n_mistakes,
@@ -407,8 +410,9 @@ cdef class Learner(Estimator):
         }
 
     def __setstate__(self, state):
+        self.reader.check_hash_state(state)
         self.task = self.task.restored(state)
-        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant)
+        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant, self.reader.signed)
         self.own_space = self.own_space.open(self.reader)
         self.own_space.bind_rule(self.own_rule)
         self.own_space.__setstate__(state["space"])

@@ -1,21 +1,24 @@
 """Reading examples: the features of a dict, checked, as indices and values."""
 
-from zlib import crc32
-
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyObject_Hash
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits, no_key
+from river_margins.core.dict_walk cimport (
+    DictWalk, dict_walk, dict_walk_known, dict_walk_next, dict_walk_suits, no_key, same_key,
+)
+from river_margins.core.feature_hash cimport HASH_VERSION, feature_hash
 from river_margins.core.kernels cimport dot
 from river_margins.core.vocabulary cimport Vocabulary
 
 
 cdef Py_ssize_t MOST_GUESSES = 4096
+cdef Py_ssize_t CACHED = 4096  # a power of 2
+cdef object NO_FEATURE = object()
 
 
 class _Intercept:
@@ -130,25 +133,39 @@ cdef class Reader:
     intercept
         Whether every row has a constant feature, with index 0.
     max_features
-        The number of buckets to hash features into, or None.
+        The number of buckets to hash features into, or None. The vocabulary then has the numbers of the buckets.
     constant
         The value of the constant feature.
+    signed
+        Whether half of the hashed features change their sign, so that collisions cancel on average instead of adding up.
     """
 
-    def __init__(self, bint intercept=False, max_features=None, double constant=1.0):
+    def __init__(self, bint intercept=False, max_features=None, double constant=1.0, bint signed=True):
         self.vocabulary = Vocabulary()
         self.intercept = intercept
         self.max_features = max_features
         self.constant = constant
+        self.signed = signed
+        self.buckets = 0 if max_features is None else min(max_features, 1 << 63)
+        self.guessed_keys, self.cached_keys = [], []
         if intercept:
             self.vocabulary.add(INTERCEPT, hash(INTERCEPT))
 
     def __dealloc__(self):
         free(self.guesses)
         free(self.expected)
+        free(self.signs)
+        free(self.cached)
+        free(self.places)
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.guess_count * (sizeof(int32_t) + sizeof(PyObject*))
+        return (
+            object.__sizeof__(self)
+            + self.guess_count * (sizeof(int32_t) + sizeof(PyObject*))
+            + len(self.guessed_keys) * sizeof(double)
+            + len(self.cached_keys) * sizeof(Bucket)
+            + self.place_room * sizeof(Place)
+        )
 
     cdef Py_ssize_t size(self) noexcept:
         """Return the number of known features, with the constant one."""
@@ -167,18 +184,17 @@ cdef class Reader:
         return 0
 
     cdef int fill_row(self, Row row, object x) except -1:
+        if self.buckets:
+            return self.fill_row_from_buckets(row, self.features_of(x))
         return self.fill_row_from_dict(row, self.features_of(x))
 
     cdef dict features_of(self, object x):
-        """Return x as a dict that `DictWalk` can read. With `max_features`, its features are hashed into buckets."""
-        cdef dict features
+        """Return x as a dict that `DictWalk` can read."""
         if type(x) is dict and dict_walk_suits(x):
-            features = x
-        elif hasattr(x, "keys"):
-            features = {key: x[key] for key in x.keys()}
-        else:
-            raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
-        return features if self.max_features is None else buckets(features, self.max_features)
+            return x
+        if hasattr(x, "keys"):
+            return {key: x[key] for key in x.keys()}
+        raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
 
     cdef Py_ssize_t start_row(self, Row row, Py_ssize_t length) except -1:
         """Clear the row and make room for `length` features. Return 1 if the constant feature was added, else 0."""
@@ -226,6 +242,100 @@ cdef class Reader:
             self.refuse_non_finite(row)
         return 0
 
+    cdef int fill_row_from_buckets(self, Row row, dict x) except -1:
+        """Fill the row as `fill_row_from_dict` does, with buckets in place of features, each of them once."""
+        # All code of the user runs before `merge`, so that no other thread reads a row in between.
+        cdef Py_ssize_t length = len(x), position = 0, known = self.start_row(row, length), run, i
+        cdef dict fresh = {}
+        cdef bint consecutive
+        self.reserve_guesses(length)
+        cdef DictWalk walk = dict_walk(x)
+        while position < length:
+            run = dict_walk_known(
+                &walk, self.expected + position, min(length, self.guess_count) - position, row.own_value + known
+            )
+            memcpy(row.own_index + known, self.guesses + position, run * sizeof(int32_t))
+            for i in range(run):
+                row.own_value[known + i] *= self.signs[position + i]
+            position += run
+            known += run
+            if position == length or not dict_walk_next(&walk):
+                break
+            key, item = <object> walk.key, <object> walk.value
+            self.add_hashed(row, &known, key, as_float(key, item), position, fresh)
+            position += 1
+        known = self.merge(row, known, &consecutive)
+        row.finish(known, row.own_index, row.own_value, consecutive)
+        if not isfinite(row.norm2):
+            for key, item in x.items():
+                if not isfinite(as_float(key, item)):
+                    refuse(key, as_float(key, item))
+            self.refuse_non_finite(row)  # values that are finite, but not their sum
+        return 0
+
+    cdef int add_hashed(self, Row row, Py_ssize_t* known, object key, double value, Py_ssize_t position, dict fresh) except -1:
+        """Hash a feature and add it to the row; guess it at this position of the next row. `fresh` has the new buckets."""
+        cdef Py_ssize_t place = PyObject_Hash(key) & (CACHED - 1)
+        cdef uint64_t hashed
+        cdef Bucket bucket = self.cached[place]
+        if not same_key(<PyObject*> key, PyList_GET_ITEM(self.cached_keys, place)):
+            feature_hash(key, &hashed)
+            number = (hashed >> 1) % self.buckets
+            bucket = Bucket(self.vocabulary.find(number), -1.0 if self.signed and hashed & 1 else 1.0)
+            if bucket.index < 0:
+                if number not in fresh:
+                    fresh[number] = row.fresh
+                    row.add_fresh(number, self.vocabulary.missing_hash, 0.0)
+                row.own_value[row.capacity + <Py_ssize_t> fresh[number]] += bucket.sign * value
+                return 0
+            self.cached[place] = bucket
+            self.cached_keys[place] = key
+        if position < self.guess_count:
+            self.guesses[position], self.signs[position] = bucket.index, bucket.sign
+            self.expected[position] = <PyObject*> key
+            self.guessed_keys[position] = key
+        row.own_index[known[0]] = bucket.index
+        row.own_value[known[0]] = bucket.sign * value
+        known[0] += 1
+        return 0
+
+    cdef Py_ssize_t merge(self, Row row, Py_ssize_t known, bint* consecutive) except -1:
+        """Add up the known features of one bucket; return how many buckets are left, and set whether they are 0, 1, 2 ..."""
+        cdef Py_ssize_t i, kept = 0, room = self.size()
+        cdef Place* place
+        if room > self.place_room:
+            place = <Place*> realloc(self.places, 2 * room * sizeof(Place))
+            if place == NULL:
+                raise MemoryError()
+            self.places = place
+            for i in range(self.place_room, 2 * room):
+                place[i] = Place(0, 0)
+            self.place_room = 2 * room
+        self.rows_read += 1
+        consecutive[0] = True
+        for i in range(known):
+            place = self.places + row.own_index[i]
+            if place.row == self.rows_read:
+                row.own_value[place.position] += row.own_value[i]
+                continue
+            place[0] = Place(self.rows_read, kept)
+            row.own_index[kept], row.own_value[kept] = row.own_index[i], row.own_value[i]
+            consecutive[0] = consecutive[0] and row.own_index[kept] == kept
+            kept += 1
+        return kept
+
+    cdef object hash_state(self):
+        """Return the part of a learner's state that says how its features are hashed."""
+        return {"feature_hash": HASH_VERSION} if self.buckets else {}
+
+    cdef int check_hash_state(self, state) except -1:
+        if self.buckets and state.get("feature_hash") != HASH_VERSION:
+            raise ValueError(
+                f"its features were hashed by version {state.get('feature_hash', 1)} of the hash, and `max_features` uses version "
+                f"{HASH_VERSION} now: its weights would belong to other features, so train it anew"
+            )
+        return 0
+
     cdef int reserve_guesses(self, Py_ssize_t length) except -1:
         cdef Py_ssize_t position, count = min(length, MOST_GUESSES)
         if count <= self.guess_count:
@@ -238,10 +348,29 @@ cdef class Reader:
         if expected == NULL:
             raise MemoryError()
         self.expected = expected
+        if self.buckets:
+            self.reserve_signs(count)
         for position in range(self.guess_count, count):
             guesses[position] = -1
             expected[position] = no_key()
         self.guess_count = count
+        return 0
+
+    cdef int reserve_signs(self, Py_ssize_t count) except -1:
+        cdef double* signs = <double*> realloc(self.signs, count * sizeof(double))
+        if signs == NULL:
+            raise MemoryError()
+        self.signs = signs
+        if self.cached == NULL:
+            self.reserve_cache()
+        self.guessed_keys.extend([None] * (count - len(self.guessed_keys)))
+        return 0
+
+    cdef int reserve_cache(self) except -1:
+        self.cached = <Bucket*> malloc(CACHED * sizeof(Bucket))
+        if self.cached == NULL:
+            raise MemoryError()
+        self.cached_keys = [NO_FEATURE] * CACHED
         return 0
 
     cdef int32_t look_up(self, object key, Py_ssize_t position) except -2:
@@ -296,20 +425,3 @@ cdef double as_float(object key, object value) except? -1.0:
 
 cdef int refuse(object key, double value) except -1:
     raise ValueError(f"feature {key!r} is {value}: drop it, or fill it with river.preprocessing.StatImputer")
-
-
-cdef dict buckets(dict x, Py_ssize_t count):
-    """Hash the features into `count` buckets, and add up those in one bucket. The hash is the same in every process."""
-    cdef dict sums = {}
-    for key, value in x.items():
-        name = key if type(key) is str else repr(key)
-        bucket = crc32(name.encode("utf-8", "surrogatepass")) % count
-        sums[bucket] = sums.get(bucket, 0.0) + finite(key, value)
-    return sums
-
-
-cdef double finite(object key, object value) except? -1.0:
-    cdef double result = as_float(key, value)
-    if not isfinite(result):
-        refuse(key, result)
-    return result

@@ -103,7 +103,7 @@ class AROWRegressor(MarginRegressor):
     """Adaptive regularisation of weights for regression: recursive least squares on errors above eps.
 
     With the loss l = [|y - f| - eps]+ and the variance v = x'Σx, if l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and Σ⁻¹
-    grows by xx'/r, or by the diagonal of xx'/r.
+    grows by xx'/r, or by the diagonal of xx'/r. With eps = 0, Σ⁻¹ grows in every round.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ class ROMMAClassifier(MarginClassifier):
     Notes
     -----
     If u separates with margin 1 and R is the length of the longest example: Σ l² over the updates <= R²|u|², n_mistakes
-    <= R²|u|², and |w| never exceeds |u|. On noisy streams |w| can grow until a step is refused by an OverflowError,
-    because there is no C that limits the step.
+    <= R²|u|², and |w| never exceeds |u|. On noisy streams |w| grows without limit, because there is no C that limits
+    the step. Beyond a score of 1e75 only the direction of w matters, and w is shortened to |w||x| = 1e75.
 
     Examples
     --------

@@ -21,7 +21,7 @@ class Perceptron(MarginClassifier):
     Parameters
     ----------
     lr
-        The step size, > 0; 1 by default. From zero weights it only rescales them.
+        The step size, > 0; 1 by default. From zero weights it only rescales them, but for rounding.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does, as
         in LIBOL. `n_mistakes` counts a margin of 0 in both cases.
@@ -105,7 +105,7 @@ class AveragedPerceptron(MarginClassifier):
     Parameters
     ----------
     lr
-        The step size, > 0; 1 by default. It only rescales the weights.
+        The step size, > 0; 1 by default. It only rescales the weights, but for rounding.
     burn_in
         The number of first rounds that the mean leaves out, >= 0; 0 by default. Until then, w itself predicts.
     tie_update
@@ -185,7 +185,7 @@ class PNormPerceptron(MarginClassifier):
     p
         The norm that measures examples, >= 2; 4 by default. 2·ln(number of features) suits sparse targets best.
     lr
-        The step size, > 0; 1 by default. It only rescales the weights.
+        The step size, > 0; 1 by default. It only rescales the weights, but for rounding.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes
@@ -261,7 +261,7 @@ class VotedPerceptron(MarginClassifier):
     Parameters
     ----------
     lr
-        The step size, > 0; 1 by default. It changes no vote.
+        The step size, > 0; 1 by default. It changes no vote, but for rounding.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong label predicted by the
         current weights does.
@@ -340,7 +340,7 @@ class PocketPerceptron(MarginClassifier):
         The number of latest examples for the ratchet, >= 1; 200 by default. They take the place of the training set in
         the paper.
     lr
-        The step size, > 0; 1 by default. It only rescales the weights.
+        The step size, > 0; 1 by default. It only rescales the weights, but for rounding.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes

@@ -5,13 +5,12 @@ from river_margins.core.recipe cimport Recipe
 
 cdef class Seen:
     cdef public double margin, target, gain, size, weight
-    cdef public bint wrong
+    cdef public bint wrong, equality
     cdef public long long t, k
 
 
 cdef class Step:
     cdef public double step, scale, radius, shrink, inflate
-    cdef bint of_covariance(self) noexcept
     cdef double size  # |w|² after the step and before the radius, as `Space.stays_finite` has found it
     cdef double threshold  # in sparse spaces: every weight comes nearer to 0 by this much after the step, and stops at 0
 
@@ -28,6 +27,10 @@ cdef inline void reset(Step step) noexcept:
 
 cdef inline bint moves_weights(Step step) noexcept:
     return step.step != 0.0 or step.scale != 1.0 or step.radius != INFINITY or step.threshold != 0.0
+
+
+cdef inline bint changes_covariance(Step step) noexcept:
+    return step.shrink != 0.0 or step.inflate != 1.0
 
 
 cdef inline bint is_mistake(Seen seen, bint ties) noexcept:

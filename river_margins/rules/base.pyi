@@ -13,6 +13,7 @@ class Seen:
     size: float
     weight: float
     wrong: bool
+    equality: bool
     t: int
     k: int
     def __init__(
@@ -26,6 +27,7 @@ class Seen:
         wrong: bool = False,
         t: int = 1,
         k: int = 0,
+        equality: bool = False,
     ) -> None: ...
     @property
     def loss(self) -> float: ...

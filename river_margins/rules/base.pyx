@@ -7,7 +7,7 @@ from libc.math cimport INFINITY
 
 
 cdef class Seen:
-    """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0)\n--\n
+    """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0, equality=False)\n--\n
     The numbers that a rule may use: the half-space ⟨w, d⟩ >= target, measured before the move.
 
     Attributes
@@ -24,6 +24,8 @@ cdef class Seen:
         The sample weight given to `learn_one`; 1 by default.
     wrong
         Whether the predicted label differs from the true one (a margin of 0 does not say so).
+    equality
+        Whether the label demands ⟨w, d⟩ = target, and not only >= target: in regression with eps = 0.
     t
         The number of this round, from 1.
     k
@@ -31,13 +33,14 @@ cdef class Seen:
     """
 
     def __init__(self, double margin=0.0, double target=1.0, double gain=1.0, *, double size=0.0, double weight=1.0,
-                 bint wrong=False, long long t=1, long long k=0):
+                 bint wrong=False, long long t=1, long long k=0, bint equality=False):
         self.margin = margin
         self.target = target
         self.gain = gain
         self.size = size
         self.weight = weight
         self.wrong = wrong
+        self.equality = equality
         self.t = t
         self.k = k
 
@@ -52,7 +55,8 @@ cdef class Step:
     The move that a rule asks for: w' = scale·w + step·d, then shortened to the length `radius` if it is longer.
 
     In a space with a covariance Σ the move goes along Σd instead of d, and Σ⁻¹ grows by shrink·dd'. So the variance v along
-    d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`.
+    d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`. A step of 0 may also shrink and inflate. With many classes
+    the covariances of the classes in d change; the others stay.
 
     Parameters
     ----------
@@ -76,11 +80,8 @@ cdef class Step:
         self.inflate = inflate
 
     def __repr__(self):
-        covariance = f", shrink={self.shrink!r}, inflate={self.inflate!r}" if self.of_covariance() else ""
+        covariance = f", shrink={self.shrink!r}, inflate={self.inflate!r}" if changes_covariance(self) else ""
         return f"Step(step={self.step!r}, scale={self.scale!r}, radius={self.radius!r}{covariance})"
-
-    cdef bint of_covariance(self) noexcept:
-        return self.shrink != 0.0 or self.inflate != 1.0
 
 
 cdef class Rule(Recipe):

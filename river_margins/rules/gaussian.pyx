@@ -12,6 +12,8 @@ cdef class AROWRule(Rule):
     """AROWRule(r=1.0)\n--\n
     Step loss/(variance + r), with shrink 1/r: regularised least squares on the examples with a loss.
 
+    In regression with eps = 0, where every example demands equality, each of them shrinks the covariance, with a loss or not.
+
     Parameters
     ----------
     r
@@ -38,7 +40,7 @@ cdef class AROWRule(Rule):
         self.r = positive("r", r)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if hinge(seen) > 0.0:
+        if hinge(seen) > 0.0 or seen.equality:
             out.step, out.shrink = hinge(seen) / (seen.gain + self.r), 1.0 / self.r
         return 0
 

@@ -5,10 +5,16 @@ from libc.math cimport sqrt
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
 from river_margins.core.checks import positive, share
 
+# On noisy streams ROMMA's w grows without limit. Beyond this score the 1 of a half-space is far below the rounding errors of
+# scores, so only the direction of w matters, and a shorter w in this direction learns the same.
+cdef double LARGEST_SCORE = 1e75
+
 
 cdef class ROMMARule(Rule):
     """ROMMARule(aggressive=False, *, tie_update=True)\n--\n
     The shortest w that meets this half-space and ⟨w, w_t⟩ >= |w_t|², which stands for all earlier ones.
+
+    On noisy streams w becomes longer and longer. It is shortened where |w||x| is beyond 1e75.
 
     Parameters
     ----------
@@ -53,6 +59,9 @@ cdef class ROMMARule(Rule):
             out.scale = (product - seen.margin) / determinant
         elif seen.margin > 0.0:
             out.scale = 1.0 / seen.margin
+        else:
+            return 0
+        out.radius = LARGEST_SCORE / sqrt(seen.gain)
         return 0
 
 

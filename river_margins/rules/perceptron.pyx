@@ -11,7 +11,7 @@ cdef class PerceptronRule(Rule):
     Parameters
     ----------
     lr
-        The step, > 0; 1 by default. If the weights start at 0, it only scales them.
+        The step, > 0; 1 by default. If the weights start at 0, it only scales them, but for rounding.
     tie_update
         Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does, as in LIBOL.
 

@@ -12,7 +12,7 @@ cdef class Direction:
     cdef Py_ssize_t length, capacity
     cdef Term* terms
     cdef double pull, target
-    cdef bint wrong
+    cdef bint wrong, equality
     cdef int reserve(self, Py_ssize_t length) except -1
 
 

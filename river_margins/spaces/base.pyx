@@ -3,14 +3,14 @@
 from libc.stdlib cimport free, realloc
 
 from river_margins.core.reader cimport Reader, Row
-from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance
 
 
 cdef class Direction:
     """The half-space ⟨w, d⟩ >= target of a round.
 
     d is the sum of `coefficient` times the row in `block`, over all terms, plus `pull` times w. `wrong` says whether the
-    predicted label differs from the true one.
+    predicted label differs from the true one, `equality` whether the label demands ⟨w, d⟩ = target.
     """
 
     def __cinit__(self):
@@ -62,7 +62,7 @@ cdef class Space(Recipe):
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
         """Raise ValueError if a rule written in Python asks for a step that this space cannot take."""
-        if step.of_covariance():
+        if changes_covariance(step):
             raise ValueError(
                 f"`{rule!r}` answers {step!r}, and `{self!r}` has no covariance to shrink or inflate: say "
                 'spaces = ("Diagonal", "Full") in its class, and give the learner one of these'

@@ -140,7 +140,7 @@ cdef class Gaussian(Space):
         for i in range(direction.length):
             if direction.terms[i].block < self.blocks:
                 unit = self.block[direction.terms[i].block].unit
-                if not (isfinite(unit * step.inflate * self.a) and isfinite(unit * step.shrink)):
+                if not (0.0 < unit * step.inflate * self.a < INFINITY and isfinite(unit * step.shrink)):
                     return False
                 if self.lookahead_rule is None and not isfinite(unit * step.step):
                     return False
@@ -148,16 +148,16 @@ cdef class Gaussian(Space):
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
-        if seen.gain <= 0.0:
-            return 0  # no variance is left along x
-        if row.fresh:
-            self.reserve(self.reader.size() + row.fresh, self.block_room)
-            self.reader.add_features(row)
-            row.evaluations[0] = NAN
+        if seen.gain > 0.0:  # else no variance is left along x
+            if row.fresh:
+                self.reserve(self.reader.size() + row.fresh, self.block_room)
+                self.reader.add_features(row)
+                row.evaluations[0] = NAN
+            for i in range(direction.length):
+                self.move_block(self.block + direction.terms[i].block, row, direction.terms[i].coefficient, seen, step)
+            self.largest_mean += fabs(step.step) * self.largest_change
         for i in range(direction.length):
-            self.move_block(self.block + direction.terms[i].block, row, direction.terms[i].coefficient, seen, step)
             self.block[direction.terms[i].block].unit *= step.inflate
-        self.largest_mean += fabs(step.step) * self.largest_change
         return 0
 
     # -------------------------------------------------------------------------------------------------- memory

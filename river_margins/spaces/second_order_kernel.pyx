@@ -61,9 +61,10 @@ cdef class SecondOrderKernel(Kernel):
         return 0
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
-        if step.scale != 1.0 or step.radius != INFINITY or step.inflate != 1.0 or (step.step != 0.0 and not step.shrink > 0.0):
+        cdef bint shrinks = step.shrink > 0.0 or step.step == step.shrink == 0.0
+        if step.scale != 1.0 or step.radius != INFINITY or step.inflate != 1.0 or not shrinks:
             raise ValueError(
-                f"`{rule!r}` answers {step!r}, but in `{self!r}` scale and inflate stay 1, radius infinite, and shrink is above 0"
+                f"`{rule!r}` answers {step!r}, but in `{self!r}` scale and inflate stay 1, radius infinite, and a step needs a shrink above 0"
             )
         return 0
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from river_margins.core.reader cimport Reader, Row
-from river_margins.rules.base cimport Rule, Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance
 from river_margins.spaces.base cimport Direction, Space
 
 from river_margins.core.checks import not_negative, positive
@@ -53,7 +53,7 @@ cdef class Sparse(Space):
         pass
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
-        if step.of_covariance() or step.scale != 1.0 or step.radius != INFINITY:
+        if changes_covariance(step) or step.scale != 1.0 or step.radius != INFINITY:
             raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can only take steps: answer a number, or Step(step)")
         return 0
 

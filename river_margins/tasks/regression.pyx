@@ -32,6 +32,7 @@ cdef class Regression(Task):
         set_one(direction, 0, sign)
         direction.target = sign * code - self.eps
         direction.wrong = sign * (code - row.scores[0]) > self.eps
+        direction.equality = self.eps == 0.0
         return True
 
     cdef bint mistaken(self, Seen seen) noexcept:

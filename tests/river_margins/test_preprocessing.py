@@ -113,6 +113,28 @@ def test_frames_are_rows():
     assert list(by_frame.transform_many(frame).index) == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize("with_std", [True, False])
+def test_a_frame_is_scaled_like_its_rows(with_std):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": draw.normal(size=30), "b": draw.integers(9, size=30), "c": 5.0, "d": draw.random(30) < 0.5}
+    )
+    scaler = rm.StandardScaler(with_std=with_std)
+    scaler.learn_many(frame)
+    other = frame.assign(c=7.0, new=-2.0)[["new", "d", "c", "b", "a"]]
+    rows = [scaler.transform_one(x) for x in other.to_dict(orient="records")]
+    assert scaler.transform_many(other).to_dict(orient="records") == rows
+    if with_std:
+        assert str(rows[0]["c"]) == str(scaler.transform_many(other)["c"][0]) == "0.0"  # and not -0.0
+
+
+def test_a_frame_beyond_floating_point_once_scaled_is_refused():
+    scaler = rm.StandardScaler()
+    scaler.learn_many(pd.DataFrame({"a": [0.0, 1e-10]}))
+    with pytest.raises(OverflowError, match="once scaled"):
+        scaler.transform_many(pd.DataFrame({"a": [0.0, 1e300]}))
+
+
 KINDS = [np.float32, np.float64, np.int64, int]
 MAPPINGS = [collections.OrderedDict, collections.Counter, collections.UserDict, types.MappingProxyType]
 

@@ -166,6 +166,36 @@ def test_full_regression_without_a_tube_is_least_squares():
     assert list(model.weights.values()) == pytest.approx(list(best), rel=1e-9)
 
 
+def test_a_residual_of_0_counts_in_least_squares():
+    model = rm.AROWRegressor(covariance="full", eps=0)
+    for label in [0.0] * 10 + [1.0]:
+        model.learn_one({"a": 1.0}, label)
+    assert model.weights["a"] == pytest.approx(1 / 12)  # Σxy/(1 + Σx²)
+
+
+def test_without_a_tube_every_variance_is_that_of_all_examples_seen():
+    X, _ = rows(30, 4)
+    model, _ = learned(rm.AROWRegressor(r=0.5, a=2.0, eps=0.0), X, np.zeros(30))
+    assert covariance_of(model) == pytest.approx(1 / (1 / 2.0 + (X**2).sum(axis=0) / 0.5))
+
+
+@covariances
+def test_within_a_tube_nothing_is_learned(covariance):
+    model = rm.AROWRegressor(covariance=covariance, eps=0.5)
+    for label in (0.0, 0.5, -0.5, 0.25):
+        model.learn_one({"a": 1.0}, label)
+    assert covariance_of(model).size == 0
+    assert not model.weights
+
+
+@covariances
+def test_a_classifier_with_a_margin_of_exactly_1_learns_nothing(covariance):
+    model = rm.MarginClassifier(rm.AROWRule(), rm.Full() if covariance == "full" else rm.Diagonal())
+    model.learn_one({"a": 1.0}, True)
+    model.learn_one({"a": 2.0}, True)  # margin 2·0.5
+    assert covariance_of(model) == pytest.approx(0.5)
+
+
 def test_the_weights_of_arow_are_what_its_losses_add_up_to():
     X, y = rows(60, 4)
     model, total, moved = rm.AROWClassifier(r=0.5, covariance="full", classes=[-1, 1]), np.zeros(4), np.eye(4)

@@ -1,6 +1,8 @@
 """The perceptrons that predict with other weights than they learn with, beside their definitions, word by word."""
 
 import math
+import random
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -234,3 +236,30 @@ def test_a_rule_that_shrinks_weights_cannot_be_voted_on():
     model = rm.MarginClassifier(Shrinks(), rm.VotedLinear())
     with pytest.raises(ValueError, match="can add to weights, but not shrink them"):
         model.learn_one({"a": 1.0}, True)
+
+
+def predictions_with(lr, stream):
+    model = rm.Perceptron(lr, classes=[False, True])
+    return [model.predict_learn_one(x, y) for x, y in stream]
+
+
+def exact_scores(stream):
+    """The scores of a perceptron in fractions; a score of 0 predicts True and is a mistake."""
+    weights, scores = {}, []
+    for x, y in stream:
+        scores.append(sum(Fraction(value) * weights.get(key, 0) for key, value in x.items()))
+        if (scores[-1] if y else -scores[-1]) <= 0:
+            weights |= {key: weights.get(key, 0) + (value if y else -value) for key, value in x.items()}
+    return scores
+
+
+def test_lr_changes_predictions_at_ties_only():
+    draw = random.Random(0)
+    stream = [({key: draw.randint(-9, 9) for key in "abc"}, draw.random() < 0.5) for _ in range(500)]
+    scores = exact_scores(stream)
+    exact = [score >= 0 for score in scores]
+    for power in (-3, 0, 5):  # multiplying by a power of 2 rounds nothing
+        assert predictions_with(2.0**power, stream) == exact
+    rounded = predictions_with(0.1, stream)
+    first = next(number for number, (one, other) in enumerate(zip(exact, rounded, strict=True)) if one != other)
+    assert scores[first] == 0

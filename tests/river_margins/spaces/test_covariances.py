@@ -98,6 +98,72 @@ def test_a_rule_in_python_may_have_a_covariance():
         rm.MarginClassifier(OfAUser(0.5), rm.Diagonal()).learn_one({"a": 1.0}, True)
 
 
+class Idle(rm.Rule):
+    """A rule of a user that never moves the weights, only the covariance."""
+
+    _parameter_names = ("shrink", "inflate")
+    needs = frozenset({"covariance"})
+    tasks = ("classification", "regression")
+
+    def __init__(self, shrink=0.0, inflate=1.0):
+        self.shrink, self.inflate = shrink, inflate
+
+    def step(self, seen):
+        return rm.Step(0.0, shrink=self.shrink, inflate=self.inflate)
+
+
+def covariances_of(model):
+    space = model.__getstate__()["space"]
+    return [unit * variances for unit, variances in zip(space["units"], space["variances"], strict=True)]
+
+
+def shrunk(covariances, x, k):
+    """Each Σ - beta·Σxx'Σ with one beta = k/(1 + kv), where v is the sum of their x'Σx; a diagonal one by itself."""
+    beta = k / (1 + k * sum(x @ each @ x for each in covariances if each.ndim == 2))
+    return [
+        each - beta * np.outer(each @ x, each @ x) if each.ndim == 2 else each / (1 + k * each * x**2)
+        for each in covariances
+    ]
+
+
+@covariances
+@pytest.mark.parametrize("classes", [[False, True], CLASSES], ids=["two", "many"])
+def test_a_step_of_0_shrinks_and_inflates(classes, covariance):
+    space = rm.Full(2.0) if covariance == "full" else rm.Diagonal(2.0)
+    model = rm.MarginClassifier(Idle(0.5, 1.25), space, classes=classes)
+    start = np.eye(3) * 2.0 if covariance == "full" else np.full(3, 2.0)
+    expected = [start] * (1 if len(classes) == 2 else 3)
+    draw = np.random.default_rng(0)
+    for label in [0, 1, 2, 0, 2, 1] * 3:
+        x = draw.normal(size=3)
+        model.learn_one(dict(enumerate(x.tolist())), classes[label % len(classes)])
+        # All scores are 0, so the rival is the first of the wrong classes. Two labels share one Σ.
+        moved = [0] if len(expected) == 1 else [label, 0 if label else 1]
+        for block, found in zip(moved, shrunk([expected[block] for block in moved], x, 0.5), strict=True):
+            expected[block] = found * 1.25
+    for found, wanted in zip(covariances_of(model), expected, strict=True):
+        assert found == pytest.approx(wanted)
+    assert (model.n_seen, model.n_updates) == (18, 0)
+
+
+@covariances
+def test_an_inflation_needs_no_features(covariance):
+    model = rm.MarginRegressor(Idle(inflate=2.0), rm.Full() if covariance == "full" else rm.Diagonal())
+    for x in ({}, {"a": 0.0}, {"a": 1.0}):
+        model.learn_one(x, 1.0)
+    assert covariances_of(model)[0].ravel().tolist() == [8.0]
+
+
+def test_a_covariance_that_would_become_0_is_refused():
+    model = rm.MarginClassifier(Idle(inflate=1e-100), rm.Diagonal())
+    for _ in range(3):
+        model.learn_one({"a": 1.0}, True)
+    before = pickle.dumps(model)
+    with pytest.raises(OverflowError):
+        model.learn_one({"a": 1.0}, True)
+    assert pickle.dumps(model) == before
+
+
 @covariances
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_snapshot_in_mid_stream_goes_on_bit_for_bit(name, covariance):

@@ -118,6 +118,34 @@ def test_what_the_space_cannot_do_is_refused():
         rm.MarginClassifier(Scaling(), rm.SecondOrderKernel()).learn_one({"a": 1.0}, True)
 
 
+class Shrinking(rm.Rule):
+    """Every other round adds the example to Σ⁻¹, but not to the weights."""
+
+    _parameter_names = ("shrink",)
+    needs = frozenset({"look-ahead score"})
+    looks_ahead = True
+
+    def __init__(self, shrink=0.5):
+        self.shrink = shrink
+
+    def step(self, seen):
+        return rm.Step(float(seen.t % 2), shrink=self.shrink)
+
+
+@pytest.mark.parametrize("classes", LABELS.values(), ids=LABELS)
+def test_a_step_of_0_shrinks_as_in_a_full_matrix(classes):
+    one = rm.MarginClassifier(Shrinking(), rm.SecondOrderKernel(rm.LinearKernel()), classes=classes)
+    other = rm.MarginClassifier(Shrinking(), rm.Full(), classes=classes)
+    for x, true in rows(60):
+        assert one.score_one(x) == pytest.approx(other.score_one(x), rel=1e-9, abs=1e-9)
+        for model in (one, other):
+            model.learn_one(x, classes[true % len(classes)])
+    assert len(one.supports) == 60
+    assert one.n_updates == other.n_updates == 30
+    with pytest.raises(ValueError, match="a step needs a shrink above 0"):
+        rm.MarginClassifier(Shrinking(-0.5), rm.SecondOrderKernel(), classes=classes).learn_one({"a": 1.0}, classes[0])
+
+
 def test_a_class_that_comes_late_has_a_matrix_of_its_own():
     model = rm.KernelSecondOrderPerceptron(rm.LinearKernel())
     other = rm.SecondOrderPerceptron(covariance="full")

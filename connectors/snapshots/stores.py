@@ -18,7 +18,7 @@ from connectors.errors import StartError
 from river_margins import snapshot
 
 SUFFIX = ".snapshot"
-THREADS = 8  # that use a store side by side: most of their time they wait for it
+THREADS = 12  # that use a store side by side: most of their time they wait for it
 STORE_TIMEOUT = 10.0  # seconds for an answer, by default
 READING_FACTOR = 6  # reading a snapshot may take this much longer: other partitions go on meanwhile
 FILE_NAME = re.compile(

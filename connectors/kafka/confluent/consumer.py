@@ -125,8 +125,8 @@ class Consumer:
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
                 try:
-                    headers = message.headers()
-                except SystemError:  # the library raises it when the name of a header is not UTF-8
+                    headers = internals.headers_of(message)
+                except SystemError:
                     headers = None
                     log.warning(without_headers(self._topic, partition, offset))
                 value, timestamp = message.value(), message.timestamp()[1]

@@ -342,10 +342,10 @@ def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guaran
     stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
     records = phishing(8)
     recent = int(time.time() * 1000) - 60_000
-    send(stream, [(record, [], recent - 86_400_000) for record in records[:4]])
+    send(stream, [(orjson.dumps(record), [], recent - 86_400_000) for record in records[:4]])
     with running(stream.config()) as process:
         replaced = stream.read(stream.output, 4)
-        send(stream, [(record, [], recent) for record in records[4:]])
+        send(stream, [(orjson.dumps(record), [], recent) for record in records[4:]])
         found = stream.read(stream.output, 8)
         process.end()
     assert all(abs(message.timestamp / 1000 - time.time()) < DEADLINE for message in replaced)

@@ -6,7 +6,7 @@
 Each client has an Apache Kafka and a group of its own, all at the same time. The processor that is measured never
 stops. A second one, with an `instance`, is restarted every `CYCLE`, by kill -9 and by SIGTERM in turn; a third one
 joins and leaves. Writes the samples to benchmarks/results/soak.csv, the tables to benchmarks/results/soak.md, and
-docs/figures/soak.png. Ends with 1 if something is not flat (`LIMITS`).
+docs/figures/soak.svg. Ends with 1 if something is not flat (`LIMITS`).
 """
 
 import argparse
@@ -38,11 +38,12 @@ import orjson
 from connectors.kafka.local import LocalKafka
 
 matplotlib.use("Agg")
+matplotlib.rcParams["svg.hashsalt"] = "river_margins"  # or the names inside the file would be random
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parent.parent
 SAMPLES, TABLES = (ROOT / "benchmarks" / "results" / f"soak.{ending}" for ending in ("csv", "md"))
-FIGURE = ROOT / "docs" / "figures" / "soak.png"
+FIGURE = ROOT / "docs" / "figures" / "soak.svg"
 CLIENTS = "kafka-python", "confluent"
 PARTITIONS, FEATURES = 4, 20
 EVERY = 10.0  # seconds between two samples
@@ -339,7 +340,7 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
     axes[0, 3].set_xlabel("")
     axes[1, 3].axis("off")
     axes[1, 3].legend(*axes[0, 0].get_legend_handles_labels(), frameon=False, loc="center")
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
 

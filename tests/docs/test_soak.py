@@ -63,5 +63,5 @@ def test_cpu_that_each_record_takes_more_and_more_of(soak):
 
 
 def test_the_figure_comes_out(soak, tmp_path):
-    soak.draw(hour(soak) + hour(soak, "kafka-python"), tmp_path / "soak.png")
-    assert (tmp_path / "soak.png").stat().st_size > 1000
+    soak.draw(hour(soak) + hour(soak, "kafka-python"), tmp_path / "soak.svg")
+    assert (tmp_path / "soak.svg").stat().st_size > 1000

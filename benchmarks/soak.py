@@ -38,8 +38,9 @@ import orjson
 from connectors.kafka.local import LocalKafka
 
 matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "river_margins"  # or the names inside the file would be random
 import matplotlib.pyplot as plt
+
+plt.rcParams["svg.hashsalt"] = "river_margins"  # or the names inside the file would be random
 
 ROOT = Path(__file__).parent.parent
 SAMPLES, TABLES = (ROOT / "benchmarks" / "results" / f"soak.{ending}" for ending in ("csv", "md"))

@@ -12,8 +12,8 @@ class Pipeline(compose.Pipeline):
     """A `river.compose.Pipeline` with the same results, whose rounds take half the time or less.
 
     `StandardScaler() | learner` makes one, and so does `step | (StandardScaler() | learner)`. Without the parentheses the
-    first `|` is that of River's step, which makes River's pipeline. Pipelines with a union, a supervised transformer or a filter, calls with further
-    arguments, and learning during prediction are left to River's code.
+    first `|` is that of River's step, which makes River's pipeline. Pipelines with a union, a supervised transformer or a
+    filter, calls with further arguments, and learning during prediction are left to River's code.
 
     Examples
     --------

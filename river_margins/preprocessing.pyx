@@ -183,7 +183,7 @@ cdef class RunningMoments(Estimator):
                 variances = np.array([self.moments_of(column).variance for column in columns])
                 scaled /= np.sqrt(np.where(variances > 0.0, variances, INFINITY))
                 scaled[:, variances <= 0.0] = 0.0  # and not -0.0
-            if not np.isfinite(scaled.sum()):
+            if not np.isfinite(scaled.sum(axis=1)).all():
                 self.refuse_scaled()
         return dataframe.to_native_frame(scaled, columns=columns, like=frame)
 

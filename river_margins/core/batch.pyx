@@ -103,13 +103,13 @@ def frame_batch(X):
 def frame_values(frame):
     """Return the values of a frame as finite floats in the order of its memory; raise ValueError, with row and column."""
     rows, columns = frame.shape
-    values = frame_numbers(frame).astype(np.float64, copy=False) if rows else np.empty((0, columns))
+    values = frame_numbers(frame) if rows else np.empty((0, columns))
     refuse_non_finite(values, lambda flat: (row_name(frame, flat // columns), frame.columns[flat % columns]))
     return values
 
 
 cdef frame_numbers(frame):
-    """Return the values as numbers, by the same rules as for a dict: text is no number, even if it looks like one."""
+    """Return the values as floats, by the same rules as for a dict: text is no number, even if it looks like one."""
     cdef list mixed = []
     if frame.implementation.is_pandas_like() and all([dtype.kind in "biuf" for dtype in frame.to_native().dtypes]):
         return dataframe.to_numpy(frame)  # as below, but in a fraction of the time that a short frame takes there

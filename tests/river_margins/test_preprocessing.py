@@ -128,6 +128,14 @@ def test_a_frame_is_scaled_like_its_rows(with_std):
         assert str(rows[0]["c"]) == str(scaler.transform_many(other)["c"][0]) == "0.0"  # and not -0.0
 
 
+def test_a_frame_of_large_values_is_scaled_although_their_sum_overflows():
+    scaler = rm.StandardScaler(with_std=False)
+    scaler.learn_one({"a": 0.0})
+    frame = pd.DataFrame({"a": [1.7e308, 1.7e308]})
+    assert [scaler.transform_one({"a": 1.7e308})] * 2 == frame.to_dict(orient="records")
+    assert scaler.transform_many(frame).equals(frame)
+
+
 def test_a_frame_beyond_floating_point_once_scaled_is_refused():
     scaler = rm.StandardScaler()
     scaler.learn_many(pd.DataFrame({"a": [0.0, 1e-10]}))

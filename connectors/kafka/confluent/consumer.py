@@ -46,6 +46,7 @@ class Consumer:
         self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
+        self._callback_error: Exception | None = None
         self._errors = ErrorTranslator(consumer_permissions(topic, group))
         with self._errors.translated():
             self._consumer = confluent_kafka.Consumer(
@@ -66,9 +67,23 @@ class Consumer:
     def join(self) -> None:
         with self._errors.translated():
             self._consumer.subscribe(
-                [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+                [self._topic],
+                on_assign=self._kept(self._on_assign),
+                on_revoke=self._kept(self._on_revoke),
+                on_lost=self._kept(self._on_lost),
             )
         self._has_joined = True
+
+    def _kept(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Return a callback whose error is kept for the end of `poll`: the library makes a SystemError of some."""
+
+        def call(*arguments: Any) -> None:
+            try:
+                callback(*arguments)
+            except Exception as error:
+                self._callback_error = error
+
+        return call
 
     def _on_assign(self, consumer: confluent_kafka.Consumer, assigned: list[TopicPartition]) -> None:
         """Capture an assignment. Called within `poll`: the library joins no other generation before this returns."""
@@ -82,11 +97,13 @@ class Consumer:
         consumer.assign([])  # read nothing before `seek`
 
     def _on_revoke(self, consumer: confluent_kafka.Consumer, _: list[TopicPartition]) -> None:
-        if self.before_rebalance is not None and self.ownership is not None:
-            self.before_rebalance()
-        self._is_assigned = self._has_new_positions = False
-        self._positions = {}
-        consumer.unassign()
+        try:
+            if self.before_rebalance is not None and self.ownership is not None:
+                self.before_rebalance()
+        finally:
+            self._is_assigned = self._has_new_positions = False
+            self._positions = {}
+            consumer.unassign()
 
     def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
         self.ownership, self._has_lost = None, True
@@ -104,6 +121,9 @@ class Consumer:
                 self._has_new_positions = False
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
+                if self._callback_error is not None:
+                    error, self._callback_error = self._callback_error, None
+                    raise error
                 if self._instance and self._has_lost:
                     raise lost_place()
                 if messages or self.ownership is not before or time.monotonic() >= end:
@@ -212,7 +232,8 @@ class Consumer:
         log.info("librdkafka cannot give up the partitions of an instance: they wait until its session has timed out")
 
     def close(self, seconds: float) -> None:
-        # waits at most 5 s for the response of the coordinator
+        # Waits at most 5 s for the response of the coordinator. An assignment that arrives meanwhile can find the
+        # membership ended: its error is kept, and nothing asks for it.
         with contextlib.suppress(KafkaException, RuntimeError):
             self._consumer.close()
 

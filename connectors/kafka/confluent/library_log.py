@@ -6,6 +6,7 @@ several times a second while a broker is away.
 
 import logging
 import re
+import threading
 import time
 
 REPEAT_INTERVAL = 30.0  # seconds in which an equal sentence is not logged again
@@ -52,6 +53,7 @@ class _Filter(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
         self._logged: dict[str, float] = {}
+        self._lock = threading.Lock()  # clients log in their own threads
 
     def filter(self, record: logging.LogRecord) -> bool:
         text, now = record.getMessage(), time.monotonic()
@@ -60,8 +62,9 @@ class _Filter(logging.Filter):
             record.msg, record.args = sentence, ()
             record.levelno, record.levelname = logging.WARNING, "WARNING"
         key = sentence or re.sub(r"\d+", "", text)
-        self._logged = {known: until for known, until in self._logged.items() if until > now}
-        return self._logged.setdefault(key, now + REPEAT_INTERVAL) == now + REPEAT_INTERVAL
+        with self._lock:
+            self._logged = {known: until for known, until in self._logged.items() if until > now}
+            return self._logged.setdefault(key, now + REPEAT_INTERVAL) == now + REPEAT_INTERVAL
 
 
 log = logging.getLogger("connectors.kafka.librdkafka")

@@ -98,6 +98,22 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
+@pytest.mark.parametrize("place", ["confluent"], indirect=True)
+def test_an_error_of_a_callback_is_raised_by_poll_as_it_is(place):
+    """The library itself makes a SystemError of an error from C, such as this KeyError, also in `close`."""
+    for end in ("close", "rebalance"):
+        consumer = place.consumer()
+        consumer.join()
+        join(consumer, {0, 1})
+        consumer.before_rebalance = lambda: {}["lost"]
+        if end == "close":
+            consumer.close(5.0)
+    other = place.consumer()
+    other.join()
+    with pytest.raises(KeyError, match="lost"):
+        wait_for(lambda: consumer.poll(0.1) or other.poll(0.1), "a rebalance")
+
+
 def test_a_fenced_producer_leaves_its_successor_alone(place):
     """What it sends is refused, and it does not begin the transactional id anew."""
     fenced = place.producer(place.name)

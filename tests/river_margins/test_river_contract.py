@@ -13,16 +13,16 @@ from river import base, checks, compose, datasets, preprocessing
 
 import river_margins as rm
 from river_margins.families.structured import Structured
+from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, state, stream, stream_for, trained
 from tests.learners import FORMS, LEARNERS
 
 PUBLIC = [getattr(rm, name) for name in rm.__all__]
 ESTIMATORS = [thing for thing in PUBLIC if isinstance(thing, type) and issubclass(thing, base.Base)]
-RIVER_CHECKS = [
-    pytest.param(kind(**parameters), check, id=f"{kind.__name__}-{i}-{check.__name__}")
+MODELS = [
+    pytest.param(kind(**parameters), id=f"{kind.__name__}-{i}")
     for kind in ESTIMATORS
     for i, parameters in enumerate(kind._unit_test_params())
-    for check in checks.yield_checks(kind(**parameters))
 ]
 forms = pytest.mark.parametrize("form", FORMS, ids=str)
 
@@ -43,9 +43,11 @@ def on_data_at_hand(model, check):
     return check
 
 
-@pytest.mark.parametrize(("model", "check"), RIVER_CHECKS)
-def test_river_check(model, check):
-    on_data_at_hand(model, check)(model.clone())
+@pytest.mark.parametrize("model", MODELS)
+def test_river_checks(model):
+    for check in checks.yield_checks(model):
+        with case(check.__name__):
+            on_data_at_hand(model, check)(model.clone())
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
@@ -56,25 +58,28 @@ def test_no_river_check_is_skipped(kind):
 # ------------------------------------------------------------------------------------------------------- copies
 
 
-@pytest.mark.parametrize(
-    "duplicate",
-    [
-        copy.deepcopy,
-        lambda model: pickle.loads(pickle.dumps(model)),
-        lambda model: model.clone(include_attributes=True),
-        lambda model: copy.deepcopy(compose.Pipeline(rm.StandardScaler(), model))[-1],
-    ],
-    ids=["deepcopy", "pickle", "clone", "in a pipeline"],
-)
+DUPLICATES = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "clone": lambda model: model.clone(include_attributes=True),
+    "in a pipeline": lambda model: copy.deepcopy(compose.Pipeline(rm.StandardScaler(), model))[-1],
+}
+
+
 @forms
-def test_a_copy_goes_on_bit_for_bit(form, duplicate):
+def test_a_copy_goes_on_bit_for_bit(form):
     model = trained(form.make())
-    twin = duplicate(model)
-    assert state(twin) == state(model)
-    untouched = pickle.dumps(model)
-    trained(twin, rounds=50)
-    assert pickle.dumps(model) == untouched
-    assert state(trained(model, rounds=50)) == state(twin)
+    untouched, twins = pickle.dumps(model), {}
+    for name, duplicate in DUPLICATES.items():
+        with case(name):
+            twins[name] = duplicate(model)
+            assert state(twins[name]) == state(model)
+            trained(twins[name], rounds=50)
+            assert pickle.dumps(model) == untouched
+    trained(model, rounds=50)
+    for name, twin in twins.items():
+        with case(name):
+            assert state(twin) == state(model)
 
 
 @forms
@@ -87,6 +92,7 @@ def test_a_clone_is_fresh_and_equal(form):
 
 GO_ON = """
 import pickle, sys
+from tests.helpers.cases import case
 from tests.helpers.rounds import state, trained
 models = pickle.load(sys.stdin.buffer)
 pickle.dump([state(trained(model, seed=1)) for model in models], sys.stdout.buffer)
@@ -408,14 +414,15 @@ def test_a_sample_weight_of_0_changes_nothing_but_the_counts(form):
     assert (model.n_seen, model.n_updates) == (220, updates)
 
 
-@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
 @forms
-def test_a_sample_weight_out_of_range_is_refused(form, weight):
+def test_a_sample_weight_out_of_range_is_refused(form):
     model = trained(form.make())
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="`w` must be a finite number of at least 0"):
-        model.learn_one({"a": 1.0}, labels_of(model)[0], w=weight)
-    assert pickle.dumps(model) == before
+    for weight in (-1.0, math.nan, math.inf):
+        with case(weight):
+            with pytest.raises(ValueError, match="`w` must be a finite number of at least 0"):
+                model.learn_one({"a": 1.0}, labels_of(model)[0], w=weight)
+            assert pickle.dumps(model) == before
 
 
 def test_rivers_union_takes_the_scaler():

@@ -12,6 +12,7 @@ import pytest
 from river import preprocessing
 
 import river_margins as rm
+from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, state, stream_for, trained
 from tests.learners import FORMS
 
@@ -41,36 +42,37 @@ def test_a_zero_is_a_feature_that_is_missing(form):
         assert filled.score_one(x) == pytest.approx(plain.score_one(x), rel=1e-8, abs=1e-8)
 
 
-REFUSED = [
-    pytest.param({"a": math.nan}, ValueError, "feature 'a' is nan", id="nan"),
-    pytest.param({"a": np.float32("nan")}, ValueError, "feature 'a' is nan", id="numpy nan"),
-    pytest.param({"a": decimal.Decimal("NaN")}, ValueError, "feature 'a' is nan", id="decimal nan"),
-    pytest.param({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf", id="infinity"),
-    pytest.param({"a": "red"}, ValueError, "OneHotEncoder, OrdinalEncoder or FeatureHasher", id="text"),
-    pytest.param({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5'", id="text of a number"),
-    pytest.param({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text", id="numpy text"),
-    pytest.param({"a": b"1.5"}, ValueError, "feature 'a' is the text", id="bytes"),
-    pytest.param({"a": None}, ValueError, "feature 'a' is None", id="none"),
-    pytest.param({"a": [1.0]}, ValueError, "of type list", id="list"),
-    pytest.param({"a": 1j}, ValueError, "of type complex", id="complex"),
-    pytest.param({"a": 10**400}, ValueError, "feature 'a'", id="huge int"),
-    pytest.param({"a": 1e200}, OverflowError, "scale the features", id="overflow"),
-]
+REFUSED = {
+    "nan": ({"a": math.nan}, ValueError, "feature 'a' is nan"),
+    "numpy nan": ({"a": np.float32("nan")}, ValueError, "feature 'a' is nan"),
+    "decimal nan": ({"a": decimal.Decimal("NaN")}, ValueError, "feature 'a' is nan"),
+    "infinity": ({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf"),
+    "text": ({"a": "red"}, ValueError, "OneHotEncoder, OrdinalEncoder or FeatureHasher"),
+    "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5'"),
+    "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
+    "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),
+    "none": ({"a": None}, ValueError, "feature 'a' is None"),
+    "list": ({"a": [1.0]}, ValueError, "of type list"),
+    "complex": ({"a": 1j}, ValueError, "of type complex"),
+    "huge int": ({"a": 10**400}, ValueError, "feature 'a'"),
+    "overflow": ({"a": 1e200}, OverflowError, "scale the features"),
+}
 
 
-@pytest.mark.parametrize(("x", "error", "words"), REFUSED)
 @forms
-def test_what_is_refused_changes_nothing(form, x, error, words):
+def test_what_is_refused_changes_nothing(form):
     model, twin = trained(form.make()), trained(form.make())
     before = pickle.dumps(model)
-    for learn in (model.learn_one, model.predict_learn_one):
-        with pytest.raises(error, match=words):
-            learn({"f0": 0.5} | x, labels_of(model)[-1])
-        assert pickle.dumps(model) == before
-    if error is ValueError:
-        for ask in (model.predict_one, model.score_one):
-            with pytest.raises(error, match=words):
-                ask({"f0": 0.5} | x)
+    for name, (x, error, words) in REFUSED.items():
+        with case(name):
+            for learn in (model.learn_one, model.predict_learn_one):
+                with pytest.raises(error, match=words):
+                    learn({"f0": 0.5} | x, labels_of(model)[-1])
+                assert pickle.dumps(model) == before
+            if error is ValueError:
+                for ask in (model.predict_one, model.score_one):
+                    with pytest.raises(error, match=words):
+                        ask({"f0": 0.5} | x)
     assert state(trained(model, seed=1)) == state(trained(twin, seed=1))  # and it goes on as if nothing had been
 
 
@@ -87,25 +89,31 @@ def test_an_overflow_names_the_learner_and_the_parts_of_the_step():
     assert dict(model.weights) == {"a": 2.0}
 
 
-@pytest.mark.parametrize("kind", [int, np.int64, np.int8, np.float32, np.float64, fractions.Fraction, decimal.Decimal])
 @forms
-def test_any_number_is_a_number(form, kind):
-    plain, other = form.make(), form.make()
-    for x, y in stream_for(plain):
-        whole = {key: round(4 * value) for key, value in x.items()}
-        plain.learn_one({key: float(value) for key, value in whole.items()}, y)
-        other.learn_one({key: kind(value) for key, value in whole.items()}, y)
-    assert state(other) == state(plain)
+def test_any_number_is_a_number(form):
+    plain = form.make()
+    rounds = [({key: round(4 * value) for key, value in x.items()}, y) for x, y in stream_for(plain)]
+    for x, y in rounds:
+        plain.learn_one({key: float(value) for key, value in x.items()}, y)
+    for kind in (int, np.int64, np.int8, np.float32, np.float64, fractions.Fraction, decimal.Decimal):
+        with case(kind):
+            other = form.make()
+            for x, y in rounds:
+                other.learn_one({key: kind(value) for key, value in x.items()}, y)
+            assert state(other) == state(plain)
 
 
-@pytest.mark.parametrize("kind", [bool, np.bool_])
 @forms
-def test_a_bool_is_0_or_1(form, kind):
-    plain, other = form.make(), form.make()
+def test_a_bool_is_0_or_1(form):
+    plain = form.make()
     for x, y in stream_for(plain):
         plain.learn_one({key: float(value > 0) for key, value in x.items()}, y)
-        other.learn_one({key: kind(value > 0) for key, value in x.items()}, y)
-    assert state(other) == state(plain)
+    for kind in (bool, np.bool_):
+        with case(kind):
+            other = form.make()
+            for x, y in stream_for(plain):
+                other.learn_one({key: kind(value > 0) for key, value in x.items()}, y)
+            assert state(other) == state(plain)
 
 
 @pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 3, 2**64 + 2**11 + 1, 3**90])
@@ -122,28 +130,32 @@ class Instance:
         self.__dict__.update(features)
 
 
-MAPPINGS = [
-    collections.OrderedDict,
-    collections.Counter,
-    collections.UserDict,
-    collections.ChainMap,
-    types.MappingProxyType,
-    lambda x: collections.defaultdict(float, x),
-    lambda x: vars(Instance(x)),
-]
+MAPPINGS = {
+    "ordered": collections.OrderedDict,
+    "counter": collections.Counter,
+    "user": collections.UserDict,
+    "chain": collections.ChainMap,
+    "proxy": types.MappingProxyType,
+    "default": lambda x: collections.defaultdict(float, x),
+    "instance": lambda x: vars(Instance(x)),
+}
 
 
-@pytest.mark.parametrize("kind", MAPPINGS, ids=["ordered", "counter", "user", "chain", "proxy", "default", "instance"])
 @forms
-def test_any_mapping_will_do(form, kind):
-    plain, other = form.make(), form.make()
+def test_any_mapping_will_do(form):
+    plain, rounds = form.make(), []
     for x, y in stream_for(plain, rounds=60):
-        mapping = kind(x)
         plain.learn_one(x, y)
-        other.learn_one(mapping, y)
-        assert other.predict_one(mapping) == plain.predict_one(x)
-        assert dict(mapping) == x  # a defaultdict, too, is only looked at
-    assert state(other) == state(plain)
+        rounds.append((x, y, plain.predict_one(x)))
+    for name, kind in MAPPINGS.items():
+        with case(name):
+            other = form.make()
+            for x, y, expected in rounds:
+                mapping = kind(x)
+                other.learn_one(mapping, y)
+                assert other.predict_one(mapping) == expected
+                assert dict(mapping) == x  # a defaultdict, too, is only looked at
+            assert state(other) == state(plain)
 
 
 @forms

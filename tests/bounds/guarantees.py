@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
-from tests.bounds.runs import Run
+from tests.bounds.runs import Run, directions
 
 Inequality = tuple[np.ndarray | float, np.ndarray | float]
 
@@ -143,35 +144,44 @@ def squares_of_adaline(run, u):
     yield (run.losses**2).sum(), (others + (u @ u) / lr) / (1 - lr * run.longest)
 
 
+def descent(run, u, rate, excess, gradients, pull=0.0):
+    """What a proof says of each step: rate·(F(w) - F(u)) + |u-w'|²/2 <= (1 - pull)·|u-w|²/2 + rate²|g|²/2."""
+    distances = ((u - run.weights) ** 2).sum(axis=1) / 2
+    blur = 1e-15 * rate * (1 + np.abs(run.margins) + np.abs(run.margins_of(u)))  # of a difference of losses
+    paid = rate**2 * (gradients**2).sum(axis=1) / 2
+    return rate * excess + distances[1:], (1 - pull) * distances[:-1] + paid + blur
+
+
 @bound(ball=lambda run: run.parameters["radius"])
 def regret_in_a_ball(run, u):
-    """Zinkevich 2003: for U <= D, Σ l(w) - Σ l(u) <= (2D)²·sqrt(T)/(2·lr) + lr·R²·sqrt(T)."""
-    yield run.losses.sum() - run.losses_of(u).sum(), zinkevich(run)
+    """Zinkevich 2003: for U <= D, Σ l(w) - Σ l(u) <= (2D)²·sqrt(T)/(2·lr) + lr·R²·sqrt(T), and each step's share."""
+    yield from zinkevich(run, u, run.losses - run.losses_of(u), run.losses > 0)
 
 
 @bound(ball=lambda run: run.parameters["radius"])
 def logistic_regret_in_a_ball(run, u):
     """The same for l = ln(1 + exp(-m)), whose slope is nowhere above 1 either."""
-    others = np.logaddexp(0.0, -run.margins_of(u)).sum()
-    yield np.logaddexp(0.0, -run.margins).sum() - others, zinkevich(run)
+    excess = np.logaddexp(0.0, -run.margins) - np.logaddexp(0.0, -run.margins_of(u))
+    yield from zinkevich(run, u, excess, expit(-run.margins))
 
 
-def zinkevich(run):
+def zinkevich(run, u, excess, slopes):
     lr, D, root = run.parameters["lr"], run.parameters["radius"], math.sqrt(run.rounds)
-    return (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
+    yield excess.sum(), (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
+    rates = lr / np.sqrt(np.arange(1, run.rounds + 1))
+    yield descent(run, u, rates, excess, directions(run) * slopes[:, None])
 
 
 @bound(ball=lambda run: 1 / math.sqrt(run.parameters["lam"]))
 def regularised_regret(run, u):
     """Shalev-Shwartz et al. 2007: with F = λ|w|²/2 + l, G = sqrt(λ) + R and U <= 1/sqrt(λ),
-    Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2λ)."""
-    regularisation, G = (
-        run.parameters["lam"],
-        math.sqrt(run.parameters["lam"]) + math.sqrt(run.longest),
-    )
-    ours = regularisation * run.sizes[:-1].sum() / 2 + run.losses.sum()
-    others = regularisation * run.rounds * (u @ u) / 2 + run.losses_of(u).sum()
-    yield ours - others, G**2 * (1 + math.log(max(run.rounds, 1))) / (2 * regularisation)
+    Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2λ), and each step's share, where F pulls w towards u."""
+    lam, t = run.parameters["lam"], np.arange(1, run.rounds + 1)
+    G = math.sqrt(lam) + math.sqrt(run.longest)
+    excess = lam * (run.sizes[:-1] - u @ u) / 2 + run.losses - run.losses_of(u)
+    yield excess.sum(), G**2 * (1 + math.log(max(run.rounds, 1))) / (2 * lam)
+    gradients = lam * run.weights[:-1] - directions(run) * (run.losses > 1e-12)[:, None]
+    yield descent(run, u, 1 / (lam * t), excess, gradients, pull=1 / t)
 
 
 # ----------------------------------------------------------------------------------------------- maximum margin

@@ -103,6 +103,16 @@ def margins(task: str, scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return scores[true] - np.where(true, -np.inf, scores).max(axis=1)
 
 
+def directions(run: Run) -> np.ndarray:
+    """For each round d with margin ⟨w, d⟩, one row for all vectors."""
+    if run.task == "binary":
+        return run.X * run.labels[:, None]
+    classes = np.arange(run.scores.shape[1])
+    true = classes == run.labels[:, None]
+    rival = classes == np.where(true, -np.inf, run.scores).argmax(axis=1)[:, None]
+    return ((true * 1.0 - rival)[:, :, None] * run.X[:, None, :]).reshape(run.rounds, -1)
+
+
 def held(labels: np.ndarray) -> np.ndarray:
     """Which classes a set of labels holds."""
     return (labels[:, None] >> np.arange(len(CLASSES)) & 1).astype(bool)

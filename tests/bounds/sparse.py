@@ -6,18 +6,8 @@ smaller than those of l and |w|_1 before it.
 
 import numpy as np
 
-from tests.bounds.guarantees import bound
-from tests.bounds.runs import Run
-
-
-def directions(run: Run) -> np.ndarray:
-    """For each round d with margin ⟨w, d⟩, one row for all vectors."""
-    if run.task == "binary":
-        return run.X * run.labels[:, None]
-    classes = np.arange(run.scores.shape[1])
-    true = classes == run.labels[:, None]
-    rival = classes == np.where(true, -np.inf, run.scores).argmax(axis=1)[:, None]
-    return ((true * 1.0 - rival)[:, :, None] * run.X[:, None, :]).reshape(run.rounds, -1)
+from tests.bounds.guarantees import bound, descent
+from tests.bounds.runs import Run, directions
 
 
 def gradients(run: Run) -> np.ndarray:
@@ -33,10 +23,8 @@ def regularised(run: Run, u: np.ndarray) -> np.ndarray:
 @bound()
 def regret_of_splitting(run, u):
     """Duchi & Singer 2009, lemma 1, with steps rate·g: rate·(F - F(u)) + |u - w'|²/2 <= |u - w|²/2 + rate²|g|²/2."""
-    rate = run.parameters["lr"] / np.sqrt(np.arange(1, run.rounds + 1))
-    distances = ((u - run.weights) ** 2).sum(axis=1) / 2
-    squares = (gradients(run) ** 2).sum(axis=1) / 2
-    yield rate * regularised(run, u) + distances[1:], distances[:-1] + rate**2 * squares
+    rates = run.parameters["lr"] / np.sqrt(np.arange(1, run.rounds + 1))
+    yield descent(run, u, rates, regularised(run, u), gradients(run))
 
 
 @bound()

@@ -1,5 +1,7 @@
 """What the papers prove, on every stream: no learner may exceed its bound, whatever it is fed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,32 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
     run = play(form, stream, **given, **tube)
     for left, right in BOUNDS[name].check(run, shortest(run, separator)):
         assert np.max(left / np.maximum(right, 1e-300)) > 0.3
+
+
+IMPOSTORS = {
+    "does not move": lambda run: np.zeros_like(run.weights),
+    "moves half as far": lambda run: run.weights / 2,
+    "moves anywhere": lambda run: np.random.default_rng(0).choice([-1, 1], size=run.weights.shape) * run.weights,
+}
+
+
+@pytest.mark.parametrize("impostor", IMPOSTORS)
+@pytest.mark.parametrize(("form", "name"), [pair for pair in PAIRS if "regret" in pair.values[1]])
+def test_a_regret_bound_finds_who_does_not_learn(form, name, impostor):
+    """Small steps towards one example that comes again and again, where the bounds are nearly reached."""
+    rounds, given = 400, {"lr": 0.025, "alpha": 0.025, "radius": 1.0, "lam": 0.1, "l1": 1e-3, "l2": 1e-3}
+    separator = np.array([1.0, -0.5, -0.5]) if form.task in SEVERAL else np.ones(1)
+    stream = Stream(np.ones((rounds, 1)), np.zeros(rounds) if form.task in SEVERAL else np.ones(rounds), separator)
+    run = play(form, stream, **{parameter: given.get(parameter, 1.0) for parameter in form.learner.free})
+    weights = IMPOSTORS[impostor](run)
+    other = replace(run, weights=weights, scores=weights[:-1].reshape(rounds, -1))
+    found = False
+    for strength in np.linspace(0.1, 1.0, 10):
+        genuine, false = (BOUNDS[name].check(each, strength * separator) for each in (run, other))
+        for (left, right), (others, limit) in zip(genuine, false, strict=True):
+            assert np.all(left <= right + PRECISION * np.abs(right))
+            found |= bool(np.any(others > limit + PRECISION * np.abs(limit)))
+    assert found
 
 
 @pytest.mark.parametrize(("form", "name"), [pair for pair in PAIRS if pair.values[0].task == "one-class"])

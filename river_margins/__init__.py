@@ -10,6 +10,7 @@ True
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
+from river_margins.families.auto import AutoClassifier, AutoRegressor
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.confidence_weighted import CWClassifier, SCWClassifier
 from river_margins.families.gaussian import (
@@ -109,6 +110,8 @@ __all__ = [
     "AdalineClassifier",
     "AdalineRegressor",
     "AdaptiveThreshold",
+    "AutoClassifier",
+    "AutoRegressor",
     "AveragedLinear",
     "AveragedPerceptron",
     "BOGDClassifier",

@@ -277,6 +277,8 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
+    rm.AutoClassifier: "(portfolio=None, *, eta=0.5, share=0.001)",
+    rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
     rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
     "classes=None, intercept=False, max_features=None)",
@@ -352,8 +354,16 @@ def signature(callable):
 
 
 STRUCTURED = {"learn_one": "(self, x, y)", "predict_one": "(self, x)", "score_one": "(self, x, y)"}
+AUTOMATIC = {
+    "learn_one": "(self, x, y)",
+    "predict_one": "(self, x)",
+    "score_one": "(self, x)",
+    "check_label": "(self, y)",
+}
 METHODS = {
     Structured: STRUCTURED,
+    rm.AutoClassifier: AUTOMATIC,
+    rm.AutoRegressor: AUTOMATIC,
     base.Transformer: SCALING,
     base.Classifier: CLASSIFYING,
     base.AnomalyDetector: WITHOUT_LABELS,

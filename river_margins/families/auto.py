@@ -1,0 +1,351 @@
+"""Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from river import base
+
+from river_margins.core.checks import below_one, positive
+from river_margins.core.described import Described
+from river_margins.core.estimator import Estimator
+from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.confidence_weighted import SCWClassifier
+from river_margins.families.gaussian import AROWClassifier, AROWRegressor
+from river_margins.families.gradient import OGDClassifier, OGDRegressor
+from river_margins.families.passive_aggressive import PAClassifier, PARegressor
+from river_margins.families.sparse import AdaGradRDAClassifier, FTRLProximalClassifier
+from river_margins.rules import PA1
+from river_margins.spaces import AveragedLinear
+
+__all__ = ["AutoClassifier", "AutoRegressor"]
+
+ANY_REGRESSOR = MarginRegressor(PA1())  # all refuse the same labels
+SCALE_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
+
+
+def usual_classifiers() -> list[base.Classifier]:
+    """Return the experts of an `AutoClassifier` that is given none."""
+    bounds = (0.01, 0.1, 1.0)
+    return [
+        *(PAClassifier(C, intercept=True) for C in bounds),
+        *(MarginClassifier(PA1(C), AveragedLinear(), intercept=True) for C in bounds),
+        *(AROWClassifier(r, intercept=True) for r in (0.1, 1.0, 10.0)),
+        *(SCWClassifier(C, intercept=True) for C in (0.1, 1.0)),
+        *(FTRLProximalClassifier(alpha, loss="logistic", intercept=True) for alpha in (0.1, 1.0)),
+        *(OGDClassifier(lr, loss="logistic", intercept=True) for lr in (0.1, 1.0)),
+        AdaGradRDAClassifier(1.0, loss="logistic", intercept=True),
+    ]
+
+
+def usual_regressors() -> list[base.Regressor]:
+    """Return the experts of an `AutoRegressor` that is given none. They see labels of mean 0 and variance 1."""
+    bounds = (0.001, 0.01, 0.1, 1.0)
+    return [
+        *(PARegressor(C, eps=0.01, intercept=True) for C in bounds),
+        *(MarginRegressor(PA1(C), AveragedLinear(), eps=0.01, intercept=True) for C in bounds),
+        *(AROWRegressor(r, eps=0.0, intercept=True) for r in (0.1, 1.0, 10.0)),
+        *(OGDRegressor(lr, loss="squared", intercept=True) for lr in (0.01, 0.1)),
+    ]
+
+
+class _Auto(Described, Estimator):
+    """Experts with weights: a weight falls with the losses of its expert, but stays at least `share`/N."""
+
+    round_cost = "That of all experts together."
+    guarantee = (
+        "Weighted losses <= (eta·losses + ln N + k·ln(N/share) + T·ln(1/(1-share)))/(1-exp(-eta)), k changes of expert."
+    )
+
+    portfolio: Sequence[Any] | None
+    eta: float
+    share: float
+    _experts: list[Any]
+    _weights: list[float]
+
+    def _open(
+        self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Sequence[Any], kind: type
+    ) -> None:
+        chosen = usual if portfolio is None else list(portfolio)
+        if not chosen or not all(isinstance(each, kind) for each in chosen):
+            raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {portfolio!r}")
+        vars(self).update(
+            portfolio=portfolio,
+            eta=positive("eta", eta),
+            share=below_one("share", share),
+            _experts=[each.clone() for each in chosen],
+            _weights=[1.0 / len(chosen)] * len(chosen),
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return set()
+
+    @property
+    def experts(self) -> list[tuple[float, Any]]:
+        """The experts with their weights, which add up to 1: those that are trusted most come first."""
+        return sorted(zip(self._weights, self._experts, strict=True), key=lambda pair: -pair[0])
+
+    def _predict_and_learn(self, x: Mapping[Any, Any], y: Any) -> list[Any]:
+        """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
+
+        If all refuse it, raise the error of the last one: then nothing has changed.
+        """
+        predictions, refusal, refused = [], None, 0
+        for expert in self._experts:
+            try:
+                if hasattr(expert, "predict_learn_one"):
+                    predicted = expert.predict_learn_one(x, y)
+                else:
+                    predicted = expert.predict_one(x)
+                    expert.learn_one(x, y)
+            except (ValueError, OverflowError) as error:
+                predicted, refusal, refused = None, error, refused + 1
+            predictions.append(predicted)
+        if refusal is not None and refused == len(self._experts):
+            raise refusal
+        return predictions
+
+    def _reweigh(self, losses: Sequence[float]) -> None:
+        """Change the weights after losses from 0 to 1."""
+        kept = [weight * math.exp(-self.eta * loss) for weight, loss in zip(self._weights, losses, strict=True)]
+        rate, least = (1.0 - self.share) / sum(kept), self.share / len(kept)
+        self._weights[:] = [rate * weight + least for weight in kept]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"weights": list(self._weights), "experts": [expert.__getstate__() for expert in self._experts]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        weights = state["weights"]
+        if len(weights) != len(self._experts) or not all(0.0 <= weight <= 1.0 for weight in weights):
+            raise ValueError(
+                f"a weight from 0 to 1 is needed for each of {len(self._experts)} experts, not {weights!r}"
+            )
+        for expert, inner in zip(self._experts, state["experts"], strict=True):
+            expert.__setstate__(inner)
+        self._weights[:] = weights
+
+
+class AutoClassifier(_Auto, base.Classifier):
+    """Many classifiers learn side by side, and vote with weights that follow their mistakes: no parameter needs tuning.
+
+    A wrong prediction multiplies the weight of an expert by exp(-eta). Then all weights share a small part, so that an
+    expert that was bad is back soon after a drift. The label with the most weight is predicted.
+
+    Parameters
+    ----------
+    portfolio
+        The experts, a list of River classifiers; clones of them learn. None (default) is 16: `PAClassifier`, its mean
+        over all rounds, `AROWClassifier`, `SCWClassifier`, `FTRLProximalClassifier`, `OGDClassifier` and
+        `AdaGradRDAClassifier`, most of them with several values of their main parameter.
+    eta
+        How fast weights fall, > 0; 0.5 by default.
+    share
+        The part of all weights that is shared equally in each round, at least 0 and below 1; 0.001 by default. With 0,
+        the best expert of all rounds prevails.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is outside its range. An example is refused only if all experts refuse it.
+
+    Notes
+    -----
+    Take N experts, T rounds, and any sequence of experts that changes k times and makes L mistakes. The weight of the
+    experts that are wrong, summed over all rounds, is at most
+    (eta·L + ln N + k·ln(N/share) + T·ln(1/(1 - share)))/(1 - exp(-eta)). The vote makes at most twice as many
+    mistakes: where it is wrong, at least half of the weight is.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AutoClassifier()
+    >>> score = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> score.get() > 0.89
+    True
+
+    References
+    ----------
+    Herbster, M. and Warmuth, M., 1998. Tracking the best expert. Machine Learning 32 (fixed share).
+    """
+
+    advice = "Use it if there is no time to tune, or if nobody knows when the stream changes."
+
+    _labels: list[Any]
+
+    def __init__(
+        self, portfolio: Sequence[base.Classifier] | None = None, *, eta: float = 0.5, share: float = 0.001
+    ) -> None:
+        vars(self).update(_labels=[])
+        self._open(portfolio, eta, share, usual_classifiers(), base.Classifier)
+
+    @property
+    def _multiclass(self) -> bool:
+        return all(expert._multiclass for expert in self._experts)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"portfolio": [PAClassifier(C=0.1), AROWClassifier()], "share": 0.0}
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Let every expert predict and learn, and change the weights."""
+        self._reweigh([float(predicted != y) for predicted in self._predict_and_learn(x, y)])
+        if y not in self._labels:
+            self._labels.append(y)
+
+    def _votes(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return the share of each label in the weight of all experts that predict one; {} before the first label."""
+        votes = dict.fromkeys(self._labels, 0.0)
+        if votes:
+            for weight, expert in zip(self._weights, self._experts, strict=True):
+                predicted = expert.predict_one(x)
+                if predicted is not None:
+                    votes[predicted] = votes.get(predicted, 0.0) + weight
+        total = sum(votes.values())
+        return {label: vote / total for label, vote in votes.items()} if total else {}
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
+        """Predict the label with the most weight; None before the first label."""
+        return _leader(self._votes(x))
+
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the weight for True less that for False, or a dict of weights by class; {} before the first label."""
+        return _score(self._votes(x))
+
+    def predict_score_one(self, x: Mapping[Any, Any]) -> tuple[Any, Any]:
+        """Return the results of `predict_one` and `score_one` for x, and ask the experts once."""
+        votes = self._votes(x)
+        return _leader(votes), _score(votes)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
+        """Return the weight of the experts for each label: a vote, not calibrated probabilities."""
+        return self._votes(x)
+
+    def check_label(self, y: Any) -> None:
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        for expert in self._experts:
+            if hasattr(expert, "check_label"):
+                expert.check_label(y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"labels": list(self._labels)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._labels[:] = state["labels"]
+
+
+def _leader(votes: dict[Any, float]) -> Any:
+    return max(votes, key=votes.__getitem__) if votes else None
+
+
+def _score(votes: dict[Any, float]) -> Any:
+    if votes and all(isinstance(label, bool) for label in votes):
+        return votes.get(True, 0.0) - votes.get(False, 0.0)
+    return votes
+
+
+class AutoRegressor(_Auto, base.Regressor):
+    """Many regressors learn side by side, and predict with weights that follow their errors: nothing needs tuning.
+
+    The experts learn labels that are standardised by the mean and the variance of all labels so far. The loss of an
+    expert is its absolute error in units of twice the mean absolute error of the combined prediction, at most 1; it
+    multiplies the weight of the expert by exp(-eta·loss). Then all weights share a small part. The weighted mean is
+    predicted.
+
+    Parameters
+    ----------
+    portfolio
+        The experts, a list of River regressors; clones of them learn. None (default) is 13: `PARegressor`, its mean
+        over all rounds, `AROWRegressor` and `OGDRegressor` with the squared loss, each with several values of its
+        main parameter.
+    eta
+        How fast weights fall, > 0; 1 by default.
+    share
+        The part of all weights that is shared equally in each round, at least 0 and below 1; 0.001 by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is outside its range. An example is refused only if all experts refuse it.
+
+    Notes
+    -----
+    Take N experts, T rounds, and any sequence of experts that changes k times and has the losses L in all. The losses
+    of all experts, weighted and summed over all rounds, are at most
+    (eta·L + ln N + k·ln(N/share) + T·ln(1/(1 - share)))/(1 - exp(-eta)).
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.AutoRegressor()
+    >>> score = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    >>> score.get() < 0.3
+    True
+
+    References
+    ----------
+    Herbster, M. and Warmuth, M., 1998. Tracking the best expert. Machine Learning 32 (fixed share).
+    """
+
+    advice = "Use it if there is no time to tune, if nobody knows when the stream changes, or if labels are far from 0."
+
+    _count: int
+    _mean: float
+    _squares: float
+    _error: float
+
+    def __init__(
+        self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
+    ) -> None:
+        vars(self).update(_count=0, _mean=0.0, _squares=0.0, _error=0.0)
+        self._open(portfolio, eta, share, usual_regressors(), base.Regressor)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"portfolio": [PARegressor(C=0.1), AROWRegressor()], "share": 0.0}
+
+    @property
+    def _unit(self) -> float:
+        """The standard deviation of the labels; 1 if there is none."""
+        return math.sqrt(self._squares / self._count) if self._squares > 0.0 else 1.0
+
+    def learn_one(self, x: Mapping[Any, Any], y: float) -> None:
+        """Let every expert predict and learn, and change the weights."""
+        self.check_label(y)
+        label, count, old_mean, old_unit = float(y), self._count + 1, self._mean, self._unit
+        mean = old_mean + (label - old_mean) / count
+        squares = self._squares + (label - old_mean) * (label - mean)
+        found = self._predict_and_learn(x, (label - mean) / (math.sqrt(squares / count) if squares > 0.0 else 1.0))
+        errors = [math.inf if each is None else abs(old_mean + old_unit * each - label) for each in found]
+        combined = sum(weight * (each or 0.0) for weight, each in zip(self._weights, found, strict=True))
+        if self._error > 0.0:
+            self._reweigh([min(error / (2.0 * self._error), 1.0) for error in errors])
+        error = abs(old_mean + old_unit * combined - label)
+        error = self._error + (error - self._error) * max(1.0 / count, SCALE_MEMORY)
+        vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
+
+    def predict_one(self, x: Mapping[Any, Any]) -> float:
+        """Predict the weighted mean of the experts; 0 before the first label."""
+        predicted = sum(w * expert.predict_one(x) for w, expert in zip(self._weights, self._experts, strict=True))
+        return self._mean + self._unit * predicted
+
+    def score_one(self, x: Mapping[Any, Any]) -> float:
+        """Return the prediction."""
+        return self.predict_one(x)
+
+    def check_label(self, y: Any) -> None:
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        ANY_REGRESSOR.check_label(y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        numbers = {"count": self._count, "mean": self._mean, "squares": self._squares, "error": self._error}
+        return super().__getstate__() | numbers
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        vars(self).update({f"_{name}": state[name] for name in ("count", "mean", "squares", "error")})

@@ -9,6 +9,7 @@ from river import base
 from river_margins.core.checks import below_one, positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.experts import Experts
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
@@ -60,8 +61,7 @@ class _Auto(Described, Estimator):
     portfolio: Sequence[Any] | None
     eta: float
     share: float
-    _experts: list[Any]
-    _weights: list[float]
+    _experts: Experts
 
     def _open(
         self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Sequence[Any], kind: type
@@ -69,13 +69,8 @@ class _Auto(Described, Estimator):
         chosen = usual if portfolio is None else list(portfolio)
         if not chosen or not all(isinstance(each, kind) for each in chosen):
             raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {portfolio!r}")
-        vars(self).update(
-            portfolio=portfolio,
-            eta=positive("eta", eta),
-            share=below_one("share", share),
-            _experts=[each.clone() for each in chosen],
-            _weights=[1.0 / len(chosen)] * len(chosen),
-        )
+        experts = Experts([each.clone() for each in chosen], positive("eta", eta), below_one("share", share))
+        vars(self).update(portfolio=portfolio, eta=eta, share=share, _experts=experts)
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -84,46 +79,15 @@ class _Auto(Described, Estimator):
     @property
     def experts(self) -> list[tuple[float, Any]]:
         """The experts with their weights, which add up to 1: those that are trusted most come first."""
-        return sorted(zip(self._weights, self._experts, strict=True), key=lambda pair: -pair[0])
-
-    def _predict_and_learn(self, x: Mapping[Any, Any], y: Any) -> list[Any]:
-        """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
-
-        If all refuse it, raise the error of the last one: then nothing has changed.
-        """
-        predictions, refusal, refused = [], None, 0
-        for expert in self._experts:
-            try:
-                if hasattr(expert, "predict_learn_one"):
-                    predicted = expert.predict_learn_one(x, y)
-                else:
-                    predicted = expert.predict_one(x)
-                    expert.learn_one(x, y)
-            except (ValueError, OverflowError) as error:
-                predicted, refusal, refused = None, error, refused + 1
-            predictions.append(predicted)
-        if refusal is not None and refused == len(self._experts):
-            raise refusal
-        return predictions
-
-    def _reweigh(self, losses: Sequence[float]) -> None:
-        """Change the weights after losses from 0 to 1."""
-        kept = [weight * math.exp(-self.eta * loss) for weight, loss in zip(self._weights, losses, strict=True)]
-        rate, least = (1.0 - self.share) / sum(kept), self.share / len(kept)
-        self._weights[:] = [rate * weight + least for weight in kept]
+        return sorted(zip(self._experts.weights, self._experts.members, strict=True), key=lambda pair: -pair[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"weights": list(self._weights), "experts": [expert.__getstate__() for expert in self._experts]}
+        return {"weights": self._experts.weights, "experts": [each.__getstate__() for each in self._experts.members]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        weights = state["weights"]
-        if len(weights) != len(self._experts) or not all(0.0 <= weight <= 1.0 for weight in weights):
-            raise ValueError(
-                f"a weight from 0 to 1 is needed for each of {len(self._experts)} experts, not {weights!r}"
-            )
-        for expert, inner in zip(self._experts, state["experts"], strict=True):
+        self._experts.weights = state["weights"]
+        for expert, inner in zip(self._experts.members, state["experts"], strict=True):
             expert.__setstate__(inner)
-        self._weights[:] = weights
 
 
 class AutoClassifier(_Auto, base.Classifier):
@@ -170,6 +134,10 @@ class AutoClassifier(_Auto, base.Classifier):
     Herbster, M. and Warmuth, M., 1998. Tracking the best expert. Machine Learning 32 (fixed share).
     """
 
+    round_cost = "That of all experts together."
+    guarantee = (
+        "Weighted losses <= (eta·L + ln N + k·ln(N/share) + T·ln(1/(1-share)))/(1-exp(-eta)), k changes of expert."
+    )
     advice = "Use it if there is no time to tune, or if nobody knows when the stream changes."
 
     _labels: list[Any]
@@ -182,7 +150,7 @@ class AutoClassifier(_Auto, base.Classifier):
 
     @property
     def _multiclass(self) -> bool:
-        return all(expert._multiclass for expert in self._experts)
+        return all(expert._multiclass for expert in self._experts.members)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -191,41 +159,31 @@ class AutoClassifier(_Auto, base.Classifier):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Let every expert predict and learn, and change the weights."""
-        self._reweigh([float(predicted != y) for predicted in self._predict_and_learn(x, y)])
+        predictions = self._experts.predict_and_learn(x, y)
+        self._experts.reweigh([0.0 if predicted == y else 1.0 for predicted in predictions])
         if y not in self._labels:
             self._labels.append(y)
 
-    def _votes(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """Return the share of each label in the weight of all experts that predict one; {} before the first label."""
-        votes = dict.fromkeys(self._labels, 0.0)
-        if votes:
-            for weight, expert in zip(self._weights, self._experts, strict=True):
-                predicted = expert.predict_one(x)
-                if predicted is not None:
-                    votes[predicted] = votes.get(predicted, 0.0) + weight
-        total = sum(votes.values())
-        return {label: vote / total for label, vote in votes.items()} if total else {}
-
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label with the most weight; None before the first label."""
-        return _leader(self._votes(x))
+        return _leader(self._experts.votes(x, self._labels))
 
     def score_one(self, x: Mapping[Any, Any]) -> Any:
         """Return the weight for True less that for False, or a dict of weights by class; {} before the first label."""
-        return _score(self._votes(x))
+        return _score(self._experts.votes(x, self._labels))
 
     def predict_score_one(self, x: Mapping[Any, Any]) -> tuple[Any, Any]:
         """Return the results of `predict_one` and `score_one` for x, and ask the experts once."""
-        votes = self._votes(x)
+        votes = self._experts.votes(x, self._labels)
         return _leader(votes), _score(votes)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Return the weight of the experts for each label: a vote, not calibrated probabilities."""
-        return self._votes(x)
+        return self._experts.votes(x, self._labels)
 
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        for expert in self._experts:
+        for expert in self._experts.members:
             if hasattr(expert, "check_label"):
                 expert.check_label(y)
 
@@ -291,6 +249,10 @@ class AutoRegressor(_Auto, base.Regressor):
     Herbster, M. and Warmuth, M., 1998. Tracking the best expert. Machine Learning 32 (fixed share).
     """
 
+    round_cost = "That of all experts together."
+    guarantee = (
+        "Weighted losses <= (eta·L + ln N + k·ln(N/share) + T·ln(1/(1-share)))/(1-exp(-eta)), k changes of expert."
+    )
     advice = "Use it if there is no time to tune, if nobody knows when the stream changes, or if labels are far from 0."
 
     _count: int
@@ -320,19 +282,20 @@ class AutoRegressor(_Auto, base.Regressor):
         label, count, old_mean, old_unit = float(y), self._count + 1, self._mean, self._unit
         mean = old_mean + (label - old_mean) / count
         squares = self._squares + (label - old_mean) * (label - mean)
-        found = self._predict_and_learn(x, (label - mean) / (math.sqrt(squares / count) if squares > 0.0 else 1.0))
+        found = self._experts.predict_and_learn(
+            x, (label - mean) / (math.sqrt(squares / count) if squares > 0.0 else 1.0)
+        )
         errors = [math.inf if each is None else abs(old_mean + old_unit * each - label) for each in found]
-        combined = sum(weight * (each or 0.0) for weight, each in zip(self._weights, found, strict=True))
+        combined = sum(weight * (each or 0.0) for weight, each in zip(self._experts.weights, found, strict=True))
         if self._error > 0.0:
-            self._reweigh([min(error / (2.0 * self._error), 1.0) for error in errors])
+            self._experts.reweigh([min(error / (2.0 * self._error), 1.0) for error in errors])
         error = abs(old_mean + old_unit * combined - label)
         error = self._error + (error - self._error) * max(1.0 / count, SCALE_MEMORY)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the weighted mean of the experts; 0 before the first label."""
-        predicted = sum(w * expert.predict_one(x) for w, expert in zip(self._weights, self._experts, strict=True))
-        return self._mean + self._unit * predicted
+        return self._mean + self._unit * self._experts.mean(x)
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the prediction."""

@@ -79,15 +79,14 @@ def test_the_bound_holds_for_the_best_sequence_of_experts(eta, share, kind):
 
 
 @pytest.mark.parametrize("fault", ["no loss counts", "nothing is shared"])
-def test_the_bound_finds_who_does_not_keep_to_it(fault, monkeypatch):
-    model, random, paid, losses = scripted(0.5, 0.01), np.random.default_rng(1), 0.0, []
-    if fault == "nothing is shared":
-        vars(model)["share"] = 0.0
+def test_the_bound_finds_who_does_not_keep_to_it(fault):
+    model = scripted(0.5, 0.0 if fault == "nothing is shared" else 0.01)
+    random, paid, losses = np.random.default_rng(1), 0.0, []
     for row in fates("drift", 2000, random):
         paid += weights_by_number(model) @ ~row
         model.learn_one(dict(enumerate(row.tolist())), True)
         if fault == "no loss counts":
-            model._weights[:] = [1 / EXPERTS] * EXPERTS
+            model._experts.weights = [1 / EXPERTS] * EXPERTS
         losses.append(~row)
     assert paid > cheapest(np.array(losses, dtype=float), 0.5, 0.01)
 

@@ -1,0 +1,104 @@
+"""Experts with weights, which fall with their losses: exponential weights with a fixed share."""
+
+from libc.math cimport exp
+from libc.stdlib cimport free, malloc
+
+
+cdef class Experts:
+    """Estimators that predict and learn side by side, and the weight of each.
+
+    Parameters
+    ----------
+    members
+        The estimators. They are not copied.
+    eta
+        A loss l, from 0 to 1, multiplies a weight by exp(-eta·l).
+    share
+        The part of all weights that is then shared equally.
+    """
+
+    cdef readonly list members
+    cdef double eta, share
+    cdef double* weight
+    cdef list learn_calls, predict_calls
+
+    def __cinit__(self, list members, double eta, double share):
+        cdef Py_ssize_t i
+        self.members, self.eta, self.share = members, eta, share
+        self.learn_calls = [getattr(each, "predict_learn_one", None) for each in members]
+        self.predict_calls = [each.predict_one for each in members]
+        self.weight = <double*> malloc(len(members) * sizeof(double))
+        if self.weight == NULL:
+            raise MemoryError()
+        for i in range(len(members)):
+            self.weight[i] = 1.0 / len(members)
+
+    def __dealloc__(self):
+        free(self.weight)
+
+    @property
+    def weights(self):
+        """The weights, which add up to 1."""
+        cdef Py_ssize_t i
+        return [self.weight[i] for i in range(len(self.members))]
+
+    @weights.setter
+    def weights(self, values):
+        cdef Py_ssize_t i
+        if len(values) != len(self.members) or not all(0.0 <= value <= 1.0 for value in values):
+            raise ValueError(f"{len(self.members)} weights from 0 to 1 are needed, one for each expert, not {values!r}")
+        for i in range(len(self.members)):
+            self.weight[i] = values[i]
+
+    def mean(self, x):
+        """Return the weighted mean of the predictions."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        for i in range(len(self.members)):
+            total += self.weight[i] * <double> self.predict_calls[i](x)
+        return total
+
+    def votes(self, x, labels):
+        """Return the share of each label in the weight of the experts that predict one; {} if none does."""
+        cdef Py_ssize_t i
+        cdef double total = 0.0
+        cdef dict votes = dict.fromkeys(labels, 0.0)
+        for i in range(len(self.members)):
+            predicted = self.predict_calls[i](x)
+            if predicted is not None:
+                votes[predicted] = <double> votes.get(predicted, 0.0) + self.weight[i]
+                total += self.weight[i]
+        return {label: <double> vote / total for label, vote in votes.items()} if total > 0.0 else {}
+
+    def predict_and_learn(self, x, y):
+        """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
+
+        If all refuse it, raise the error of the last one: then nothing has changed.
+        """
+        cdef Py_ssize_t i, refused = 0
+        cdef list predictions = []
+        refusal = None
+        for i in range(len(self.members)):
+            try:
+                call = self.learn_calls[i]
+                if call is not None:
+                    predicted = call(x, y)
+                else:
+                    predicted = self.predict_calls[i](x)
+                    self.members[i].learn_one(x, y)
+            except (ValueError, OverflowError) as error:
+                predicted, refusal, refused = None, error, refused + 1
+            predictions.append(predicted)
+        if refusal is not None and refused == len(self.members):
+            raise refusal
+        return predictions
+
+    def reweigh(self, list losses):
+        """Change the weights after losses from 0 to 1, one for each expert."""
+        cdef Py_ssize_t i, count = len(self.members)
+        cdef double total = 0.0
+        for i in range(count):
+            self.weight[i] *= exp(-self.eta * <double> losses[i])
+            total += self.weight[i]
+        for i in range(count):
+            self.weight[i] = (1.0 - self.share) / total * self.weight[i] + self.share / count

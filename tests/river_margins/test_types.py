@@ -91,6 +91,8 @@ def written(value):
     """Return the source of a value; the names of functions and of parts are in the program."""
     if isinstance(value, Estimator):
         return call(type(value), value._get_params())
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
     return value.__name__ if inspect.isfunction(value) else repr(value)
 
 

@@ -19,7 +19,7 @@ SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check repeat lint docs image image-test bench figures torture sanitize clean
+.PHONY: help demo test check repeat mutate lint docs image image-test bench figures torture sanitize clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ check: .venv/dev  ## a minute's worth between two edits: ruff, mypy, and tests w
 
 repeat: .venv/dev  ## the whole suite five times on the machine as it is and five times under load, with a tally
 	$(BIN)/python -m tests.repeat --processes $(PROCESSES)
+
+mutate: .venv/dev  ## a hundred faults on purpose, one after the other, and which of them no test finds
+	$(BIN)/python -m tests.mutation
 
 lint: .venv/dev  ## ruff and mypy
 	$(BIN)/ruff check .

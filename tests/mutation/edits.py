@@ -1,0 +1,210 @@
+"""The faults: in each a line of the code is replaced by one that is wrong.
+
+Every fault names what would be wrong. `survives` says of one that no test can find why it is none.
+"""
+
+from dataclasses import dataclass
+
+LEARNERS = ("golden", "river_margins/rules", "river_margins/families", "river_margins/spaces", "river_margins/tasks")
+LEARNERS += (
+    "river_margins/snapshot",
+    "bounds",
+    "river_margins/core",
+    "reference",
+    "river_margins/test_river_contract.py",
+)
+COMMIT = ("connectors/model", "connectors/topics/test_checkpoint.py", "connectors/topics/test_processor.py")
+COMMIT += (
+    "connectors/topics/test_rereading.py",
+    "connectors/topics/test_retention.py",
+    "connectors/topics/test_accidents.py",
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is wrong, and the text to replace, which occurs once in the file."""
+
+    fault: str
+    file: str
+    old: str
+    new: str
+    survives: str = ""
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests that may find it, those that are quickest first."""
+        return LEARNERS if self.file.startswith("river_margins/") else COMMIT
+
+
+def _edits(file: str, *changes: tuple[str, str, str]) -> list[Edit]:
+    return [Edit(fault, file, old, new) for fault, old, new in changes]
+
+
+EDITS = [
+    *_edits(
+        "river_margins/rules/base.pxd",
+        ("a margin of 0 is no mistake", "return seen.margin <= 0.0 if ties", "return seen.margin < 0.0 if ties"),
+        ("without ties every round is a mistake", "if ties else seen.wrong", "if ties else True"),
+        ("a scale alone moves nothing", "step.step != 0.0 or step.scale != 1.0", "step.step != 0.0 or step.scale > 1.0"),
+        ("an inflation alone is dropped", "step.shrink != 0.0 or step.inflate != 1.0", "step.shrink != 0.0"),
+    ),
+    *_edits(
+        "river_margins/rules/perceptron.pyx",
+        ("lr is ignored", "self.lr * seen.weight if", "seen.weight if"),
+        ("the sample weight is ignored", "self.lr * seen.weight if", "self.lr if"),
+        ("an aggressive rule moves on mistakes only", "self.aggressive and seen.margin < 1.0", "self.aggressive and False"),
+    ),
+    *_edits(
+        "river_margins/rules/passive_aggressive.pyx",
+        ("PA is not exact", "out.step = hinge(seen) / seen.gain if", "out.step = hinge(seen) / (1.0 + seen.gain) if"),
+        ("PA-I is not cut", "min(self.C * seen.weight, hinge(seen) / seen.gain)", "hinge(seen) / seen.gain"),
+        ("PA-I takes the larger", "min(self.C * seen.weight,", "max(self.C * seen.weight,"),
+        ("PA-II is damped by 1/C", "0.5 / C) if", "1.0 / C) if"),
+        ("PA-II ignores the sample weight", "cdef double C = self.C * seen.weight", "cdef double C = self.C"),
+    ),
+    *_edits(
+        "river_margins/rules/gradient.pyx",
+        ("the squared hinge has slope 1", "        return hinge(seen)\n", "        return 1.0\n"),
+        ("the logistic slope falls the wrong way", "1.0 / (1.0 + exp(min(seen.margin", "1.0 / (1.0 + exp(-min(seen.margin"),
+        ("the schedule 1/t starts at 2", "else lr / t if", "else lr / (t + 1) if"),
+        ("the schedule 1/sqrt(t) is 1/t", "return lr / sqrt(<double> t) if", "return lr / t if"),
+        ("no projection onto the radius", "out.radius = self.largest_norm", "out.radius = INFINITY"),
+        ("FOBOS has no threshold", "out.threshold = rate * self.lam", "out.threshold = 0.0"),
+        ("the threshold of FOBOS has no rate", "out.threshold = rate * self.lam", "out.threshold = self.lam"),
+        ("least mean squares are never normalised", "(1e-8 + seen.gain if self.normalised else 1.0)", "1.0"),
+        ("Pegasos shrinks by half as much", "1.0 - 1.0 / seen.t", "1.0 - 0.5 / seen.t"),
+        ("Pegasos steps by 1/lam", "1.0 / (self.lam * seen.t) if", "1.0 / self.lam if"),
+        ("Pegasos overlooks losses below 0.1", "hinge(seen) > 1e-12", "hinge(seen) > 0.1"),
+        ("Pegasos is not projected", "out.radius = 1.0 / sqrt(self.lam)", "out.radius = 2.0 / sqrt(self.lam)"),
+        ("NORMA forgets nothing", "max(1.0 - rate * self.lam, 0.0)", "1.0"),
+    ),
+    *_edits(
+        "river_margins/rules/maximum_margin.pyx",
+        ("ROMMA overshoots", "seen.size * (1.0 - seen.margin) / determinant", "seen.size / determinant"),
+        ("ROMMA keeps all of w", "out.scale = (product - seen.margin) / determinant", "out.scale = 1.0"),
+        ("aggressive ROMMA stops at half the margin", "seen.margin < 1.0 if self", "seen.margin < 0.5 if self"),
+        ("ROMMA drops the old half-space never", "elif product <= seen.margin:", "elif False:"),
+        ("ALMA's steps stay long", "self.C / root / length", "self.C / length"),
+        ("ALMA asks for a margin that does not fall", "self.first / root:", "self.first:"),
+        ("ALMA's weights grow", ", out.radius = self.C / root / length, 1.0", ", out.radius = self.C / root / length, 1e9"),
+    ),
+    *_edits(
+        "river_margins/rules/gaussian.pyx",
+        ("AROW steps further", "hinge(seen) / (seen.gain + self.r)", "hinge(seen) / seen.gain"),
+        ("AROW shrinks by r", "1.0 / self.r\n        return 0\n\n\ncdef class NAROW", "self.r\n        return 0\n\n\ncdef class NAROW"),
+        ("a label without a loss is no equality", "hinge(seen) > 0.0 or seen.equality", "hinge(seen) > 0.0"),
+        ("NAROW shrinks below 1/b too", "if surplus <= 0.0:\n            return INFINITY", "if surplus <= 0.0:\n            return 1.0"),
+        ("NHERD shrinks too little", "C * (2.0 + C * seen.gain)", "C * (1.0 + C * seen.gain)"),
+        ("CW is content with half of phi", "seen.margin < self.asked_phi * sqrt", "seen.margin < 0.5 * self.asked_phi * sqrt"),
+        ("CW steps twice as far", "self.set_step(self.needed_step(seen), seen, out)", "self.set_step(2.0 * self.needed_step(seen), seen, out)"),
+        ("CW in variances shrinks half as much", "out.shrink = 2.0 * out.step * phi", "out.shrink = out.step * phi"),
+        ("SCW-I is not cut", "fmin(self.C * seen.weight, self.needed_step(seen))", "self.needed_step(seen)"),
+        ("SCW-II is damped by 1/C", "gain + 0.5 / (self.C", "gain + 1.0 / (self.C"),
+        ("IELLIP's cuts do not fade", "self.b ** (seen.t - 1.0)", "self.b"),
+        ("IELLIP does not inflate", "1.0 / (1.0 - cut)\n", "1.0\n"),
+        ("the second-order perceptron shrinks half as much", "out.step, out.shrink = 1.0, 1.0\n        return 0\n", "out.step, out.shrink = 1.0, 0.5\n        return 0\n"),
+        ("its score does not look ahead", "return 1.0\n\n    cdef int respond", "return INFINITY\n\n    cdef int respond"),
+    ),
+    *_edits(
+        "river_margins/rules/all_classes.pyx",
+        ("the threshold leaves out one class", "return total / (count + 1)\n", "return total / (count + 2)\n"),
+        ("one class moves only", "count += 1\n            threshold = next", "count += 1\n            threshold = next\n            break"),
+        ("MIRA's steps are not cut", "0.0), C) - before", "0.0), 1e9) - before"),
+        ("MIRA sees one class less", "min(<Py_ssize_t> self.best, blocks - 1)", "max(<Py_ssize_t> self.best - 1, 1)"),
+        ("the original MIRA goes past 0", "max(-seen.margin / seen.gain, 0.0), 1.0)", "max((0.5 - seen.margin) / seen.gain, 0.0), 1.0)"),
+    ),
+    *_edits(
+        "river_margins/spaces/linear.pyx",
+        ("w is projected onto half of the radius", "step.radius / sqrt(size) if", "0.5 * step.radius / sqrt(size) if"),
+        ("the first weights of a round have the wrong scale", "shorten * direction.terms[i].coefficient / self.scale", "shorten * direction.terms[i].coefficient"),
+        ("|w|² forgets the margin", "+ 2.0 * step.scale * step.step * seen.margin", "+ 0.0 * seen.margin"),
+    ),
+    *_edits(
+        "river_margins/spaces/averaged.pyx",
+        ("the mean counts a round twice", "self.count += seen.weight", "self.count += 2.0 * seen.weight"),
+        ("one round more is skipped", "self.rounds <= self.skipped_rounds", "self.rounds <= self.skipped_rounds + 1"),
+        ("a snapshot forgets the sum", '"mass": self.mass', '"mass": 0.0'),
+    ),
+    *_edits(
+        "river_margins/spaces/sparse.pyx",
+        ("the threshold is taken once too often", "at.settled = self.threshold\n\n\ncdef class AdaptiveThreshold", "at.settled = 0.0\n\n\ncdef class AdaptiveThreshold"),
+        ("AdaGrad adds no squares", "at.squares += step * step\n        at.pull = kept", "at.pull = kept"),
+        ("dual averaging subtracts the step", "at.pull += step\n", "at.pull -= step\n"),
+        ("the leader is not held by its weights", "(sqrt(at.squares) - before) / self.alpha * weight", "0.0 * weight * before"),
+        ("l2 is ignored", "/ self.alpha + self.l2", "/ self.alpha"),
+    ),
+    *_edits(
+        "river_margins/spaces/pocket.pyx",
+        ("the pocket takes the last weights", "if self.run <= self.record:", "if self.run < 1:"),
+        ("the ratchet takes equals", "self.count_right(self) > self.count_right", "self.count_right(self) >= self.count_right"),
+        ("a run goes on after an error", "self.run = 0\n", "pass\n"),
+    ),
+    *_edits(
+        "river_margins/spaces/voted.pyx",
+        ("a tie of classes is a vote", "if not tied:", "if True:"),
+        ("the last weights have no vote", "self.steps.mark[self.steps.rows - 1] += seen.weight", "self.steps.mark[max(self.steps.rows - 2, 0)] += seen.weight"),
+    ),
+    *_edits(
+        "river_margins/spaces/budgets.pyx",
+        ("the largest is removed", "if costs[i] < costs[found]:", "if costs[i] > costs[found]:"),
+        ("every removal starts at the seed", "next_number(generator) %", "generator[0] %"),
+    ),
+    *_edits(
+        "river_margins/spaces/kernel.pyx",
+        ("the budget is one too large", "self.expansion.count >= self.budget.size", "self.expansion.count > self.budget.size"),
+        ("|w|² forgets the removed support", "self.size_before = self.size_without_removed(self.size_before)", "pass"),
+    ),
+    *_edits(
+        "river_margins/spaces/budgeted_kernels.pyx",
+        ("BPA does not project what it removes", "* self.row.evaluations[self.removed] / self.self_kernel\n            )", "* 0.0\n            )"),
+        ("a Projectron projects nothing", "or rest <= self.eta or", "or rest < 0.0 or"),
+        ("a Projectron++ steps as on a mistake", "2.0 * (loss - rest / self.eta) / within, 1.0)", "1.0)"),
+    ),
+    *_edits(
+        "river_margins/spaces/multiplicative.pyx",
+        ("new features score nothing", "total += unseen * fresh[i]", "total += 0.0 * fresh[i]"),
+        ("an erased weight comes back", "elif weight[0] != 0.0:", "else:"),
+        ("Winnow has no threshold", "row.scores[0] = total - self.threshold", "row.scores[0] = total"),
+    ),
+    *_edits(
+        "river_margins/spaces/pnorm.pyx",
+        ("the gain of the p-norm is that of p = 2", "(self.exponent - 1.0) * length * length", "length * length"),
+    ),
+    *_edits(
+        "river_margins/tasks/binary.pyx",
+        ("a score of 0 predicts the negative", "return self.positive if row.scores[0] >= 0.0", "return self.positive if row.scores[0] > 0.0"),
+    ),
+    *_edits(
+        "river_margins/tasks/multiclass.pyx",
+        ("the last of equal classes is predicted", "if row.scores[block] > row.scores[best]:\n                best = block\n        return", "if row.scores[block] >= row.scores[best]:\n                best = block\n        return"),
+        ("the rival may be the true class", "if block != true and (rival < 0", "if (rival < 0"),
+        ("shares do not add up to 1", "coefficient = -1.0 / (count - 1)", "coefficient = -1.0"),
+    ),
+    *_edits(
+        "river_margins/tasks/regression.pyx",
+        ("eps is ignored", "direction.target = sign * code - self.eps", "direction.target = sign * code"),
+        ("no label demands equality", "direction.equality = self.eps == 0.0", "direction.equality = False"),
+    ),
+    *_edits(
+        "river_margins/families/active.py",
+        ("the sampler's logarithm starts at 2", "math.log(t) / self.n_queries", "math.log(t + 1) / self.n_queries"),
+    ),
+    *_edits(
+        "connectors/topics/commit.py",
+        ("commits do not look at the group first", "        self._check_committed()\n        self.write", "        self.write"),
+        ("messages are sent after the offsets", "        self.flush()  # 2\n        self.check_sends()  # 3\n", ""),
+        ("failed messages are not noticed", "        self.check_sends()  # 3\n", ""),
+        ("the commit goes back one record", "Committed(metadata.offset, metadata.to_text())", "Committed(max(metadata.offset - 1, 0), metadata.to_text())"),
+        ("snapshots are named before they are written", "        for each in writing:\n            each.result()\n", ""),
+        ("superseded snapshots stay", "        self.delete_superseded()  # 7\n", ""),
+        ("a transaction stays open at the end", "                self._outbox.abort_transaction()", "                pass"),
+        ("the inputs since a snapshot are not counted", "examples=examples, inputs=inputs, crc=crc", "examples=examples, inputs=0, crc=crc"),
+        ("a restart replays what a snapshot could hold", "        self._writes_all_snapshots = True\n        found", "        found"),
+    ),
+    *_edits(
+        "connectors/topics/outbox.py",
+        ("a failed commit's messages stay counted", "self.moved, self._opened, self.pending, self.oldest = set(), None, Counts(), math.inf", "self.moved, self._opened, self.oldest = set(), None, math.inf"),
+        ("a dropped producer's transaction stays open", "            self._producer.close()\n            self._producer = None\n        self._clear()", "            self._producer = None\n        self._clear()"),
+    ),
+]  # fmt: skip

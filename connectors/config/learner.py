@@ -1,9 +1,11 @@
 """Builds a learner from the step names and parameters of a YAML file.
 
-Only names of a fixed list can be given: the public classes of `river_margins` by bare name, River's transformers by
-full name. A file can therefore choose among learners, but never run code of its own.
+Only names of a fixed list can be given: the public classes of `river_margins` by bare name, River's transformers and
+the classes that installed packages register by full name. A file can therefore choose among learners, but never run
+code of its own.
 """
 
+import contextlib
 import copy
 import importlib
 import inspect
@@ -33,6 +35,10 @@ def find_class(name: str) -> type | None:
     if not module_name:
         module_name, short_name = "river_margins", name
     elif module_name not in RIVER_MODULES or name in NOT_FOR_FILES:
+        from river_margins import registered
+
+        with contextlib.suppress(ImportError):  # `report_unknown_class` says why
+            return registered.find_class(name)
         return None
     module = importlib.import_module(module_name)
     found = getattr(module, short_name, None) if short_name in module.__all__ else None
@@ -47,7 +53,7 @@ def our_classes() -> dict[str, type]:
 
 
 def known_classes() -> dict[str, type]:
-    """Return every class that a file may name, by its name there. Slow: this imports all of `RIVER_MODULES`."""
+    """Return each class of the library and of River that a file may name. Slow: this imports all of `RIVER_MODULES`."""
     names = [f"{module}.{name}" for module in RIVER_MODULES for name in importlib.import_module(module).__all__]
     return our_classes() | _classes(names)
 
@@ -144,7 +150,14 @@ class _LearnerBuilder:
         return name, parameters or {}, (*path, name)
 
     def report_unknown_class(self, name: str, path: Path) -> None:
-        known = known_classes()
+        from river_margins import registered
+
+        try:
+            registered.find_class(name)
+        except ImportError as error:
+            self.report(path, str(error))
+            return
+        known = [*known_classes(), *registered.names()]
         same_class = [known_name for known_name in known if known_name.rpartition(".")[2] == name.rpartition(".")[2]]
         hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known)
         self.report(path, f"there is no class `{name}`{hint}")
@@ -177,8 +190,8 @@ class _LearnerBuilder:
         if key == "imputers" and isinstance(value, list):
             return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
-        is_ours = kind.__module__.split(".")[0] == "river_margins"
-        part = find_class(name) if is_ours and isinstance(name, str) else None
+        is_rivers = kind.__module__.split(".")[0] == "river"
+        part = find_class(name) if isinstance(name, str) and not is_rivers else None
         if part is None:
             return copy.deepcopy(value)
         named = self.split_step(value, path)

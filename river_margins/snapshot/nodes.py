@@ -1,6 +1,7 @@
 """Models as plain values: each object becomes a dict of its class's name, its parameters and its learned state.
 
-Classes are found by name in a fixed list and in no other way: a snapshot cannot make this module import anything else.
+Classes are found by name, among those of this library, of River's steps, and those that installed packages register: a
+snapshot cannot make this module import anything else.
 """
 
 import functools
@@ -9,6 +10,7 @@ from typing import Any
 
 from river import base
 
+from river_margins import registered
 from river_margins.snapshot import river_steps
 from river_margins.snapshot.codec import SnapshotError
 
@@ -35,12 +37,12 @@ def find_class(name: str) -> type | None:
     """Return the class of a name in a snapshot, or None if snapshots hold no such class."""
     if name in river_steps.STEPS:
         return river_steps.class_of(name)
-    return _our_classes().get(name)
+    return _our_classes().get(name) or registered.find_class(name)
 
 
 def is_known(kind: type) -> bool:
     """Tell whether objects of exactly this class can be written."""
-    return kind in _names_of_our_classes() or river_steps.is_step(kind)
+    return kind in _names_of_our_classes() or river_steps.is_step(kind) or registered.name_of(kind) is not None
 
 
 def name_of(kind: type) -> str:
@@ -49,7 +51,7 @@ def name_of(kind: type) -> str:
 
 
 def _full_name(kind: type) -> str:
-    return _names_of_our_classes().get(kind) or river_steps.public_name(kind)
+    return _names_of_our_classes().get(kind) or registered.name_of(kind) or river_steps.public_name(kind)
 
 
 def short(name: str) -> str:

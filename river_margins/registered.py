@@ -1,0 +1,56 @@
+"""The classes of other packages that snapshots and files may name: those that an installed package registers.
+
+A package registers rules, spaces, kernels and learners of its own as entry points, in its `pyproject.toml`:
+
+    [project.entry-points.river_margins]
+    MarginPerceptron = "my_package.rules:MarginPerceptron"
+
+Snapshots and files name the class `my_package.rules.MarginPerceptron`, and can name no other class of that package. So
+who installs packages decides what can be imported, and a file does not.
+"""
+
+import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "river_margins"
+
+
+@functools.cache
+def _entry_points() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # slow to import, and needed for classes of others only
+
+    return {point.value.replace(":", "."): point for point in entry_points(group=GROUP)}
+
+
+def names() -> list[str]:
+    """Return the names of the registered classes."""
+    return sorted(_entry_points())
+
+
+def find_class(name: str) -> type | None:
+    """Return the registered class of a name, or None.
+
+    Raises
+    ------
+    ImportError
+        The class is registered, and its package cannot be imported, or has no such class.
+    """
+    point = _entry_points().get(name)
+    if point is None:
+        return None
+    try:
+        found = point.load()
+    except Exception as error:  # whatever the module raises
+        raise ImportError(f"`{name}` is registered as an entry point, but cannot be imported: {error}") from error
+    if not isinstance(found, type):
+        raise ImportError(f"`{name}` is registered as an entry point, but is no class: {found!r}")
+    return found
+
+
+def name_of(kind: type) -> str | None:
+    """Return the name under which a class is registered, or None."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return name if name in _entry_points() else None

@@ -1,0 +1,99 @@
+"""Parts of another package in snapshots and files, once that package registers them, and no other class of it."""
+
+import pytest
+
+import river_margins as rm
+from connectors.config.learner import assemble
+from river_margins import registered, snapshot
+from river_margins.snapshot import SnapshotError
+
+CODE = """
+import river_margins as rm
+
+class MarginPerceptron(rm.Rule):
+    _parameter_names = ("b",)
+
+    def __init__(self, b=0.5):
+        self.b = b
+
+    def step(self, seen):
+        return 1.0 if seen.margin <= self.b else 0.0
+
+class Wide(rm.MarginClassifier):
+    def __init__(self, b=0.5):
+        vars(self).update(b=b)
+        super().__init__(MarginPerceptron(b), intercept=True)
+
+class Hidden(MarginPerceptron):
+    pass
+
+NUMBER = 3
+"""
+POINTS = """[river_margins]
+MarginPerceptron = guest.parts:MarginPerceptron
+Wide = guest.parts:Wide
+Number = guest.parts:NUMBER
+Gone = guest.nowhere:Gone
+"""
+
+
+@pytest.fixture
+def guest(tmp_path, monkeypatch):
+    """An installed package with parts of its own."""
+    (tmp_path / "guest").mkdir()
+    (tmp_path / "guest" / "__init__.py").touch()
+    (tmp_path / "guest" / "parts.py").write_text(CODE)
+    info = tmp_path / "guest-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    entry_points = registered._entry_points
+    entry_points.cache_clear()
+    from guest import parts
+
+    yield parts
+    entry_points.cache_clear()
+
+
+def test_a_snapshot_holds_a_registered_rule_and_a_registered_learner(guest):
+    for model in (rm.MarginClassifier(guest.MarginPerceptron(b=0.25)), guest.Wide(b=0.25)):
+        for n in range(20):
+            model.learn_one({"a": n % 3 - 1.0, "b": 1.0}, n % 2 == 0)
+        twin = snapshot.loads(snapshot.dumps(model))
+        assert type(twin) is type(model) and repr(twin) == repr(model)
+        assert dict(twin.weights) == dict(model.weights) and twin.n_updates == model.n_updates > 0
+
+
+def test_a_file_names_it_in_full(guest):
+    learner, problems = assemble([{"MarginClassifier": {"rule": {"guest.parts.MarginPerceptron": {"b": 0.25}}}}])
+    assert problems == [] and type(learner.rule) is guest.MarginPerceptron and learner.rule.b == 0.25
+    learner, problems = assemble(["StandardScaler", {"guest.parts.Wide": {"b": 0.25}}])
+    assert problems == [] and type(learner["Wide"]) is guest.Wide
+
+
+def test_what_is_not_registered_is_refused(guest):
+    with pytest.raises(SnapshotError, match=r"guest\.parts\.Hidden"):
+        snapshot.dumps(rm.MarginClassifier(guest.Hidden()))
+    ((_, problem),) = assemble(["guest.parts.Hidden"])[1]
+    assert "there is no class `guest.parts.Hidden`" in problem
+    ((_, problem),) = assemble(["guest.parts.Wid"])[1]
+    assert "did you mean `guest.parts.Wide`?" in problem
+
+
+def test_a_snapshot_of_a_package_that_is_gone_says_so(guest, monkeypatch):
+    data = snapshot.dumps(guest.Wide())
+    monkeypatch.setattr(registered, "_entry_points", dict)
+    with pytest.raises(SnapshotError, match=r"names `guest\.parts\.Wide`, a class that snapshots cannot hold"):
+        snapshot.loads(data)
+
+
+def test_a_registration_that_is_wrong_is_named(guest):
+    with pytest.raises(ImportError, match=r"`guest\.nowhere\.Gone` is registered .* No module named 'guest\.nowhere'"):
+        registered.find_class("guest.nowhere.Gone")
+    ((_, problem),) = assemble(["guest.nowhere.Gone"])[1]
+    assert "cannot be imported: No module named 'guest.nowhere'" in problem
+    with pytest.raises(
+        ImportError, match=r"`guest\.parts\.NUMBER` is registered as an entry point, but is no class: 3"
+    ):
+        registered.find_class("guest.parts.NUMBER")

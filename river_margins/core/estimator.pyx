@@ -4,6 +4,8 @@ import time
 
 from cpython.pythread cimport PyThread_get_thread_ident
 
+from river_margins.core.recipe cimport Recipe
+
 
 cdef class Estimator:
     """Implements clone, copy and pickle, with the parameters and `__getstate__`/`__setstate__` of the subclass.
@@ -40,11 +42,27 @@ cdef class Estimator:
         return _construct, (type(self), {name: getattr(self, name) for name in self._get_params()}), self.__getstate__()
 
     def clone(self, new_params=None, include_attributes=False):
-        """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too."""
-        fresh = super().clone(new_params)
+        """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.
+
+        `new_params` replaces some. A dict for a rule, a space or a kernel changes parameters of it: {"rule": {"C": 0.5}}.
+        """
+        given = (new_params or {}).items()
+        fresh = super().clone({name: changed(getattr(self, name, None), value) for name, value in given})
         if include_attributes:
             fresh.__setstate__(self.__getstate__())
         return fresh
+
+
+cdef object changed(object part, object value):
+    """Return a recipe with the parameters in a dict changed, or any other value as it is."""
+    if not (isinstance(part, Recipe) and isinstance(value, dict)):
+        return value
+    parameters = part.parameters
+    for name in value:
+        if name not in parameters:
+            known = ", ".join(f"`{each}`" for each in parameters) or "none"
+            raise ValueError(f"`{type(part).__name__}` has no parameter `{name}`; its parameters are {known}")
+    return type(part)(**parameters | {name: changed(parameters[name], inner) for name, inner in value.items()})
 
 
 def _construct(kind, parameters):

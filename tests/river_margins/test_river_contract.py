@@ -9,7 +9,7 @@ import sys
 from functools import partial
 
 import pytest
-from river import base, checks, compose, datasets, preprocessing
+from river import base, checks, compose, datasets, preprocessing, utils
 
 import river_margins as rm
 from river_margins.families.structured import Structured
@@ -239,7 +239,31 @@ def test_a_rule_may_be_exchanged():
     model.learn_one({"a": 1.0}, True)
     assert dict(model.weights) == {"a": pytest.approx(1.0)}
     with pytest.raises(TypeError, match="`rule` must be a rule"):
-        model.mutate({"rule": {"C": 0.5}})
+        model.mutate({"rule": 0.5})
+
+
+def test_a_dict_changes_parameters_of_a_part():
+    """In clone and mutate as River has them for its own parts, and in grids."""
+    model = rm.MarginClassifier(rm.PA1(0.1))
+    model.learn_one({"a": 1.0}, True)
+    model.mutate({"rule": {"C": 0.5}})
+    assert model.rule == rm.PA1(0.5) and dict(model.weights) == {"a": 0.1}
+    model.learn_one({"a": 1.0}, True)
+    assert dict(model.weights) == {"a": pytest.approx(0.6)}
+    assert model.clone({"rule": {"C": 0.25}}).rule == rm.PA1(0.25)
+    kernel = rm.KernelPAClassifier(rm.RBF(gamma=1.0), C=0.1).clone({"kernel": {"gamma": 2.0}})
+    assert kernel.kernel == rm.RBF(gamma=2.0) and kernel.C == 0.1
+    nested = rm.MarginClassifier(rm.PA1(), rm.Kernel(rm.RBF(), rm.OldestRemoval(5)))
+    nested = nested.clone({"space": {"kernel": {"gamma": 3.0}, "budget": {"size": 7}}})
+    assert (nested.space.kernel, nested.space.budget) == (rm.RBF(gamma=3.0), rm.OldestRemoval(7))
+    grid = utils.expand_param_grid(rm.StandardScaler() | model, {"MarginClassifier": {"rule": {"C": [0.1, 1.0]}}})
+    assert [each["MarginClassifier"].rule for each in grid] == [rm.PA1(0.1), rm.PA1(1.0)]
+    for change in (model.mutate, model.clone):
+        with pytest.raises(ValueError, match="`PA1` has no parameter `c`; its parameters are `C`"):
+            change({"rule": {"c": 1.0}})
+        with pytest.raises(ValueError, match="`C` must be a finite number above 0, not -1"):
+            change({"rule": {"C": -1.0}})
+    assert model.rule == rm.PA1(0.5)
 
 
 # --------------------------------------------------------------------------------------------------- signatures

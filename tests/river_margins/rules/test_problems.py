@@ -174,3 +174,21 @@ def test_an_update_for_one_class_solves_its_problem(form):
         assert np.linalg.norm(after - best) <= 1e-5 * max(1.0, np.linalg.norm(best))
         moved += (after != before).any()
     assert moved >= ROUNDS / 4
+
+
+def test_mira_demands_of_the_best_scoring_wrong_classes_only():
+    """Two of the four wrong classes, which change from round to round."""
+    classes, features, C, best, random = 5, 3, 0.3, 2, np.random.default_rng(2)
+    model, kinds = rm.MIRAClassifier(C=C, best=best, classes=list(range(classes))), set()
+    W = np.zeros((classes, features))
+    for _ in range(ROUNDS):
+        x, y = random.normal(size=features), int(random.integers(classes))
+        scores = W @ x
+        wrong = sorted((k for k in range(classes) if k != y), key=lambda k: -scores[k])[:best]
+        demands = [np.outer(np.eye(classes)[y] - np.eye(classes)[k], x).ravel() for k in wrong]
+        expected = infused(W.ravel(), np.array(demands), np.ones(best), C)
+        model.learn_one(dict(enumerate(x.tolist())), y)
+        W = np.array([[model.weights[k].get(i, 0.0) for i in range(features)] for k in range(classes)])
+        assert W.ravel() == pytest.approx(expected[: W.size], abs=1e-6)
+        kinds.add(frozenset(wrong))
+    assert len(kinds) > 3

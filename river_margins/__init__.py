@@ -10,6 +10,7 @@ True
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
+from river_margins.families.calibrated import Calibrated
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.confidence_weighted import CWClassifier, SCWClassifier
 from river_margins.families.gaussian import (
@@ -117,6 +118,7 @@ __all__ = [
     "CWClassifier",
     "CWRule",
     "CWVarianceRule",
+    "Calibrated",
     "Diagonal",
     "DualAveraging",
     "FOBOSClassifier",

@@ -277,6 +277,7 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
+    rm.Calibrated: "(classifier, *, half_life=1000)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
     rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
     "classes=None, intercept=False, max_features=None)",
@@ -334,6 +335,7 @@ ASKING = {
     **dict.fromkeys(["predict_one", "predict_proba_one", "score_one"], "(self, x)"),
     "check_label": "(self, y)",
 }
+CALIBRATING = {name: signature for name, signature in ASKING.items() if name != "query_one"}
 WITHOUT_LABELS = LEARNING | {
     "learn_one": "(self, x, y=None, w=1.0)",
     "predict_learn_one": "(self, x, y=None, w=1.0)",
@@ -354,6 +356,7 @@ def signature(callable):
 STRUCTURED = {"learn_one": "(self, x, y)", "predict_one": "(self, x)", "score_one": "(self, x, y)"}
 METHODS = {
     Structured: STRUCTURED,
+    rm.Calibrated: CALIBRATING,
     base.Transformer: SCALING,
     base.Classifier: CLASSIFYING,
     base.AnomalyDetector: WITHOUT_LABELS,

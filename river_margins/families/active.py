@@ -86,6 +86,16 @@ class _Sampler(Described, Estimator, base.Classifier):
         """Return the signed score, or a dict of scores by class."""
         return self.learner.score_one(x)
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the wrapped classifier does."""
+        explained: dict[Any, Any] = self.learner.explain_one(x)
+        return explained
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the wrapped classifier does."""
+        table: str = self.learner.debug_one(x, decimals)
+        return table
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.learner.check_label(y)

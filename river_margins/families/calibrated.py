@@ -170,6 +170,16 @@ class Calibrated(Described, Estimator, base.Classifier):
         """Return the score of the classifier: signed, or a dict by class."""
         return self.classifier.score_one(x)
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the classifier does."""
+        explained: dict[Any, Any] = self.classifier.explain_one(x)
+        return explained
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the classifier does."""
+        table: str = self.classifier.debug_one(x, decimals)
+        return table
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.classifier.check_label(y)

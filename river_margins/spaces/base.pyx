@@ -97,6 +97,23 @@ cdef class Space(Recipe):
         """Finish a round; `direction` is None if the label imposed no constraint. Called only if `predicts_apart` is set."""
         raise NotImplementedError(f"`{type(self).__name__}` must implement `end_round`")
 
+    # A score for predicting is the sum of these weights times the values of the row, plus the constant.
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        """Return the weight of known feature i of the row in the score of a block, which was just computed."""
+        raise TypeError(
+            f"a score in the space `{self!r}` is not a sum over features: only plain weights and weights with a variance, "
+            "such as `Linear()` and `Diagonal()`, say how much each feature contributes"
+        )
+
+    cdef double weight_of_new(self) noexcept:
+        """Return the weight of a feature that was never learned."""
+        return 0.0
+
+    cdef double constant_in_score(self) noexcept:
+        """Return the part of a score that comes from no feature."""
+        return 0.0
+
 
 def _rebuild(kind, parameters):
     return kind(**parameters)

@@ -166,6 +166,9 @@ cdef class Linear(Space):
         self.stride = stride
         return 0
 
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        return self.weight(self.reader.vocabulary.keys[row.index[i]], block)
+
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):

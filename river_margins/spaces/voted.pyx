@@ -109,6 +109,9 @@ cdef class VotedLinear(Linear):
         if not tied:
             votes[best] += weight
 
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        return Space.weight_in_score(self, row, i, block)  # a vote is not a sum over features
+
     # ------------------------------------------------------------------------------------------------- state
 
     def __getstate__(self):

@@ -27,18 +27,19 @@ class ScoringClassifier(Protocol):
 
 
 class _Sampler(Described, Estimator, base.Classifier):
-    """A copy of a classifier that learns, and the numbers of rounds and requested labels."""
+    """A copy of a classifier that learns, and the numbers of rounds, requests, and requests without a label yet."""
 
     classifier: Any
     learner: Any
     n_rounds: int
     n_queries: int
+    n_open: int
 
     def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
         learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
-        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0)
+        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, n_open=0)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         """Return whether to request the label of x in round t, given |f|."""
@@ -61,18 +62,37 @@ class _Sampler(Described, Estimator, base.Classifier):
         yield {"classifier": PAClassifier(C=0.1)}
 
     def query_one(self, x: Mapping[Any, Any]) -> bool:
-        """Return whether to request the label of x, and count the round. Only this method counts and draws."""
+        """Return whether to request the label of x, and count the round. Predicting neither counts nor draws."""
         scores = self.learner.score_one(x)
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
             scores = best[1] - best[0] if len(best) == 2 else 0.0
         asked = self._asks(x, abs(scores), self.n_rounds + 1)
-        vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked)
+        vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked, n_open=self.n_open + asked)
         return asked
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn a label, requested or not."""
-        self.learner.learn_one(x, y, w=w)
+        """Learn a label that was requested. If no request is open, learn it only if `query_one` requests it now.
+
+        So a loop that hands over every label, such as `evaluate.progressive_val_score`, learns the requested ones.
+        """
+        before = self._position()
+        self.check_label(y)
+        if not self.n_open and not self.query_one(x):
+            return
+        try:
+            self.learner.learn_one(x, y, w=w)
+        except BaseException:
+            self._go_back(before)
+            raise
+        vars(self).update(n_open=self.n_open - 1)
+
+    def _position(self) -> dict[str, Any]:
+        """Return what `query_one` changes."""
+        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "n_open": self.n_open}
+
+    def _go_back(self, position: dict[str, Any]) -> None:
+        vars(self).update(position)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label of x."""
@@ -108,10 +128,10 @@ class _Sampler(Described, Estimator, base.Classifier):
         return _Asking(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "learner": self.learner.__getstate__()}
+        return _Sampler._position(self) | {"learner": self.learner.__getstate__()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(n_rounds=state["n_rounds"], n_queries=state["n_queries"])
+        vars(self).update({name: state[name] for name in _Sampler._position(self)})
         self.learner.__setstate__(state["learner"])
 
 
@@ -132,8 +152,9 @@ class SelectiveSampler(_Sampler):
 
     Attributes
     ----------
-    n_rounds, n_queries
-        The number of examples passed to `query_one`, and the number of labels it requested.
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
     learner
         The classifier that learns.
 
@@ -192,8 +213,9 @@ class RandomizedSelectiveSampler(_Sampler):
 
     Attributes
     ----------
-    n_rounds, n_queries
-        The number of examples passed to `query_one`, and the number of labels it requested.
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
     learner
         The classifier that learns.
 
@@ -235,6 +257,13 @@ class RandomizedSelectiveSampler(_Sampler):
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         return self._generator.random() < self.b / (self.b + confidence)
+
+    def _position(self) -> dict[str, Any]:
+        return super()._position() | {"generator": self._generator.getstate()}
+
+    def _go_back(self, position: dict[str, Any]) -> None:
+        self._generator.setstate(position.pop("generator"))
+        super()._go_back(position)
 
     def __getstate__(self) -> dict[str, Any]:
         version, words, gauss = self._generator.getstate()

@@ -221,12 +221,13 @@ cdef class Learner(Estimator):
         y
             The label.
         w
-            Sample weight, >= 0. It multiplies the C or lr of the rule.
+            Sample weight, >= 0: how much a loss on this example costs. It multiplies the C or lr of the rule and divides its
+            r; the docstring of the rule says what it does where there is none of these. 0 changes nothing but the counts.
 
         Raises
         ------
         ValueError
-            If a feature is not a finite number, or the learner cannot take the label. The learner is unchanged.
+            If a feature is not a finite number, or the learner cannot take the label or the weight. The learner is unchanged.
         OverflowError
             If the move would take the weights beyond floating point. The learner is unchanged.
         """
@@ -313,7 +314,10 @@ cdef class Learner(Estimator):
     def _check_weight(self, w):
         not_negative("w", w)
         if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` has neither C nor lr, so a sample weight of {w} has nothing to multiply")
+            raise ValueError(
+                f"`{self.own_rule!r}` puts no price on a loss, so a sample weight of {w} has nothing to multiply: use a learner "
+                "that does, such as PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
+            )
 
     # ------------------------------------------------------------------------------------------------ batches
 

@@ -14,6 +14,7 @@ from river.active import base as river_active
 from river_margins.core.checks import positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.tasks.labels import plain
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
 
@@ -74,18 +75,25 @@ class _Sampler(Described, Estimator, base.Classifier):
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a label that was requested. If no request is open, learn it only if `query_one` requests it now.
 
+        A class that the classifier does not know yet is learned, too, and counts as requested.
         So a loop that hands over every label, such as `evaluate.progressive_val_score`, learns the requested ones.
         """
         before = self._position()
         self.check_label(y)
         if not self.n_open and not self.query_one(x):
-            return
+            if not self._is_new(x, y):
+                return
+            vars(self).update(n_queries=self.n_queries + 1, n_open=1)
         try:
             self.learner.learn_one(x, y, w=w)
         except BaseException:
             self._go_back(before)
             raise
         vars(self).update(n_open=self.n_open - 1)
+
+    def _is_new(self, x: Mapping[Any, Any], y: Any) -> bool:
+        scores = self.learner.score_one(x)
+        return isinstance(scores, dict) and plain(y) not in scores
 
     def _position(self) -> dict[str, Any]:
         """Return what `query_one` changes."""

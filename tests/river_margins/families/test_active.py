@@ -260,14 +260,14 @@ def test_rivers_evaluation_without_as_river_learns_what_is_requested(make):
 
 @samplers
 def test_a_new_class_is_learned_and_counts_as_requested(make):
-    model = make(rm.PAClassifier(classes=["a", "b"], mode=0, intercept=False))
+    model = make(rm.PAClassifier(classes=["a", "b", "e"], mode=0, intercept=False))
     for _ in range(30):
         model.learn_one({"x": 1.0}, "a")
         model.learn_one({"x": -1.0}, "b")
     before, rounds = model.n_queries, model.n_rounds
     for label in ("c", "c", "d"):
         model.learn_one({"x": 100.0}, label)
-    assert list(model.score_one({})) == ["a", "b", "c", "d"]
+    assert list(model.score_one({})) == ["a", "b", "e", "c", "d"]
     assert model.n_queries == model.learner.n_seen >= before + 2 and model.n_rounds == rounds + 3
 
 

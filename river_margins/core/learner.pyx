@@ -287,6 +287,11 @@ cdef class Learner(Estimator):
         TypeError
             If the score is not a sum over features, as with a kernel.
         """
+        if not self.own_space.adds_up:
+            raise TypeError(
+                f"a score of `{type(self).__name__}`, in the space `{self.own_space!r}`, is not a sum over features: use a learner "
+                "with plain weights or variances, such as PAClassifier or AROWClassifier, to see what each contributes"
+            )
         cdef Round round = self.read_and_score(x)
         explained = self.task.present([self.contributions(x, round.row, block) for block in range(self.task.blocks)])
         self.spare_round = round

@@ -28,6 +28,7 @@ cdef class Gaussian(Space):
 
     def __init__(self, a=1.0):
         self.a = positive("a", a)
+        self.adds_up = True
 
     def __dealloc__(self):
         self.free_blocks(self.block)

@@ -31,7 +31,7 @@ cdef class Linear(Space):
     offers = frozenset({"plain steps", "radius", "inner product"})
 
     def __cinit__(self):
-        self.scale = 1.0
+        self.scale, self.adds_up = 1.0, True
 
     def __dealloc__(self):
         free(self.weights)

@@ -37,6 +37,9 @@ cdef class Sparse(Space):
     cdef Py_ssize_t capacity, stride, planned_capacity
     cdef double threshold
 
+    def __cinit__(self):
+        self.adds_up = True
+
     def __dealloc__(self):
         free(self.coordinates)
         free(self.planned)

@@ -34,7 +34,7 @@ cdef class VotedLinear(Linear):
     offers = frozenset({"plain steps"})
 
     def __cinit__(self):
-        self.predicts_apart = True
+        self.predicts_apart, self.adds_up = True, False
 
     cdef Space open(self, Reader reader):
         cdef VotedLinear space = Linear.open(self, reader)
@@ -108,9 +108,6 @@ cdef class VotedLinear(Linear):
                 tied = True
         if not tied:
             votes[best] += weight
-
-    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
-        return Space.weight_in_score(self, row, i, block)  # a vote is not a sum over features
 
     # ------------------------------------------------------------------------------------------------- state
 

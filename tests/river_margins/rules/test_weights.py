@@ -163,20 +163,37 @@ def test_fobos_with_rates_weighs_loss_and_regularisation():
         assert weights_of(model) == near(u)
 
 
+def rare(rounds=6000):
+    """Two positive labels in a hundred, whose examples lie apart from the others but among them, too."""
+    random = np.random.default_rng(10)
+    for y in random.random(rounds) < 0.02:
+        yield dict(enumerate((random.normal(size=FEATURES) + (1.2 if y else 0.0)).tolist())), bool(y)
+
+
+def found_and_wrong(model, weight):
+    """How many positive labels are predicted, and how many labels are not, if positive ones have this weight."""
+    found = wrong = 0
+    for x, y in rare():
+        predicted = model.predict_one(x)
+        found, wrong = found + (predicted and y), wrong + (predicted != y)
+        model.learn_one(x, y, w=weight if y else 1.0)
+    return found, wrong
+
+
 @pytest.mark.parametrize("make", [rm.AROWClassifier, rm.SecondOrderPerceptron, rm.PegasosClassifier, rm.ALMAClassifier])
 def test_a_heavy_class_is_found_more_often(make):
-    """Two positive labels in a hundred: with a weight of 20 more of them are found."""
-    random, found = np.random.default_rng(10), []
-    examples = [(random.normal(size=FEATURES) + (1.2 if y else 0.0), y) for y in random.random(6000) < 0.02]
-    for weight in (1.0, 20.0):
-        model, hits, wrong = make(classes=[False, True], intercept=True), 0, 0
-        for x, y in examples:
-            record = dict(enumerate(x.tolist()))
-            predicted = model.predict_one(record)
-            hits, wrong = hits + (predicted and y), wrong + (predicted != y)
-            model.learn_one(record, bool(y), w=weight if y else 1.0)
-        found.append(hits)
-    assert found[1] > found[0]
+    light, heavy = (found_and_wrong(make(classes=[False, True], intercept=True), weight)[0] for weight in (1.0, 20.0))
+    assert heavy > light
+
+
+@pytest.mark.parametrize("make", [rm.AROWClassifier, rm.FTRLProximalClassifier, rm.NHERDClassifier])
+def test_the_f1_of_a_rare_class_rises_with_its_weight(make):
+    """These rules fit all labels, so without weights they predict the frequent one; the others learn from mistakes."""
+    scores = []
+    for weight in (1.0, 5.0):
+        found, wrong = found_and_wrong(make(classes=[False, True], intercept=True), weight)
+        scores.append(2 * found / (2 * found + wrong))  # what is wrong are the false positives and the false negatives
+    assert scores[1] > scores[0] + 0.2
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
 from river_margins.families.auto import AutoClassifier, AutoRegressor
+from river_margins.families.calibrated import Calibrated
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.confidence_weighted import CWClassifier, SCWClassifier
 from river_margins.families.gaussian import (
@@ -120,6 +121,7 @@ __all__ = [
     "CWClassifier",
     "CWRule",
     "CWVarianceRule",
+    "Calibrated",
     "Diagonal",
     "DualAveraging",
     "FOBOSClassifier",

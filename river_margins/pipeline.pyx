@@ -49,6 +49,13 @@ class Pipeline(compose.Pipeline):
         last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, False)
         return last.predict_score_one(x) if isinstance(last, Learner) else (last.predict_one(x), last.score_one(x))
 
+    def explain_one(self, x):
+        """Return what each feature contributes to the score; the features are those that the last step receives."""
+        *before, last = self.steps.values()
+        for step in before:
+            x = step.transform_one(x)
+        return last.explain_one(x)
+
 
 cdef object transformed(tuple plan, object x, bint learning):
     """Return x as transformed by all steps but the last one; with `learning`, each step learns x first."""

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from connectors.config.schema import AnyConfig, Every, PathProblem, Section, path_of, sections_with
+from connectors.config.schema import (
+    EXPLAIN,
+    AnyConfig,
+    Count,
+    Every,
+    PathProblem,
+    Section,
+    path_of,
+    sections_with,
+)
 from connectors.config.valid_values import ValidValues
 
 STANDARD = "-"  # the file name of standard input or standard output
@@ -71,6 +80,7 @@ class OutputFile(Section):
         description="The file to write, with the same suffixes. It must not exist at the first start. `-`: JSON lines"
         " on standard output."
     )
+    explain: Count = Field(default=0, description=f"{EXPLAIN} For JSON lines.")
 
 
 class RejectsFile(Section):
@@ -129,7 +139,12 @@ class FileConfig(AnyConfig):
     @classmethod
     def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
         """Find problems of values that are valid by themselves and contradict each other."""
-        return [*_check_files(values), *_check_guarantee(values), *super().check_values(values, data)]
+        return [
+            *_check_files(values),
+            *_check_explanation(values),
+            *_check_guarantee(values),
+            *super().check_values(values, data),
+        ]
 
 
 def _check_files(values: ValidValues) -> Iterator[PathProblem]:
@@ -142,6 +157,13 @@ def _check_files(values: ValidValues) -> Iterator[PathProblem]:
                 sentence = f"`{name}`: `{files[name]}` is the {other} file already, this must be another one"
                 yield PathProblem((name,), sentence, blames_key=False)
                 break
+
+
+def _check_explanation(values: ValidValues) -> Iterator[PathProblem]:
+    writes = values.get("output", "file")
+    if writes is not None and is_csv(writes) and values.get("output", "explain"):
+        sentence = f"`output.explain`: `{writes}` has no column for it: use a name that ends with `.jsonl`"
+        yield PathProblem(("output", "explain"), sentence, blames_key=False)
 
 
 def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:

@@ -149,6 +149,13 @@ class Record(Section):
         return given
 
 
+EXPLAIN = (
+    "How many features each output names that weighed most in its score, as `explanation`: `{feature: contribution}`,"
+    " the largest first. With several classes it explains the score of the predicted one. 0: none. Learners with a"
+    " kernel have no such answer."
+)
+
+
 class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
 
@@ -222,7 +229,7 @@ class AnyConfig(Section):
         data
             The data of the file, for settings that the schema passes on to a library.
         """
-        return [*_check_fields(values), *_check_start_from(values)]
+        return [*_check_fields(values), *_check_start_from(values), *_check_explain(values)]
 
 
 def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
@@ -251,6 +258,17 @@ def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
         _first_learner(learner, values.get("start_from"))
     except ConfigError as error:
         yield PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)
+
+
+def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
+    learner, problems = assemble(values.get("learner"))
+    if problems or not values.get("output", "explain"):
+        return
+    last = list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner
+    try:
+        last.explain_one({})
+    except TypeError as error:
+        yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
 
 
 def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:

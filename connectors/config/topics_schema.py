@@ -18,7 +18,9 @@ from pydantic import (
 
 from connectors.config.schema import (
     DURATION,
+    EXPLAIN,
     AnyConfig,
+    Count,
     Every,
     Keep,
     Name,
@@ -133,6 +135,7 @@ class Output(Section):
         default="input",
         description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
     )
+    explain: Count = Field(default=0, description=EXPLAIN)
 
 
 class Rejects(Section):

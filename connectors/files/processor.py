@@ -183,7 +183,8 @@ class FileProcessor:
             raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
 
     def _new_model(self) -> PartitionModel:
-        return PartitionModel(self._config.first_learner(), "", 0, self._load, self._decode)
+        explain = self._config.output.explain
+        return PartitionModel(self._config.first_learner(), "", 0, self._load, self._decode, explain=explain)
 
     def _restore(self, state: State) -> PartitionModel:
         named = (
@@ -201,7 +202,10 @@ class FileProcessor:
         change = changes.apply if changes.made else None
         if change:
             log.warning("the learner changes with the next snapshot: %s", ", ".join(changes.made))
-        return PartitionModel(learner, state.snapshot, state.examples, self._load, self._decode, change=change)
+        explain = self._config.output.explain
+        return PartitionModel(
+            learner, state.snapshot, state.examples, self._load, self._decode, change=change, explain=explain
+        )
 
     def _load(self, name: str) -> Any:
         return snapshot.loads(self._store.read(PARTITION, name))

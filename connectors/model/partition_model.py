@@ -1,5 +1,6 @@
 """The model of one partition, which predicts and learns its records in order."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ from river import base, compose
 
 from connectors.model.records import Record
 from connectors.model.rejects import Reject, Unlearnable
+from river_margins import INTERCEPT
 
 
 class ReplayNeeded(Exception):
@@ -38,6 +40,8 @@ class PartitionModel:
         Whether the inputs since the snapshot can be replayed (see `ReplayNeeded`). If not, they are held in memory.
     change
         Changes parameters of a learner, right before its next snapshot is written; None changes nothing.
+    explain
+        How many features `predict` names that weighed most in the score; 0 names none and explains nothing.
     """
 
     def __init__(
@@ -49,8 +53,10 @@ class PartitionModel:
         decode: Callable[[Record], None] = _no_decoder,
         can_replay: bool = False,
         change: Callable[[Any], None] | None = None,
+        explain: int = 0,
     ) -> None:
         self.examples = examples
+        self._explain = explain
         self.decode = decode
         self._load, self._can_replay = load, can_replay
         self._change: Callable[[Any], None] | None = None
@@ -108,11 +114,20 @@ class PartitionModel:
                 record.prediction, record.score = self._predict_score_one(features)
             else:
                 record.prediction, record.score = self.learner.predict_one(features), self.learner.score_one(features)
+            if self._explain:
+                record.explanation = self._explanation(record)
         except Exception as error:
             reject = _reject(error, Reject, "features")
             if not self._is_pure:
                 self._undo(reject)
             raise reject from error
+
+    def _explanation(self, record: Record) -> dict[str, float]:
+        explained = self.learner.explain_one(record.features)
+        if isinstance(record.score, dict):
+            explained = explained.get(record.prediction, {})
+        weighing = ((str(name), part) for name, part in explained.items() if part and name is not INTERCEPT)
+        return dict(itertools.islice(weighing, self._explain))
 
     def learn(self, record: Record) -> None:
         """Learn a record with a label. If that fails, the model stays as it was, bit for bit.

@@ -38,12 +38,12 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         model.predict(record)
         if record.prediction is None and record.score == {}:
             record.score = _first_score(record.label)
-        record.output = encode(record.id, record.prediction, record.score, record.label)
+        record.output = encode(record.id, record.prediction, record.score, record.label, record.explanation)
         if record.label is not None:
             model.learn(record)
     except Unlearnable as reject:
         record.label, record.known = None, reject
-        record.output = encode(record.id, record.prediction, record.score, None)
+        record.output = encode(record.id, record.prediction, record.score, None, record.explanation)
     except Reject as reject:
         record.reason, record.output = _shortened(reject), None
         counts.add_reject(reject.kind)

@@ -38,8 +38,8 @@ class Record:
     ----------
     id, features, label
         Filled by `Decoder.decode`. `label` is None if it is not known.
-    prediction, score
-        Filled by `PartitionModel.predict`.
+    prediction, score, explanation
+        Filled by `PartitionModel.predict`; no explanation is None.
     examples
         How many examples the model had learned when it predicted.
     output
@@ -51,6 +51,7 @@ class Record:
 
     __slots__ = (
         "examples",
+        "explanation",
         "features",
         "headers",
         "id",
@@ -72,6 +73,7 @@ class Record:
     score: Any
     examples: int
     output: bytes | None
+    explanation: dict[str, float] | None
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class Record:
     ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
         self.headers, self.timestamp, self.known = headers, timestamp, known
-        self.output = None
+        self.output = self.explanation = None
 
     @classmethod
     def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":
@@ -180,18 +182,22 @@ def _check_score(score: Any) -> None:
             raise Reject(f"the score would be {number}", "score")
 
 
-def encode(id: Any, prediction: Any, score: Any, label: Any) -> bytes:
+def encode(id: Any, prediction: Any, score: Any, label: Any, explanation: dict[str, float] | None = None) -> bytes:
     """Return an output value, or raise Reject; the classes in a score become text.
 
     >>> encode("a", False, -0.5, True)
     b'{"id":"a","prediction":false,"score":-0.5,"label":true}'
     >>> encode("a", 1, {0: -0.5, 1: 0.5}, None)
     b'{"id":"a","prediction":1,"score":{"0":-0.5,"1":0.5}}'
+    >>> encode("a", True, 0.5, None, {"length": 0.5})
+    b'{"id":"a","prediction":true,"score":0.5,"explanation":{"length":0.5}}'
     """
     is_number = type(score) is float and math.isfinite(score)
     if not is_number:
         _check_score(score)
     value = {"id": id, "prediction": prediction, "score": score}
+    if explanation is not None:
+        value["explanation"] = explanation
     if label is not None:
         value["label"] = label
     try:

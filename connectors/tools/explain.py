@@ -107,6 +107,8 @@ def _learner(config: Config | FileConfig) -> list[str]:
     if config.start_from is not None:
         sentences.append(f"A new model starts as the one in the snapshot `{config.start_from}`.")
     sentences.append(score_of(config).sentence)
+    if config.output.explain:
+        sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
     return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
 

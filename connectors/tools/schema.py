@@ -85,12 +85,21 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
         else {"type": "string", "description": "The position of the record."},
         "prediction": {"description": "The prediction, made before the label was learned."} | prediction,
         "score": score.schema,
+        "explanation": {
+            "description": "What the features that weighed most contributed to the score.",
+            "type": "object",
+            "additionalProperties": {"type": "number"},
+            "maxProperties": config.output.explain,
+        },
         "label": {"description": "The label; missing if it is not known or cannot be learned."} | label,
     }
+    required = ["id", "prediction", "score", "explanation"]
+    if not config.output.explain:
+        properties.pop(required.pop())
     output = {
         "type": "object",
         "properties": properties,
-        "required": ["id", "prediction", "score"],
+        "required": required,
         "additionalProperties": False,
     }
     head = {"$schema": DRAFT, "title": f"Output of the processor {config.name}"}

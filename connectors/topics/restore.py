@@ -123,7 +123,8 @@ class Restorer:
         decode = Decoder(record.id, record.label, record.features, nulls=record.nulls).decode
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(orjson.dumps(record.shape))
-        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change)
+        explain = self.config.output.explain
+        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change, explain)
         proof = ReplayProof(committed.offset, seed, can_replay)
         return Partition(f"{self.config.input.topic}-{number}-", model, proof, committed)
 

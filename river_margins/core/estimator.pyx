@@ -39,7 +39,11 @@ cdef class Estimator:
         self.learning = False
 
     def __reduce__(self):
-        return _construct, (type(self), {name: getattr(self, name) for name in self._get_params()}), self.__getstate__()
+        return _construct, (type(self), self._recipe()), self.__getstate__()
+
+    def _recipe(self):
+        """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
+        return {name: getattr(self, name) for name in self._get_params()}
 
     def clone(self, new_params=None, include_attributes=False):
         """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.

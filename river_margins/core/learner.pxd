@@ -32,6 +32,8 @@ cdef class Learner(Estimator):
     @cython.final
     cdef int refuse_score(self) except -1
     @cython.final
+    cdef dict contributions(self, object x, Row row, Py_ssize_t block)
+    @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,

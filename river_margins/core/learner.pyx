@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free
 
 from river_margins.core.batch cimport Batch
 from river_margins.core.estimator cimport Estimator
-from river_margins.core.reader cimport Reader, Row
+from river_margins.core.reader cimport Reader, Row, as_float
 from river_margins.core.round cimport Round
 from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.rules.all_classes cimport AllClassesRule
@@ -21,7 +21,9 @@ from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import csr_batch, frame_batch
 from river_margins.core.checks import not_negative
+from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule
+from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import Weights
 from river_margins.spaces.linear import Linear
 
@@ -74,6 +76,32 @@ cdef class Learner(Estimator):
         if not all_finite(row.scores, blocks):
             self.refuse_score()
         return 0
+
+    cdef dict contributions(self, object x, Row row, Py_ssize_t block):
+        """Return the contributions to the score of a block, which the row has; the largest first."""
+        cdef Py_ssize_t i
+        cdef Row one
+        cdef double weight, total = self.own_space.constant_in_score()
+        cdef dict found = {}, weights = {}
+        for i in range(row.known):
+            weight = self.own_space.weight_in_score(row, i, block)
+            weights[self.reader.vocabulary.keys[row.index[i]]] = weight
+            found[self.reader.vocabulary.keys[row.index[i]]] = weight * row.value[i]
+        for i in range(row.fresh):
+            found[row.fresh_keys[i]] = self.own_space.weight_of_new() * row.own_value[row.capacity + i]
+        total += found.pop(INTERCEPT, 0.0)
+        if self.reader.buckets:
+            found, one = {}, Row()
+            for key, value in self.reader.features_of(x).items():
+                self.reader.fill_row(one, {key: value})  # the bucket and the sign of this feature
+                i = one.known - 1
+                if i >= self.reader.intercept:
+                    found[key] = weights[self.reader.vocabulary.keys[one.index[i]]] * one.value[i]
+                else:
+                    found[key] = self.own_space.weight_of_new() * as_float(key, value)
+        if total != 0.0 or self.reader.intercept:
+            found[INTERCEPT] = total
+        return largest_first(found)
 
     cdef int refuse_score(self) except -1:
         raise OverflowError(
@@ -193,12 +221,13 @@ cdef class Learner(Estimator):
         y
             The label.
         w
-            Sample weight, >= 0. It multiplies the C or lr of the rule.
+            Sample weight, >= 0: how much a loss on this example costs. It multiplies the C or lr of the rule and divides its
+            r; the docstring of the rule says what it does where there is none of these. 0 changes nothing but the counts.
 
         Raises
         ------
         ValueError
-            If a feature is not a finite number, or the learner cannot take the label. The learner is unchanged.
+            If a feature is not a finite number, or the learner cannot take the label or the weight. The learner is unchanged.
         OverflowError
             If the move would take the weights beyond floating point. The learner is unchanged.
         """
@@ -240,6 +269,47 @@ cdef class Learner(Estimator):
         self.spare_round = round
         return prediction, score
 
+    def explain_one(self, x):
+        """Return what each feature of x contributes to the score, its weight times its value, the largest first.
+
+        Parameters
+        ----------
+        x
+            Features, as for `score_one`.
+
+        Returns
+        -------
+        {feature: contribution}, where the contributions add up to `score_one(x)`. If the score is a dict by class, so is the
+        result: {class: {feature: contribution}}. The constant feature is `INTERCEPT`; a feature that was never learned has 0.
+
+        Raises
+        ------
+        TypeError
+            If the score is not a sum over features, as with a kernel.
+        """
+        if not self.own_space.adds_up:
+            raise TypeError(
+                f"a score of `{type(self).__name__}`, in the space `{self.own_space!r}`, is not a sum over features: use a learner "
+                "with plain weights or variances, such as PAClassifier or AROWClassifier, to see what each contributes"
+            )
+        cdef Round round = self.read_and_score(x)
+        explained = self.task.present([self.contributions(x, round.row, block) for block in range(self.task.blocks)])
+        self.spare_round = round
+        return explained
+
+    def debug_one(self, x, int decimals=5):
+        """Return a table of the features of x with value, weight and contribution, which River's pipelines show.
+
+        If each class has a score, the table is for the predicted class. Where `explain_one` has no answer, it says why.
+        """
+        try:
+            explained = self.explain_one(x)
+        except TypeError as error:
+            return str(error)
+        if explained and isinstance(self.score_one(x), dict):
+            explained = explained[max(explained, key=self.score_one(x).__getitem__)]
+        return contribution_table(explained, self.reader.features_of(x), decimals)
+
     def _probabilities(self, x):
         cdef Round round = self.read_and_score(x)
         probabilities = self.task.probabilities(round.row)
@@ -249,7 +319,10 @@ cdef class Learner(Estimator):
     def _check_weight(self, w):
         not_negative("w", w)
         if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` has neither C nor lr, so a sample weight of {w} has nothing to multiply")
+            raise ValueError(
+                f"`{self.own_rule!r}` puts no price on a loss, so a sample weight of {w} has nothing to multiply: use a learner "
+                "that does, such as PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
+            )
 
     # ------------------------------------------------------------------------------------------------ batches
 

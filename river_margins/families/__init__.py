@@ -19,4 +19,5 @@
 | `kernel_budget` | kernel learners with a bounded number of supports |
 | `kernel_gradient` | gradient descent with a kernel or with random features |
 | `active` | selective samplers: they decide for which examples to request the label |
+| `calibrated` | probabilities from the scores of a classifier |
 """

@@ -14,6 +14,7 @@ from river.active import base as river_active
 from river_margins.core.checks import positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.tasks.labels import plain
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
 
@@ -27,18 +28,19 @@ class ScoringClassifier(Protocol):
 
 
 class _Sampler(Described, Estimator, base.Classifier):
-    """A copy of a classifier that learns, and the numbers of rounds and requested labels."""
+    """A copy of a classifier that learns, and the numbers of rounds, requests, and requests without a label yet."""
 
     classifier: Any
     learner: Any
     n_rounds: int
     n_queries: int
+    n_open: int
 
     def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
         learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
-        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0)
+        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, n_open=0)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         """Return whether to request the label of x in round t, given |f|."""
@@ -61,18 +63,44 @@ class _Sampler(Described, Estimator, base.Classifier):
         yield {"classifier": PAClassifier(C=0.1)}
 
     def query_one(self, x: Mapping[Any, Any]) -> bool:
-        """Return whether to request the label of x, and count the round. Only this method counts and draws."""
+        """Return whether to request the label of x, and count the round. Predicting neither counts nor draws."""
         scores = self.learner.score_one(x)
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
             scores = best[1] - best[0] if len(best) == 2 else 0.0
         asked = self._asks(x, abs(scores), self.n_rounds + 1)
-        vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked)
+        vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked, n_open=self.n_open + asked)
         return asked
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn a label, requested or not."""
-        self.learner.learn_one(x, y, w=w)
+        """Learn a label that was requested. If no request is open, learn it only if `query_one` requests it now.
+
+        A class that the classifier does not know yet is learned, too, and counts as requested.
+        So a loop that hands over every label, such as `evaluate.progressive_val_score`, learns the requested ones.
+        """
+        before = self._position()
+        self.check_label(y)
+        if not self.n_open and not self.query_one(x):
+            if not self._is_new(x, y):
+                return
+            vars(self).update(n_queries=self.n_queries + 1, n_open=1)
+        try:
+            self.learner.learn_one(x, y, w=w)
+        except BaseException:
+            self._go_back(before)
+            raise
+        vars(self).update(n_open=self.n_open - 1)
+
+    def _is_new(self, x: Mapping[Any, Any], y: Any) -> bool:
+        scores = self.learner.score_one(x)
+        return isinstance(scores, dict) and plain(y) not in scores
+
+    def _position(self) -> dict[str, Any]:
+        """Return what `query_one` changes."""
+        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "n_open": self.n_open}
+
+    def _go_back(self, position: dict[str, Any]) -> None:
+        vars(self).update(position)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label of x."""
@@ -86,6 +114,16 @@ class _Sampler(Described, Estimator, base.Classifier):
         """Return the signed score, or a dict of scores by class."""
         return self.learner.score_one(x)
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the wrapped classifier does."""
+        explained: dict[Any, Any] = self.learner.explain_one(x)
+        return explained
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the wrapped classifier does."""
+        table: str = self.learner.debug_one(x, decimals)
+        return table
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.learner.check_label(y)
@@ -98,10 +136,10 @@ class _Sampler(Described, Estimator, base.Classifier):
         return _Asking(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "learner": self.learner.__getstate__()}
+        return _Sampler._position(self) | {"learner": self.learner.__getstate__()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(n_rounds=state["n_rounds"], n_queries=state["n_queries"])
+        vars(self).update({name: state[name] for name in _Sampler._position(self)})
         self.learner.__setstate__(state["learner"])
 
 
@@ -122,8 +160,9 @@ class SelectiveSampler(_Sampler):
 
     Attributes
     ----------
-    n_rounds, n_queries
-        The number of examples passed to `query_one`, and the number of labels it requested.
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
     learner
         The classifier that learns.
 
@@ -182,8 +221,9 @@ class RandomizedSelectiveSampler(_Sampler):
 
     Attributes
     ----------
-    n_rounds, n_queries
-        The number of examples passed to `query_one`, and the number of labels it requested.
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
     learner
         The classifier that learns.
 
@@ -225,6 +265,13 @@ class RandomizedSelectiveSampler(_Sampler):
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         return self._generator.random() < self.b / (self.b + confidence)
+
+    def _position(self) -> dict[str, Any]:
+        return super()._position() | {"generator": self._generator.getstate()}
+
+    def _go_back(self, position: dict[str, Any]) -> None:
+        self._generator.setstate(position.pop("generator"))
+        super()._go_back(position)
 
     def __getstate__(self) -> dict[str, Any]:
         version, words, gauss = self._generator.getstate()

@@ -98,7 +98,10 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         return True
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the sigmoid (two classes) or softmax of the scores: a ranking, not calibrated probabilities."""
+        """Return the sigmoid (two classes) or softmax of the scores: a ranking, not calibrated probabilities.
+
+        Known classes are equally probable before the first label; without `classes` these are True and False.
+        """
         return self._probabilities(x)
 
     def predict_proba_many(self, X: Any) -> Any:

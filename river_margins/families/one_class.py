@@ -147,6 +147,10 @@ class PAOneClass(Described, Learner, base.AnomalyDetector):
         """Return whether the distance from x to the centre is above the radius."""
         return super().predict_one(x)
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Raise TypeError: a distance is not a sum over features."""
+        raise TypeError(f"the score of `{type(self).__name__}` is a distance, and not a sum over features")
+
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the distance from x to the centre: the larger, the more unusual is x."""
         distance = super().score_one(x)

@@ -17,7 +17,8 @@ cdef class AROWRule(Rule):
     Parameters
     ----------
     r
-        How little one example changes the weights, > 0; 1 by default.
+        How little one example changes the weights, > 0; 1 by default. For an example with the sample weight w it is r/w:
+        the loss and the variance cost w times as much.
 
     Examples
     --------
@@ -31,6 +32,7 @@ cdef class AROWRule(Rule):
     """
 
     _parameter_names = ("r",)
+    weighted = True
     needs = frozenset({"covariance"})
     tasks = ("classification", "regression", "multilabel", "structured")
 
@@ -40,14 +42,18 @@ cdef class AROWRule(Rule):
         self.r = positive("r", r)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        if hinge(seen) > 0.0 or seen.equality:
-            out.step, out.shrink = hinge(seen) / (seen.gain + self.r), 1.0 / self.r
+        cdef double r
+        if seen.weight > 0.0 and (hinge(seen) > 0.0 or seen.equality):
+            r = self.r / seen.weight
+            out.step, out.shrink = hinge(seen) / (seen.gain + r), 1.0 / r
         return 0
 
 
 cdef class NAROWRule(Rule):
     """NAROWRule(b=1.0)\n--\n
     AROW with an r for each example, such that the sum of variances grows slowly; no shrink if the variance is below 1/b.
+
+    A sample weight w multiplies the step and the shrink, as r/w does in AROW.
 
     Parameters
     ----------
@@ -66,6 +72,7 @@ cdef class NAROWRule(Rule):
     """
 
     _parameter_names = ("b",)
+    weighted = True
     looks_ahead = True
     needs = frozenset({"covariance", "look-ahead score"})
     tasks = ("classification",)
@@ -83,7 +90,7 @@ cdef class NAROWRule(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         if hinge(seen) > 0.0:
-            out.step, out.shrink = 1.0, 1.0 / self.lookahead_r(seen.gain)
+            out.step, out.shrink = seen.weight, seen.weight / self.lookahead_r(seen.gain)
         return 0
 
 
@@ -167,6 +174,8 @@ cdef class Confident(Rule):
 cdef class CWRule(Confident):
     """The nearest Gaussian to the old one with a margin of phi standard deviations of the score.
 
+    The margin has no price, so there is nothing that a sample weight could multiply: it is refused. `SCW1Rule` takes one.
+
     Parameters
     ----------
     eta
@@ -194,6 +203,8 @@ cdef class CWRule(Confident):
 
 cdef class CWVarianceRule(Confident):
     """The nearest Gaussian to the old one with a margin of phi times the variance of the score.
+
+    Sample weights are refused, as by `CWRule`.
 
     Parameters
     ----------
@@ -322,6 +333,8 @@ cdef class IELLIPRule(MistakeDriven):
     """IELLIPRule(b=0.3, *, c=0.1, tie_update=True)\n--\n
     An ellipsoid around the weights: a mistake cuts it in half, and a new ellipsoid encloses the half with a margin of 1.
 
+    A cut has no price, so sample weights are refused.
+
     Parameters
     ----------
     b
@@ -362,6 +375,8 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
     """SecondOrderPerceptronRule(tie_update=True, *, every_label=False)\n--\n
     The perceptron in coordinates in which the examples with a mistake have the same variance in every direction.
 
+    An example with the sample weight w moves the sums as w copies of it do.
+
     Parameters
     ----------
     tie_update
@@ -381,6 +396,7 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
     """
 
     _parameter_names = ("tie_update", "every_label")
+    weighted = True
     looks_ahead = True
     needs = frozenset({"look-ahead score"})
 
@@ -394,5 +410,5 @@ cdef class SecondOrderPerceptronRule(MistakeDriven):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         if self.every_label and seen.gain > 0.0 or is_mistake(seen, self.tie_update):
-            out.step, out.shrink = 1.0, 1.0
+            out.step, out.shrink = seen.weight, seen.weight
         return 0

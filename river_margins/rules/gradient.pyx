@@ -133,6 +133,8 @@ cdef class Subgradient(Rule):
     """Subgradient(lam=0.0, *, loss='hinge')\n--\n
     Step -loss', for spaces with a learning rate for each weight. Every weight comes nearer to 0 by lam times its rate.
 
+    A sample weight multiplies the step and lam.
+
     Parameters
     ----------
     lam
@@ -155,6 +157,7 @@ cdef class Subgradient(Rule):
     """
 
     _parameter_names = ("lam", "loss")
+    weighted = True
     needs = frozenset({"learning rates"})
 
     cdef readonly double lam
@@ -168,8 +171,8 @@ cdef class Subgradient(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         # The gradient of an example without features is 0, which is no step.
-        out.step = slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
-        out.threshold = self.lam
+        out.step = seen.weight * slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
+        out.threshold = seen.weight * self.lam
         return 0
 
 
@@ -214,6 +217,8 @@ cdef class PegasosRule(Rule):
     """PegasosRule(lam=1e-4, *, project=True)\n--\n
     Multiply w by 1 - 1/t in every round, step 1/(lam·t) if there is a hinge loss, then projection onto |w| <= 1/sqrt(lam).
 
+    A sample weight multiplies loss and regularisation of its round: 1/t becomes weight/t, and at most 1.
+
     Parameters
     ----------
     lam
@@ -234,6 +239,7 @@ cdef class PegasosRule(Rule):
     """
 
     _parameter_names = ("lam", "project")
+    weighted = True
 
     cdef readonly double lam
     cdef readonly bint project
@@ -243,9 +249,11 @@ cdef class PegasosRule(Rule):
         self.project = project
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        out.scale = 1.0 - 1.0 / seen.t
+        if seen.weight == 0.0:
+            return 0
+        out.scale = max(1.0 - seen.weight / seen.t, 0.0)
         # Rounding may leave a margin of 1 - 1e-16 that is 1 in real numbers: this is no loss.
-        out.step = 1.0 / (self.lam * seen.t) if hinge(seen) > 1e-12 else 0.0
+        out.step = min(seen.weight, <double> seen.t) / (self.lam * seen.t) if hinge(seen) > 1e-12 else 0.0
         if self.project:
             out.radius = 1.0 / sqrt(self.lam)
         return 0

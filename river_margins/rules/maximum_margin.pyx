@@ -14,6 +14,8 @@ cdef class ROMMARule(Rule):
     """ROMMARule(aggressive=False, *, tie_update=True)\n--\n
     The shortest w that meets this half-space and ⟨w, w_t⟩ >= |w_t|², which stands for all earlier ones.
 
+    The half-space has no price, so sample weights are refused.
+
     On noisy streams w becomes longer and longer. It is shortened where |w||x| is beyond 1e75.
 
     Parameters
@@ -77,7 +79,7 @@ cdef class ALMARule(Rule):
         The margin to reach at first, in units of 1 - alpha, > 0; None (default) is sqrt(8)/alpha, as the theorem requires.
         Other libraries take 1/alpha.
     C
-        The first step, > 0; sqrt(2) by default.
+        The first step, > 0; sqrt(2) by default. A sample weight multiplies the step.
 
     Examples
     --------
@@ -91,6 +93,7 @@ cdef class ALMARule(Rule):
     """
 
     _parameter_names = ("alpha", "B", "C")
+    weighted = True
     needs = frozenset({"radius"})
     tasks = ("classification",)
 
@@ -104,6 +107,6 @@ cdef class ALMARule(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double length = sqrt(seen.gain), root = sqrt(seen.k + 1.0)
-        if length > 0.0 and seen.margin / length <= (1.0 - self.alpha) * self.first / root:
-            out.step, out.radius = self.C / root / length, 1.0
+        if length > 0.0 and seen.weight > 0.0 and seen.margin / length <= (1.0 - self.alpha) * self.first / root:
+            out.step, out.radius = self.C * seen.weight / root / length, 1.0
         return 0

@@ -11,6 +11,9 @@ from river_margins.core.checks import positive
 cdef class PA(Rule):
     """Step loss/gain: the margin reaches the target exactly, whatever the length of the step.
 
+    The target is reached at any price, so there is nothing that a sample weight could multiply: it is refused. `PA1` takes
+    one.
+
     Examples
     --------
     >>> import river_margins as rm

@@ -11,6 +11,7 @@ from typing import Any
 from river import base
 
 from river_margins import registered
+from river_margins.core.estimator import Estimator
 from river_margins.snapshot import river_steps
 from river_margins.snapshot.codec import SnapshotError
 
@@ -75,8 +76,8 @@ def take_apart(thing: Any) -> dict[str, Any]:
     state: Any
     if river_steps.is_step(kind):
         parameters, state = river_steps.take_apart(thing)
-    elif isinstance(thing, base.Base):
-        parameters, state = {name: getattr(thing, name) for name in defaults(kind)}, thing.__getstate__()
+    elif isinstance(thing, Estimator):
+        parameters, state = thing._recipe(), thing.__getstate__()
     else:
         parameters, state = thing.parameters, {}
     return {"class": _full_name(kind), "parameters": parameters, "state": state}

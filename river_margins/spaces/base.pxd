@@ -32,7 +32,7 @@ cdef inline void set_two(Direction direction, Py_ssize_t up, Py_ssize_t down) no
 cdef class Space(Recipe):
     cdef Reader reader
     cdef Py_ssize_t blocks
-    cdef bint predicts_apart, needs_one_vector, refuses_negative
+    cdef bint predicts_apart, needs_one_vector, refuses_negative, adds_up
     cdef Space open(self, Reader reader)
     cdef int bind_rule(self, Rule rule) except -1
     cdef int check_python_step(self, Rule rule, Step step) except -1
@@ -43,3 +43,6 @@ cdef class Space(Recipe):
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1
     cdef int score_for_prediction(self, Row row, Py_ssize_t blocks) except -1
     cdef int end_round(self, Row row, Direction direction, Seen seen) except -1
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0
+    cdef double weight_of_new(self) noexcept
+    cdef double constant_in_score(self) noexcept

@@ -42,7 +42,7 @@ cdef class Space(Recipe):
     A subclass sets `offers`, the set of words that a rule may name in `needs` (see `Rule`). In its constructor it may set
     `predicts_apart` if it predicts with other weights than it learns with: then it implements `score_for_prediction` and
     `end_round`, too. `needs_one_vector` says that it has room for one block only, `refuses_negative` that it takes no
-    negative features.
+    negative features, `adds_up` that a score is a sum over features, so that `weight_in_score` is implemented.
     """
 
     offers = frozenset()
@@ -96,6 +96,20 @@ cdef class Space(Recipe):
     cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
         """Finish a round; `direction` is None if the label imposed no constraint. Called only if `predicts_apart` is set."""
         raise NotImplementedError(f"`{type(self).__name__}` must implement `end_round`")
+
+    # If `adds_up` is set, a score for predicting is the sum of these weights times the values of the row, plus the constant.
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        """Return the weight of known feature i of the row in the score of a block, which was just computed."""
+        raise NotImplementedError(f"`{type(self).__name__}` must implement `weight_in_score`, since it sets `adds_up`")
+
+    cdef double weight_of_new(self) noexcept:
+        """Return the weight of a feature that was never learned."""
+        return 0.0
+
+    cdef double constant_in_score(self) noexcept:
+        """Return the part of a score that comes from no feature."""
+        return 0.0
 
 
 def _rebuild(kind, parameters):

@@ -86,6 +86,9 @@ cdef class Diagonal(Gaussian):
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         return block.mean[index] * (1.0 if self.lookahead_rule is None else block.unit * block.variance[index])
 
+    cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept:
+        return 1.0 / (1.0 + block.unit * block.variance[row.index[i]] * row.value[i] * row.value[i] / r)
+
     cdef object variances(self, const Block* block):
         variances = np.empty(self.reader.size())
         cdef double[::1] view = variances

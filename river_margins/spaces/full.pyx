@@ -84,6 +84,9 @@ cdef class Full(Gaussian):
             score += row.value[i] * dot(block.variance + row.index[i] * self.capacity, block.mean, count)
         return block.unit * score / (1.0 + variance / self.lookahead_rule.lookahead_r(variance))
 
+    cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept:
+        return 1.0 / (1.0 + variance / r)
+
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef Py_ssize_t i, count = self.reader.size()
         cdef double* along = block.variance + self.capacity * self.capacity

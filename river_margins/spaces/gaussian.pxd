@@ -38,5 +38,6 @@ cdef class Gaussian(Space):
     cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept
+    cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept
     cdef object variances(self, const Block* block)
     cdef int take_variances(self, Block* block, object variances) except -1

@@ -28,6 +28,7 @@ cdef class Gaussian(Space):
 
     def __init__(self, a=1.0):
         self.a = positive("a", a)
+        self.adds_up = True
 
     def __dealloc__(self):
         self.free_blocks(self.block)
@@ -60,6 +61,10 @@ cdef class Gaussian(Space):
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         """Return the weight of a feature."""
         return 0.0
+
+    cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept:
+        """Return the factor for the weight of feature i of the row if the example, of this variance, is in Σ⁻¹ as xx'/r."""
+        return 1.0
 
     cdef object variances(self, const Block* block):
         """Return the covariance of the known features as an array."""
@@ -159,6 +164,13 @@ cdef class Gaussian(Space):
         for i in range(direction.length):
             self.block[direction.terms[i].block].unit *= step.inflate
         return 0
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        cdef double weight = self.weight_at(self.block + block, row.index[i]), variance
+        if self.lookahead_rule is None:
+            return weight
+        variance = lookahead_variances(row)[block]
+        return weight * self.lookahead_share(self.block + block, row, i, self.lookahead_rule.lookahead_r(variance), variance)
 
     # -------------------------------------------------------------------------------------------------- memory
 

@@ -31,7 +31,7 @@ cdef class Linear(Space):
     offers = frozenset({"plain steps", "radius", "inner product"})
 
     def __cinit__(self):
-        self.scale = 1.0
+        self.scale, self.adds_up = 1.0, True
 
     def __dealloc__(self):
         free(self.weights)
@@ -165,6 +165,9 @@ cdef class Linear(Space):
         self.capacity = capacity
         self.stride = stride
         return 0
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        return self.weight(self.reader.vocabulary.keys[row.index[i]], block)
 
     # ------------------------------------------------------------------------------------------------- state
 

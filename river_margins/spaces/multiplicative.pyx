@@ -132,6 +132,12 @@ cdef class Multiplicative(Linear):
                 weight[0] = max(multiplied(weight[0], self.base, rise * row.value[i]), LEAST)
         return 0
 
+    cdef double weight_of_new(self) noexcept:
+        return self.read(1.0)
+
+    cdef double constant_in_score(self) noexcept:
+        return -self.threshold
+
     # ------------------------------------------------------------------------------------------------- state
 
     def weight(self, key, Py_ssize_t block):

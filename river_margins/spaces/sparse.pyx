@@ -37,6 +37,9 @@ cdef class Sparse(Space):
     cdef Py_ssize_t capacity, stride, planned_capacity
     cdef double threshold
 
+    def __cinit__(self):
+        self.adds_up = True
+
     def __dealloc__(self):
         free(self.coordinates)
         free(self.planned)
@@ -158,6 +161,9 @@ cdef class Sparse(Space):
         self.capacity = capacity
         self.stride = stride
         return 0
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        return self.weight(self.reader.vocabulary.keys[row.index[i]], block)
 
     # ------------------------------------------------------------------------------------------------- state
 

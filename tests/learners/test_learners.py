@@ -52,11 +52,12 @@ def test_every_section_is_in_the_documentation():
 
 def test_every_exported_estimator_is_listed():
     exported = [getattr(rm, name) for name in rm.__all__]
-    inside = {  # which learn as the learners in them; see test_active.py and test_auto.py
+    inside = {  # which learn as the learners in them; see the tests of their families
         rm.SelectiveSampler,
         rm.RandomizedSelectiveSampler,
         rm.AutoClassifier,
         rm.AutoRegressor,
+        rm.Calibrated,
     }
     estimators = {kind for kind in exported if isinstance(kind, type) and issubclass(kind, KINDS)} - inside
     assert estimators == {type(form.make()) for form in FORMS}

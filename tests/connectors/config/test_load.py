@@ -586,3 +586,20 @@ def test_files_fill_values_in(load, problems, tmp_path):
     assert (found.kafka.common["sasl_plain_password"], found.kafka.common["ssl_password"]) == ("pass word", "")
     (line,) = problems(GOOD.replace(servers, f"{servers}  sasl_plain_password: ${{file:{tmp_path / 'none'}}}\n"))
     assert line.startswith(f"p.yaml:4:24: the file `{tmp_path / 'none'}` cannot be read: No such file")
+
+
+def test_what_has_no_explanation_is_named(load, problems):
+    asked = GOOD.replace("{topic: predictions}", "{topic: predictions, explain: 3}")
+    assert load(asked).output.explain == 3
+    assert load(GOOD).output.explain == 0
+    for learner, words in (
+        ("KernelPerceptron", "is not a sum over features: use a learner with plain weights"),
+        ("VotedPerceptron", "is not a sum over features"),
+        ("Calibrated: {classifier: Forgetron}", "is not a sum over features"),
+    ):
+        found = problems(asked.replace("PAClassifier: {C: 0.01, mode: 1}", learner))
+        assert found[0].startswith("p.yaml:9:39: `output.explain`: a score of `") and words in found[0]
+    (line,) = problems(FILES.replace("out.jsonl.zst}", "out.csv, explain: 3}"))
+    assert line.startswith("p.yaml:5:34: `output.explain`: `") and "no column for it" in line
+    (line,) = problems(asked.replace("explain: 3", "explain: -1"))
+    assert line.startswith("p.yaml:9:39: `output.explain`: a whole number of at least 0")

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -29,6 +30,7 @@ from connectors.files.record_files import Reader
 from connectors.model.records import Decoder
 from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
+from connectors.tools import schema
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import DEADLINE, phishing, twin
@@ -124,6 +126,30 @@ def test_equals_the_bare_pipeline_bit_for_bit(tmp_path, suffix):
     assert folder.model() == snapshot.dumps(bare)
     assert (counts.read, counts.predicted, counts.learned) == (1500, 1500, 1200)
     assert folder.state()["lines"] == 1500 and folder.state()["examples"] == 1200
+
+
+@pytest.mark.parametrize("name", ["Calibrated", "SelectiveSampler", None])
+def test_outputs_are_explained(folder, name):
+    """Where an output names all features, their contributions and the constant add up to the score."""
+    learner = {"PAClassifier": {"C": 0.01, "intercept": False}}
+    learner = ["StandardScaler", {name: {"classifier": learner}} if name else learner]
+    records = phishing(200)
+    folder.put(lines_of(records))
+    everything = folder.config(
+        learner=learner, output={"file": str(folder.path / "all.jsonl"), "explain": 99}, name="all"
+    )
+    files.run(everything)
+    folder.run(learner=learner, output={"file": str(folder.path / "out.jsonl"), "explain": 3})
+    every = [json.loads(line) for line in (folder.path / "all.jsonl").read_bytes().splitlines()]
+    for output, full in zip(folder.output(), every, strict=True):
+        assert math.fsum(full["explanation"].values()) == pytest.approx(full["score"], abs=1e-12)
+        largest = sorted(full["explanation"].items(), key=lambda pair: -abs(pair[1]))[:3]
+        assert list(output["explanation"].items()) == largest
+    assert len(output["explanation"]) == 3
+    validator = jsonschema.Draft202012Validator(schema.of_output(folder.config(learner=learner)))
+    assert not validator.is_valid(output)
+    of_three = folder.config(learner=learner, output={"file": str(folder.path / "out.jsonl"), "explain": 3})
+    jsonschema.Draft202012Validator(schema.of_output(of_three)).validate(output)
 
 
 def test_the_log_begins_with_what_runs(folder, caplog):

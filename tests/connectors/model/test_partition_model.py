@@ -220,3 +220,28 @@ def test_a_transformer_of_rivers_forgets_what_it_was_asked_about_a_reject():
     with pytest.raises(Reject):
         predict(model, {"new": 1.0, "a": "text"})
     assert snapshot.dumps(model.learner) == saved
+
+
+@pytest.mark.parametrize("classes", [[False, True], ["no", "maybe", "yes"]], ids=["two", "three"])
+def test_the_features_that_weighed_most_are_in_the_output(classes):
+    """The contributions are those of the weights, computed here by hand; the constant feature is none of them."""
+    learner = rm.StandardScaler() | rm.PAClassifier(C=0.1, classes=classes, intercept=True)
+    model = PartitionModel(learner, "s", 0, lambda name: None, explain=2)
+    for number, (features, label) in enumerate(EXAMPLES):
+        learn(model, features | {"c": number % 7, "d": 1.0}, classes[-1] if label else classes[0])
+    record = Record.of_example({"a": 1.0, "b": 0.5, "c": 6, "d": 1.0, "new": 3.0})
+    model.predict(record)
+    weights = learner["PAClassifier"].weights
+    weights = weights if len(classes) == 2 else weights[record.prediction]
+    scaled = learner["StandardScaler"].transform_one(record.features)
+    parts = {name: value * weights.get(name, 0.0) for name, value in scaled.items()}
+    expected = sorted(((name, part) for name, part in parts.items() if part), key=lambda pair: -abs(pair[1]))[:2]
+    assert list(record.explanation) == [name for name, _ in expected]
+    assert list(record.explanation.values()) == pytest.approx([part for _, part in expected])
+
+
+def test_nothing_is_explained_unless_asked_for():
+    model = model_of(build(), {})
+    record = Record.of_example({"a": 1.0})
+    model.predict(record)
+    assert record.explanation is None

@@ -137,6 +137,8 @@ THREE = ["red", "green", "blue"]
         ("BalancedWinnow", "bool", 3, "number"),
         ("KernelPerceptron", "bool", 3, "labels"),
         ({"SelectiveSampler": {"classifier": "PAClassifier"}}, "bool", 3, "labels"),
+        ({"Calibrated": {"classifier": "PAClassifier"}}, "bool", 3, "labels"),
+        ({"Calibrated": {"classifier": "AROWClassifier"}}, "text", 0, "labels"),
         ("PARegressor", "real", 3, "number"),
         ("AROWRegressor", "bool", 3, "number"),
     ],

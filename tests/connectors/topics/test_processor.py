@@ -4,6 +4,7 @@ import hashlib
 import importlib.metadata
 import json
 import logging
+import math
 import os
 import re
 import signal
@@ -319,6 +320,21 @@ def test_headers_and_timestamp_of_the_input_are_kept(kafka, tmp_path, guarantee,
         assert found == [sent, sent, sent + 1]
     else:
         assert all(abs(each / 1000 - time.time()) < DEADLINE for each in found)
+
+
+def test_outputs_are_explained_after_a_restart_too(kafka, tmp_path):
+    learner = ["StandardScaler", {"PAClassifier": {"C": 0.01, "intercept": False}}]
+    stream = Stream(kafka, tmp_path, partitions=1, learner=learner)
+    stream.settings["output"]["explain"] = 99  # more than there are features: they add up to the score
+    records = phishing(200)
+    for begin, end in ((0, 100), (100, 200)):
+        stream.produce(records[begin:end])
+        with running(stream.config()) as process:
+            found = stream.outputs(end)
+            process.end()
+    for output in found[0]:
+        assert math.fsum(output.pop("explanation").values()) == pytest.approx(output["score"], abs=1e-12)
+    stream.assert_exact(records, found)
 
 
 def test_timestamps_that_are_the_brokers_or_none(kafka, tmp_path):

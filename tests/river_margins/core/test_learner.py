@@ -38,4 +38,4 @@ def test_a_prediction_before_the_first_label_is_the_same_in_each_call():
     model, x = rm.PAClassifier(), {"a": 1.0}
     assert (model.predict_one(x), model.score_one(x)) == model.predict_score_one(x) == (None, {})
     assert model.clone().predict_learn_one(x, True) is None
-    assert model.predict_proba_one(x) == {}
+    assert model.predict_proba_one(x) == {True: 0.5, False: 0.5}

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from river import checks, evaluate, metrics
+from river import active, checks, evaluate, metrics
 from river.datasets import Phishing
 
 import river_margins as rm
@@ -230,6 +230,8 @@ def test_what_is_given_is_a_recipe(make):
     learner.learn_one({"a": 1.0}, True)
     model = make(learner)
     assert model.score_one({"a": 1.0}) == 1.0  # what it has learned is there
+    while not model.query_one({"a": 1.0}):
+        pass
     model.learn_one({"a": 1.0}, False)
     assert (learner.n_seen, model.learner.n_seen) == (1, 2)
     with pytest.raises(TypeError, match="`classifier` must be a margin classifier"):
@@ -244,6 +246,58 @@ def test_rivers_evaluation_reports_the_samples_used(make):
     assert used == model.n_queries == sum(played(twin, Phishing()))
     assert 0 < used < 1250
     assert pickle.dumps(twin.__getstate__()) == pickle.dumps(model.__getstate__())
+
+
+@samplers
+def test_rivers_evaluation_without_as_river_learns_what_is_requested(make):
+    """A loop that hands over every label is the loop of `played`: the sampler decides for itself."""
+    model, twin = make(rm.PAClassifier(C=0.1, intercept=True)), make(rm.PAClassifier(C=0.1, intercept=True))
+    evaluate.progressive_val_score(Phishing(), model, metrics.Accuracy())
+    asked = sum(played(twin, Phishing()))
+    assert 0 < model.learner.n_seen == model.n_queries == asked < 1250
+    assert pickle.dumps(twin.__getstate__()) == pickle.dumps(model.__getstate__())
+
+
+@samplers
+def test_a_new_class_is_learned_and_counts_as_requested(make):
+    model = make(rm.PAClassifier(classes=["a", "b", "e"], mode=0, intercept=False))
+    for _ in range(30):
+        model.learn_one({"x": 1.0}, "a")
+        model.learn_one({"x": -1.0}, "b")
+    before, rounds = model.n_queries, model.n_rounds
+    for label in ("c", "c", "d"):
+        model.learn_one({"x": 100.0}, label)
+    assert list(model.score_one({})) == ["a", "b", "e", "c", "d"]
+    assert model.n_queries == model.learner.n_seen >= before + 2 and model.n_rounds == rounds + 3
+
+
+@samplers
+def test_labels_that_come_later_are_learned_if_they_were_requested(make):
+    model, rows = make(rm.PAClassifier(C=0.1, intercept=True)), list(stream(6))
+    requested = [(x, y) for x, y in rows if model.query_one(x)]
+    assert (model.n_open, model.n_queries) == (len(requested), len(requested))
+    for x, y in requested:
+        model.learn_one(x, y)
+    assert (model.n_open, model.learner.n_seen, model.n_rounds) == (0, len(requested), len(rows))
+
+
+@samplers
+def test_a_round_that_is_refused_leaves_the_sampler_unchanged(make):
+    model = make(rm.PAClassifier(mode=0, intercept=True))
+    played(model, stream(7))
+    before = pickle.dumps(model.__getstate__())
+    for x, y, w in (({0: 1.0}, None, 1.0), ({0: math.nan}, True, 1.0), ({0: 1e-200}, True, -1.0)):
+        with pytest.raises(ValueError):
+            model.learn_one(x, y, w=w)
+        assert pickle.dumps(model.__getstate__()) == before
+
+
+@pytest.mark.parametrize("classes", [None, [False, True]])
+def test_rivers_entropy_sampler_asks(classes):
+    model = active.EntropySampler(rm.PAClassifier(C=0.1, classes=classes, intercept=True), discount_factor=1, seed=1)
+    steps = evaluate.iter_progressive_val_score(Phishing(), model, metrics.Accuracy(), step=1250)
+    ((accuracy, used),) = [(step["Accuracy"].get(), step["Samples used"]) for step in steps]
+    assert 100 < used < 1250 and accuracy > 0.8
 
 
 KINDS = [rm.SelectiveSampler, rm.RandomizedSelectiveSampler]

@@ -1,0 +1,313 @@
+"""Probabilities that hold: of the predictions with a probability of 0.8, four in five are right."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from river import base
+
+from river_margins import river_internals
+from river_margins.core.checks import not_negative, positive
+from river_margins.core.described import Described
+from river_margins.core.estimator import Estimator
+from river_margins.tasks.labels import plain
+
+__all__ = ["Calibrated"]
+
+PRECISION = 0.3  # of each parameter before the first label, in rounds with a probability of one half
+STEEPNESS = 6.0  # of the second function of the lead, in units of its root mean square
+LARGEST_LEAD = 1e150  # whose square is finite
+LARGEST_LOGIT = 1e6
+
+
+class ScoringClassifier(Protocol):
+    """A classifier with scores, such as those of this library."""
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
+    def score_one(self, x: Any) -> Any: ...
+    def predict_proba_one(self, x: Any) -> Any: ...
+
+
+class Calibrated(Described, Estimator, base.Classifier):
+    """Probabilities from the scores of a classifier, by a logistic regression that learns beside it.
+
+    With the scores f of all classes, the lead of a class is its score minus the best score of the others. The
+    probability of class k is proportional to exp(a·f_k + c·tanh(6·lead_k/r) + b_k), where r is the root mean square of
+    the lead of the best class. Two classes that share one weight vector have the scores f/2 and -f/2. The first term is
+    Platt's. The second one lets probabilities level off: with a tenth of wrong labels they end near 0.9, however large
+    the scores become.
+
+    a, c and all b_k follow from one Newton step in each round, on the log loss of the scores before the classifier
+    learns the label. Older rounds count less and less.
+
+    Parameters
+    ----------
+    classifier
+        The classifier that learns the labels. The wrapper works on a copy, which keeps what the classifier has learned.
+    half_life
+        The number of rounds after which a label counts half in the probabilities, > 0; 1000 by default. The classifier
+        forgets as it does on its own.
+
+    Attributes
+    ----------
+    classifier
+        The copy that learns.
+
+    Notes
+    -----
+    `predict_one` is the most probable class, which may differ from the prediction of the classifier. `score_one` is the
+    score of the classifier. Before the first label, classes that are known have equal probabilities. A scaler goes in
+    front of this wrapper, and not within it.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.Calibrated(rm.AROWClassifier(intercept=True))
+    >>> round(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss()).get(), 3)
+    0.265
+
+    References
+    ----------
+    Platt, J., 1999. Probabilistic outputs for support vector machines and comparisons to regularized likelihood
+    methods, equation 1. Advances in Large Margin Classifiers.
+    """
+
+    round_cost = "Two scores and one learning step of the classifier, and the number of classes."
+    guarantee = "None in the worst case; on data that do not drift, the best probabilities of this form."
+    advice = "Use it if you need probabilities and not only labels: for costs, thresholds or rankings of risks."
+
+    classifier: Any
+    half_life: float
+    _calibration: "_Calibration"
+
+    def __init__(self, classifier: ScoringClassifier, *, half_life: float = 1000) -> None:
+        if not (isinstance(classifier, Estimator) and isinstance(classifier, base.Classifier)):
+            raise TypeError(
+                f"`classifier` must be a classifier of this library, such as PAClassifier(), not {classifier!r}"
+            )
+        vars(self).update(
+            classifier=classifier.clone(include_attributes=True),
+            half_life=positive("half_life", half_life),
+            _calibration=_Calibration(),
+        )
+
+    @property
+    def _multiclass(self) -> bool:
+        return self.classifier._multiclass
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"classifier", "half_life"}
+
+    def _more_tags(self) -> set[str]:
+        return self.classifier._more_tags()
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river_margins.families.gaussian import AROWClassifier
+        from river_margins.families.passive_aggressive import PAClassifier
+
+        yield {"classifier": PAClassifier(C=0.1, intercept=True)}
+        yield {"classifier": AROWClassifier(intercept=False), "half_life": 100}
+
+    def _change(self, name: str, value: Any) -> None:
+        if name == "half_life":
+            vars(self).update(half_life=positive("half_life", value))
+            return
+        if type(value) is not type(self.classifier):
+            raise ValueError(
+                f"`classifier` is a {type(self.classifier).__name__}: use clone for another one, {value!r}"
+            )
+        present = river_internals.parameters(self.classifier)
+        wanted = river_internals.parameters(value)
+        self.classifier.mutate({name: value for name, value in wanted.items() if value != present[name]})
+
+    def _scores(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return the scores by class; {} before the first label if no class is known."""
+        score = self.classifier.score_one(x)
+        if isinstance(score, dict):
+            return score
+        positive, negative = self.classifier.predict_proba_one({})
+        return {positive: score / 2, negative: -score / 2}
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one example: the probabilities from the score before this round, then the classifier.
+
+        Parameters
+        ----------
+        x
+            Features: a dict from hashable names to finite numbers. A missing feature counts as 0.
+        y
+            The label.
+        w
+            Sample weight, >= 0, for the classifier and the probabilities.
+
+        Raises
+        ------
+        ValueError
+            If the classifier refuses the example, the label or the weight. Nothing is learned.
+        OverflowError
+            If the move would take the weights beyond floating point. Nothing is learned.
+        """
+        not_negative("w", w)
+        scores = self._scores(x)
+        self.classifier.learn_one(x, y, w=w)
+        if w > 0.0:
+            self._calibration.learn(scores, plain(y), w, 0.5 ** (1.0 / self.half_life))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
+        """Predict the most probable class; None before the first label if no class is known."""
+        probabilities = self._calibration.probabilities(self._scores(x))
+        return max(probabilities, key=probabilities.__getitem__) if probabilities else None
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
+        """Return the calibrated probabilities by class."""
+        scores = self._scores(x)
+        return self._calibration.probabilities(scores) if scores else self.classifier.predict_proba_one(x)
+
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the score of the classifier: signed, or a dict by class."""
+        return self.classifier.score_one(x)
+
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the classifier does."""
+        explained: dict[Any, Any] = self.classifier.explain_one(x)
+        return explained
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the classifier does."""
+        table: str = self.classifier.debug_one(x, decimals)
+        return table
+
+    def check_label(self, y: Any) -> None:
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        self.classifier.check_label(y)
+
+    def _recipe(self) -> dict[str, Any]:
+        return {"classifier": self.classifier.clone(), "half_life": self.half_life}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"calibration": self._calibration.state(), "classifier": self.classifier.__getstate__()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._calibration.restore(state["calibration"])
+        self.classifier.__setstate__(state["classifier"])
+
+
+class _Calibration:
+    """A logistic regression on leads of scores: two slopes that all classes share, and a constant for each class.
+
+    The step of a round is Newton's on the log loss of all rounds so far, each discounted by its age, plus `PRECISION`/2
+    times the squared parameters. The curvature of the constants is taken class by class.
+    """
+
+    def __init__(self) -> None:
+        self.slopes = (0.0, 0.0)
+        self.curvature = (0.0, 0.0, 0.0)  # of the first slope, of both, of the second slope
+        self.rounds = self.squares = (
+            0.0  # the discounted sums of the weights, and of the squared leads of the best class
+        )
+        self.constants: dict[Any, tuple[float, float]] = {}  # by class, with their curvatures
+
+    def probabilities(self, scores: Mapping[Any, float]) -> dict[Any, float]:
+        """Return the probabilities by class."""
+        return self._softmax(self._functions(scores, self._unit())[0])
+
+    def _unit(self) -> float:
+        return math.sqrt(self.squares / self.rounds) if self.squares > 0.0 else math.inf
+
+    def _functions(self, scores: Mapping[Any, float], unit: float) -> tuple[dict[Any, tuple[float, float]], float]:
+        """Return the two functions of the lead of each class, and the lead of the best class."""
+        if len(scores) < 2:
+            return dict.fromkeys(scores, (0.0, 0.0)), 0.0
+        second, best = sorted(scores.values())[-2:]
+        leads = {label: score - (second if score == best else best) for label, score in scores.items()}
+        found = {
+            label: (max(scores[label] - best, -LARGEST_LEAD), math.tanh(STEEPNESS * (lead / unit)))
+            for label, lead in leads.items()
+        }
+        return found, best - second
+
+    def _softmax(self, functions: Mapping[Any, tuple[float, float]]) -> dict[Any, float]:
+        first, second = self.slopes
+        none = (0.0, 0.0)
+        logits = {
+            label: min(max(first * f, -LARGEST_LOGIT), LARGEST_LOGIT) + second * g + self.constants.get(label, none)[0]
+            for label, (f, g) in functions.items()
+        }
+        highest = max(logits.values(), default=0.0)
+        shares = {label: math.exp(logit - highest) for label, logit in logits.items()}
+        total = sum(shares.values())
+        return {label: part / total for label, part in shares.items()}
+
+    def learn(self, scores: Mapping[Any, float], y: Any, weight: float, discount: float) -> None:
+        """Take one step towards the label y of an example with these scores."""
+        scores = {**scores, y: scores.get(y, 0.0)}
+        _, lead = self._functions(scores, math.inf)
+        rounds, squares = discount * self.rounds + weight, discount * self.squares + weight * lead * lead
+        if not math.isfinite(squares):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
+            return
+        self.rounds, self.squares = rounds, squares
+        functions, _ = self._functions(scores, self._unit())
+        chances = self._softmax(functions)
+        self._move_slopes(functions, chances, y, weight, discount)
+        for label, chance in chances.items():
+            constant, curvature = self.constants.get(label, (0.0, 0.0))
+            curvature = discount * curvature + weight * chance
+            pull = weight * ((label == y) - chance) - (1.0 - discount) * PRECISION * constant
+            self.constants[label] = constant + pull / (curvature + PRECISION), curvature
+
+    def _move_slopes(
+        self,
+        functions: Mapping[Any, tuple[float, float]],
+        chances: Mapping[Any, float],
+        y: Any,
+        weight: float,
+        discount: float,
+    ) -> None:
+        first, second = self.slopes
+        f_mean = sum(chances[label] * f for label, (f, _) in functions.items())
+        g_mean = sum(chances[label] * g for label, (_, g) in functions.items())
+        ff, fg, gg = (discount * part for part in self.curvature)
+        for label, (f, g) in functions.items():
+            f, g, chance = f - f_mean, g - g_mean, weight * chances[label]
+            ff, fg, gg = ff + chance * f * f, fg + chance * f * g, gg + chance * g * g
+        # The prior of the first slope is in units of the lead, so that the unit of the scores does not matter.
+        f_prior, g_prior = PRECISION * self.squares / self.rounds, PRECISION
+        f, g = functions[y]
+        f_pull = weight * (f - f_mean) - (1.0 - discount) * f_prior * first
+        g_pull = weight * (g - g_mean) - (1.0 - discount) * g_prior * second
+        determinant = (ff + f_prior) * (gg + g_prior) - fg * fg
+        if not 0.0 < determinant < math.inf:
+            return
+        self.curvature = ff, fg, gg
+        self.slopes = (
+            first + ((gg + g_prior) * f_pull - fg * g_pull) / determinant,
+            second + ((ff + f_prior) * g_pull - fg * f_pull) / determinant,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return all numbers, as plain data."""
+        return {
+            "slopes": list(self.slopes),
+            "curvature": list(self.curvature),
+            "rounds": self.rounds,
+            "squares": self.squares,
+            "labels": list(self.constants),
+            "constants": [constant for constant, _ in self.constants.values()],
+            "curvatures": [curvature for _, curvature in self.constants.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the numbers of a state; raise ValueError if they are not finite."""
+        numbers = [*state["slopes"], *state["curvature"], state["rounds"], state["squares"]]
+        numbers += [*state["constants"], *state["curvatures"]]
+        if not all(map(math.isfinite, numbers)):
+            raise ValueError("the numbers of a calibration must be finite")
+        first, second = state["slopes"]
+        ff, fg, gg = state["curvature"]
+        self.slopes, self.curvature = (first, second), (ff, fg, gg)
+        self.rounds, self.squares = state["rounds"], state["squares"]
+        pairs = zip(state["constants"], state["curvatures"], strict=True)
+        self.constants = dict(zip(state["labels"], pairs, strict=True))

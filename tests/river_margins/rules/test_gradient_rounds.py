@@ -51,7 +51,7 @@ def test_online_gradient_descent(loss, schedule, radius):
         moved = w + 0.6 * RATES[schedule](t) * SLOPES[loss](y * (w @ x)) * y * x
         return shortened(moved, math.inf if radius is None else radius)
 
-    model = rm.OGDClassifier(lr=0.6, loss=loss, schedule=schedule, radius=radius)
+    model = rm.OGDClassifier(lr=0.6, loss=loss, schedule=schedule, radius=radius, intercept=False)
     assert (assert_same_weights(model, step) > 0) == (radius is not None)
 
 
@@ -65,12 +65,12 @@ def test_pegasos(lam, project):
         moved = (1.0 - eta * lam) * w + (eta * y * x if y * (w @ x) < 1.0 else 0.0)
         return shortened(moved, 1.0 / math.sqrt(lam) if project else math.inf)
 
-    assert (assert_same_weights(rm.PegasosClassifier(lam=lam, project=project), step) > 0) == project
+    assert (assert_same_weights(rm.PegasosClassifier(lam=lam, project=project, intercept=False), step) > 0) == project
 
 
 def test_pegasos_moves_at_each_loss_that_is_no_rounding():
     """The second margin is 1 - 1e-9, so w = 1 becomes (1 - 1/2)·w + 1/2·(1 - 1e-9)."""
-    model = rm.PegasosClassifier(lam=1.0)
+    model = rm.PegasosClassifier(lam=1.0, intercept=False)
     model.learn_one({"a": 1.0}, True)
     assert model.weights["a"] == 1.0
     model.learn_one({"a": 1.0 - 1e-9}, True)

@@ -47,7 +47,7 @@ def test_kernels_are_those_of_another_library():
     ]:
         ours = [[kernel(x, z) for x in records(X)] for z in records(X)]
         assert np.allclose(ours, theirs, rtol=1e-12)
-        model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel))
+        model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel), intercept=False)
         model.learn_one(records(X)[0], True)
         for x, expected in zip(records(X), theirs[0], strict=True):
             assert model.score_one(x | {"unseen": 0.0}) == pytest.approx(expected, rel=1e-12)
@@ -60,8 +60,8 @@ def test_a_rule_in_a_kernel_space_is_the_rule_on_its_coordinates(rule, task, ker
     draw = np.random.default_rng(3)
     points = records(draw.normal(size=(25, 3)) * (draw.random(size=(25, 3)) < 0.8))
     Z = coordinates(KERNELS[kernel], points)
-    learner = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel]))
-    linear = rm.MarginClassifier(rule)
+    learner = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel]), intercept=False)
+    linear = rm.MarginClassifier(rule, intercept=False)
     for place in draw.integers(25, size=40):
         row, label = dict(enumerate(Z[place].tolist())), LABELS[task][draw.integers(len(LABELS[task]))]
         learner.learn_one(points[place], label)
@@ -74,7 +74,10 @@ def test_a_rule_in_a_kernel_space_is_the_rule_on_its_coordinates(rule, task, ker
 
 @pytest.mark.parametrize("rule", [*RULES, rm.ROMMARule(), rm.ROMMARule(aggressive=True)], ids=repr)
 def test_with_the_linear_kernel_it_is_the_linear_learner(rule):
-    kernel, linear = rm.MarginClassifier(rule, rm.Kernel(rm.LinearKernel())), rm.MarginClassifier(rule)
+    kernel, linear = (
+        rm.MarginClassifier(rule, rm.Kernel(rm.LinearKernel()), intercept=False),
+        rm.MarginClassifier(rule, intercept=False),
+    )
     for x, y in stream(rounds=60, seed=1, labels=CLASSES):
         kernel.learn_one(x, y)
         linear.learn_one(x, y)
@@ -85,9 +88,11 @@ def test_with_the_linear_kernel_it_is_the_linear_learner(rule):
 
 
 def test_other_kernels_have_no_weights_and_linear_learners_no_supports():
-    with pytest.raises(ValueError, match=r"kernel RBF\(gamma=1.0\) has no weights by feature: see its `supports`"):
-        dict(trained(rm.KernelPerceptron()).weights)
-    assert not hasattr(rm.PAClassifier(), "supports")
+    with pytest.raises(
+        ValueError, match=r"kernel RBF\(gamma=1.0, c0=0.0\) has no weights by feature: see its `supports`"
+    ):
+        dict(trained(rm.KernelPerceptron(rm.RBF(1.0))).weights)
+    assert not hasattr(rm.PAClassifier(C=1.0, intercept=False), "supports")
 
 
 # ------------------------------------------------------------------------------------------------- length and budgets
@@ -101,7 +106,7 @@ def test_the_length_is_right_after_every_round(task, kernel, budget):
     points = records(draw.normal(size=(15, 3)))
     Z = coordinates(KERNELS[kernel], points)
     for rule in (rm.PA1(0.5), rm.PegasosRule(0.1)):
-        model = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel], budget), classes=LABELS[task])
+        model = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel], budget), classes=LABELS[task], intercept=False)
         for place in draw.integers(15, size=30):
             model.learn_one(points[place], LABELS[task][draw.integers(len(LABELS[task]))])
             w = vector(model, task, points, Z)
@@ -111,7 +116,7 @@ def test_the_length_is_right_after_every_round(task, kernel, budget):
 
 @pytest.mark.parametrize("rule", [rm.PA1(0.5), rm.PegasosRule(1e-3), rm.ALMARule()], ids=repr)
 def test_the_length_stays_right_over_many_rounds(rule):
-    model = rm.MarginClassifier(rule, rm.Kernel(rm.RBF(0.5), rm.RandomRemoval(15)))
+    model = rm.MarginClassifier(rule, rm.Kernel(rm.RBF(0.5), rm.RandomRemoval(15)), intercept=False)
     trained(model, rounds=10_000)
     total = sum(coefficient * model.score_one(x) for x, coefficient in model.supports)
     assert model.__getstate__()["space"]["size"] == pytest.approx(total, rel=1e-6)

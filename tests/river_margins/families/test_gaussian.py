@@ -298,3 +298,11 @@ def test_a_step_that_an_inflated_covariance_makes_too_long_is_refused():
         except OverflowError:
             continue
         assert math.isfinite(model.weights["a"])
+
+
+def test_with_b_of_0_only_the_first_round_shrinks_the_ellipsoid():
+    """c_1 = 0.1 and c_2 = 0: the first mistake shrinks the variance to 0.9, and divides it by 0.9 again."""
+    model = rm.IELLIPClassifier(0.0, intercept=False)
+    for label in (True, False):  # margins of 0 and -1, so w becomes 1, and 1 - 2
+        model.learn_one({"a": 1.0}, label)
+    assert model.weights["a"] == pytest.approx(-1.0)

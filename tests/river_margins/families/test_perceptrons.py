@@ -42,9 +42,9 @@ RULES = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", RULES)
 def test_the_mean_weights_are_the_mean_of_the_weights(rule, kind, burn_in):
-    options = KINDS[kind]
-    plain = rm.MarginClassifier(RULES[rule], **options, intercept=False)
-    averaged = rm.MarginClassifier(RULES[rule], rm.AveragedLinear(burn_in), **options, intercept=False)
+    options = {"intercept": False} | KINDS[kind]
+    plain = rm.MarginClassifier(RULES[rule], **options)
+    averaged = rm.MarginClassifier(RULES[rule], rm.AveragedLinear(burn_in), **options)
     labels = options.get("classes", (False, True))
     sums, rounds, largest = {}, 0, 0.0
     for number, (x, y) in enumerate(stream(rounds=150, labels=labels), 1):
@@ -89,8 +89,8 @@ def winners(scores):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_vote_is_that_of_all_weights_there_have_been(kind):
-    options = KINDS[kind]
-    plain, voted = rm.Perceptron(**options, intercept=False), rm.VotedPerceptron(**options, intercept=False)
+    options = {"intercept": False} | KINDS[kind]
+    plain, voted = rm.Perceptron(**options), rm.VotedPerceptron(**options)
     labels, past = options.get("classes", (False, True)), []
     asked = [x for x, _ in stream(seed=9, rounds=20)]
     for x, y in stream(rounds=80, labels=labels):

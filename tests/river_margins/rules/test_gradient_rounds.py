@@ -55,6 +55,36 @@ def test_online_gradient_descent(loss, schedule, radius):
     assert (assert_same_weights(model, step) > 0) == (radius is not None)
 
 
+@pytest.mark.parametrize("schedule", RATES)
+@pytest.mark.parametrize("loss", SLOPES)
+def test_capped_gradient_descent(loss, schedule):
+    """The same, but where the step would go beyond a margin of 1, it ends there."""
+    capped = 0
+
+    def step(w, t, x, y):
+        nonlocal capped
+        rate, margin = 2.0 * RATES[schedule](t) * SLOPES[loss](y * (w @ x)), y * (w @ x)
+        most = (1 - margin) / (x @ x) if margin < 1 else math.inf
+        capped += rate > most
+        return w + min(rate, most) * y * x, False
+
+    rule = rm.GradientDescent(2.0, loss=loss, schedule=schedule, capped=True)
+    assert_same_weights(rm.MarginClassifier(rule, intercept=False), step)
+    assert capped > 0
+
+
+def test_a_regressor_on_the_squared_loss_survives_long_examples():
+    """The first step is capped at |x|² = 10^8; the second has the rate 1/√2, which is less than 1/|x|²."""
+    model = rm.OGDRegressor(intercept=False)
+    model.learn_one({"a": 1e4}, 2e4)
+    assert model.predict_one({"a": 1e4}) == pytest.approx(2e4)
+    model.learn_one({"a": 1.0}, 0.0)
+    assert model.weights["a"] == pytest.approx(2 - 2 / math.sqrt(2))
+    for _ in range(1000):
+        model.learn_one({"a": 1e4, "b": -1e4}, 5e4)
+    assert model.predict_one({"a": 1e4, "b": -1e4}) == pytest.approx(5e4)
+
+
 @pytest.mark.parametrize("project", [True, False])
 @pytest.mark.parametrize("lam", [0.01, 0.3])
 def test_pegasos(lam, project):

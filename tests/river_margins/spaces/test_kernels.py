@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.bounds.kernels import KERNELS, coordinates, records, vector
 from tests.helpers.rounds import stream, trained
 from tests.learners import CLASSES
@@ -42,6 +43,7 @@ def test_kernels_are_those_of_another_library():
     for kernel, theirs in [
         (rm.LinearKernel(), X @ X.T),
         (rm.RBF(0.3), rbf_kernel(X, gamma=0.3)),
+        (rm.RBF(0.3, c0=0.5), rbf_kernel(X, gamma=0.3) + 0.5),
         (rm.Laplace(0.3), laplacian_kernel(X, gamma=0.3)),
         (rm.Polynomial(3, gamma=0.5, c0=2.0), polynomial_kernel(X, degree=3, gamma=0.5, coef0=2.0)),
     ]:
@@ -51,6 +53,64 @@ def test_kernels_are_those_of_another_library():
         model.learn_one(records(X)[0], True)
         for x, expected in zip(records(X), theirs[0], strict=True):
             assert model.score_one(x | {"unseen": 0.0}) == pytest.approx(expected, rel=1e-12)
+
+
+LEARNERS_WITHOUT_GAMMA = {
+    "kernel perceptron": rm.KernelPerceptron,
+    "on a budget": lambda: rm.RandomizedBudgetPerceptron(budget=5),
+    "Projectron": rm.Projectron,
+    "second order": rm.KernelSecondOrderPerceptron,
+    "with a constant feature": lambda: rm.KernelPerceptron(intercept=True),
+    "with a constant": lambda: rm.KernelPAClassifier(rm.RBF(c0=0.5)),
+    "random features": lambda: rm.FOGDClassifier(components=30),
+}
+
+
+@pytest.mark.parametrize("make", LEARNERS_WITHOUT_GAMMA.values(), ids=LEARNERS_WITHOUT_GAMMA)
+def test_the_first_support_decides_gamma_by_the_features_that_it_names(make):
+    """Four features, one of them 0, so that gamma is 1/4 from then on."""
+    first = {"a": 1.0, "b": -2.0, "c": 0.0, "d": 0.5}
+    model, given = make(), make()
+    given = given.clone({"gamma": 0.25} if hasattr(given, "gamma") else {"kernel": rm.RBF(0.25, c0=constant_of(given))})
+    for rounds, (x, y) in enumerate([(first, False), *stream(rounds=60, features=9)]):
+        model.learn_one(x, y)
+        given.learn_one(x, y)
+        if rounds == 30:
+            model = snapshot.loads(snapshot.dumps(model))
+        assert model.score_one(x) == given.score_one(x) != 0.0
+    assert model.n_updates == given.n_updates > 10
+
+
+def constant_of(model):
+    return 0.0 if model.kernel is None else model.kernel.c0
+
+
+def test_an_empty_example_decides_no_gamma():
+    """f = k({}, x) = exp(-gamma·|x|²), with the gamma of 1 that there is before any feature; then gamma is 1/2."""
+    for make in (rm.KernelPerceptron, lambda: rm.FOGDClassifier(lr=1.0, components=4000)):
+        model = make()
+        model.learn_one({}, True)
+        model.learn_one({"a": 1.0, "b": 1.0}, False)
+        assert model.score_one({}) == pytest.approx(1 - math.exp(-1.0), abs=0.05)
+
+
+def test_a_gamma_that_a_snapshot_forged_is_refused():
+    for model, name in ((rm.KernelPerceptron(), "gamma"), (rm.FOGDClassifier(), "rate")):
+        model.learn_one({"a": 1.0}, True)
+        state = model.__getstate__()
+        state["space"][name] = -1.0
+        with pytest.raises(ValueError, match=name):
+            model.clone().__setstate__(state)
+
+
+def test_a_number_is_the_budget_that_keeps_the_newest():
+    model, spelt = rm.KernelPerceptron(budget=3), rm.KernelPerceptron(budget=rm.OldestRemoval(3))
+    for x, y in stream(rounds=50):
+        model.learn_one(x, y)
+        spelt.learn_one(x, y)
+    assert model.supports == spelt.supports and len(model.supports) == 3
+    with pytest.raises(ValueError, match="must be a whole number of at least 1, not 0"):
+        rm.KernelPAClassifier(budget=0)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

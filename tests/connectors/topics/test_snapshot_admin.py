@@ -117,7 +117,7 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", last["time"])
     for said in (operator.table("show", last["snapshot"]), Operator.table(Shown(path), "show")):
         shown = {row["what"]: row["value"] for row in said}
-        assert shown["learner"] == "StandardScaler() | PAClassifier(C=0.01)"
+        assert shown["learner"] == "StandardScaler() | PAClassifier()"
         assert "river-margins" in shown["written by"]
         assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "9"
     exported = tmp_path / "model.snapshot"

@@ -143,7 +143,9 @@ def test_a_step_of_0_shrinks_as_in_a_full_matrix(classes):
     assert len(one.supports) == 60
     assert one.n_updates == other.n_updates == 30
     with pytest.raises(ValueError, match="a step needs a shrink above 0"):
-        rm.MarginClassifier(Shrinking(-0.5), rm.SecondOrderKernel(), classes=classes, intercept=False).learn_one({"a": 1.0}, classes[0])
+        rm.MarginClassifier(Shrinking(-0.5), rm.SecondOrderKernel(), classes=classes, intercept=False).learn_one(
+            {"a": 1.0}, classes[0]
+        )
 
 
 def test_a_class_that_comes_late_has_a_matrix_of_its_own():

@@ -119,7 +119,7 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
         shown = {row["what"]: row["value"] for row in said}
         assert shown["learner"] == "StandardScaler() | PAClassifier()"
         assert "river-margins" in shown["written by"]
-        assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "9"
+        assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "10"
     exported = tmp_path / "model.snapshot"
     operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
     assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))

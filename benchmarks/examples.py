@@ -1,5 +1,6 @@
 """Streams to learn from, ways to run through them, and the learner that all others are compared with."""
 
+import functools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -78,5 +79,9 @@ def shared(sizes: list[tuple[int, int]] = SIZES) -> list[tuple[str, Rows]]:
     return [(f"{features} features", dense(features, examples)) for features, examples in sizes]
 
 
-def pa() -> Any:
-    return rm.PAClassifier(C=0.1)
+def bare(kind: Callable[..., Any], **parameters: Any) -> Callable[[], Any]:
+    """Return a maker of a learner without an intercept, so that it does the same work as its peers."""
+    return functools.partial(kind, intercept=False, **parameters)
+
+
+pa = bare(rm.PAClassifier, C=0.1)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from examples import SIZES, Rows, dense, one_call, pa, shared, two_calls
+from examples import SIZES, Rows, bare, dense, one_call, pa, shared, two_calls
 from river import feature_extraction, linear_model, optim
 from sklearn.linear_model import Perceptron, SGDClassifier
 from timing import Contender, table
@@ -73,11 +73,11 @@ def second_order() -> list[str]:
         [
             Contender("River's AdPredictor", two_calls(linear_model.AdPredictor)),
             Contender("PAClassifier", two_calls(pa)),
-            Contender("AROWClassifier", two_calls(rm.AROWClassifier)),
-            Contender("SCWClassifier", two_calls(rm.SCWClassifier)),
-            Contender("NAROWClassifier", two_calls(rm.NAROWClassifier)),
-            Contender("SecondOrderPerceptron", two_calls(rm.SecondOrderPerceptron)),
-            Contender("AROWClassifier with a matrix", two_calls(lambda: rm.AROWClassifier(covariance="full"))),
+            Contender("AROWClassifier", two_calls(bare(rm.AROWClassifier))),
+            Contender("SCWClassifier", two_calls(bare(rm.SCWClassifier))),
+            Contender("NAROWClassifier", two_calls(bare(rm.NAROWClassifier))),
+            Contender("SecondOrderPerceptron", two_calls(bare(rm.SecondOrderPerceptron))),
+            Contender("AROWClassifier with a matrix", two_calls(bare(rm.AROWClassifier, covariance="full"))),
         ],
     )
 
@@ -104,9 +104,9 @@ def p_norms() -> list[str]:
         shared(NARROW),
         [
             Contender("River's ALMAClassifier(p=4)", two_calls(lambda: linear_model.ALMAClassifier(p=4))),
-            Contender("ALMAClassifier(p=4)", two_calls(lambda: rm.ALMAClassifier(p=4))),
-            Contender("PNormPerceptron(p=4)", two_calls(rm.PNormPerceptron)),
-            Contender("ALMAClassifier(p=2)", two_calls(rm.ALMAClassifier)),
+            Contender("ALMAClassifier(p=4)", two_calls(bare(rm.ALMAClassifier, alpha=0.9, p=4))),
+            Contender("PNormPerceptron(p=4)", two_calls(bare(rm.PNormPerceptron))),
+            Contender("ALMAClassifier(p=2)", two_calls(bare(rm.ALMAClassifier, alpha=0.9))),
         ],
     )
 
@@ -118,7 +118,7 @@ def multiplicative() -> list[str]:
         [
             Contender("River's Perceptron", two_calls(linear_model.Perceptron)),
             Contender("Winnow", two_calls(lambda: rm.Winnow(4.0))),
-            Contender("BalancedWinnow", two_calls(rm.BalancedWinnow)),
+            Contender("BalancedWinnow", two_calls(bare(rm.BalancedWinnow))),
         ],
     )
 
@@ -132,9 +132,9 @@ def sparse() -> list[str]:
                 "River's LogisticRegression(FTRLProximal)",
                 two_calls(river_sparse(lambda: optim.FTRLProximal(l1=0.1))),
             ),
-            Contender("FTRLProximalClassifier", two_calls(lambda: rm.FTRLProximalClassifier(l1=0.1))),
-            Contender("AdaGradRDAClassifier", two_calls(lambda: rm.AdaGradRDAClassifier(lam=0.01))),
-            Contender("FOBOSClassifier", two_calls(lambda: rm.FOBOSClassifier(lam=0.01))),
+            Contender("FTRLProximalClassifier", two_calls(bare(rm.FTRLProximalClassifier, l1=0.1, loss="hinge"))),
+            Contender("AdaGradRDAClassifier", two_calls(bare(rm.AdaGradRDAClassifier, lam=0.01))),
+            Contender("FOBOSClassifier", two_calls(bare(rm.FOBOSClassifier, lr=1.0, lam=0.01))),
             Contender("River's LogisticRegression(SGD, l1)", two_calls(river_sparse(lambda: optim.SGD(0.1), l1=0.01))),
             *wabbit("--ftrl", "--ftrl --l1 0.1 --loss_function logistic"),
             Contender(
@@ -160,11 +160,11 @@ def kernels_on_a_budget() -> list[str]:
             Contender("River's RBFSampler and PAClassifier", two_calls(river_features), share=0.4),
             Contender("FOGDClassifier", two_calls(lambda: rm.FOGDClassifier(0.05, components=100))),
             Contender("KernelPerceptron", two_calls(lambda: rm.KernelPerceptron(rbf, budget=budget))),
-            Contender("KernelPAClassifier", two_calls(lambda: rm.KernelPAClassifier(rbf, budget=budget))),
-            Contender("RandomizedBudgetPerceptron", two_calls(lambda: rm.RandomizedBudgetPerceptron(rbf))),
-            Contender("Forgetron", two_calls(lambda: rm.Forgetron(rbf))),
-            Contender("BOGDClassifier", two_calls(lambda: rm.BOGDClassifier(rbf))),
-            Contender("BPAClassifier", two_calls(lambda: rm.BPAClassifier(rbf))),
+            Contender("KernelPAClassifier", two_calls(lambda: rm.KernelPAClassifier(rbf, C=1.0, budget=budget))),
+            Contender("RandomizedBudgetPerceptron", two_calls(lambda: rm.RandomizedBudgetPerceptron(rbf, budget=100))),
+            Contender("Forgetron", two_calls(lambda: rm.Forgetron(rbf, budget=100))),
+            Contender("BOGDClassifier", two_calls(lambda: rm.BOGDClassifier(rbf, budget=100))),
+            Contender("BPAClassifier", two_calls(lambda: rm.BPAClassifier(rbf, C=1.0, budget=100))),
             Contender("Projectron(eta=0.5), no budget", two_calls(lambda: rm.Projectron(rbf, eta=0.5))),
             Contender("KernelSecondOrderPerceptron, no budget", two_calls(lambda: rm.KernelSecondOrderPerceptron(rbf))),
             *wabbit("--ksvm, no budget", "--ksvm --kernel rbf --bandwidth 0.05", share=0.4),
@@ -183,7 +183,7 @@ def matrix_updates() -> list[str]:
     for features in (50, 100, 200, 400):
         rows, cells = dense(features, 200), []
         for stored in (features, 20):
-            model, figures = rm.AROWClassifier(covariance="full"), []
+            model, figures = rm.AROWClassifier(covariance="full", intercept=False), []
             model.learn_one(rows[0][0], True)
             for number, (x, _) in enumerate(rows):
                 part = dict(list(x.items())[number % 20 :: max(features // stored, 1)][:stored])
@@ -200,13 +200,13 @@ def matrix_updates() -> list[str]:
 
 GROWING: dict[str, Callable[[], Any]] = {
     "PAClassifier": pa,
-    "PNormPerceptron(p=4)": rm.PNormPerceptron,
-    "ALMAClassifier(p=4)": lambda: rm.ALMAClassifier(p=4),
+    "PNormPerceptron(p=4)": bare(rm.PNormPerceptron),
+    "ALMAClassifier(p=4)": bare(rm.ALMAClassifier, alpha=0.9, p=4),
     "Winnow": lambda: rm.Winnow(4.0),
-    "BalancedWinnow": rm.BalancedWinnow,
-    "FTRLProximalClassifier": lambda: rm.FTRLProximalClassifier(l1=0.1),
-    "AdaGradRDAClassifier": lambda: rm.AdaGradRDAClassifier(lam=0.01),
-    "FOBOSClassifier": lambda: rm.FOBOSClassifier(lam=0.01),
+    "BalancedWinnow": bare(rm.BalancedWinnow),
+    "FTRLProximalClassifier": bare(rm.FTRLProximalClassifier, l1=0.1, loss="hinge"),
+    "AdaGradRDAClassifier": bare(rm.AdaGradRDAClassifier, lam=0.01),
+    "FOBOSClassifier": bare(rm.FOBOSClassifier, lr=1.0, lam=0.01),
 }
 
 

@@ -36,7 +36,7 @@ def dicts(features: int) -> list[tuple[dict[str, float], bool]]:
 
 
 def one_call(features: int) -> Callable[[int], None]:
-    rows, both = dicts(features), rm.PAClassifier(C=0.1).predict_learn_one
+    rows, both = dicts(features), rm.PAClassifier(C=0.1, intercept=False).predict_learn_one
 
     def play(rounds: int) -> None:
         for _ in range(rounds):
@@ -50,7 +50,7 @@ def scaled(features: int) -> Callable[[int], None]:
     rows = dicts(features)
 
     def play(rounds: int) -> None:
-        model = rm.StandardScaler() | rm.PAClassifier(C=0.1)
+        model = rm.StandardScaler() | rm.PAClassifier(C=0.1, intercept=False)
         evaluate.progressive_val_score(rows * rounds, model, metrics.Accuracy())
 
     return play
@@ -67,7 +67,7 @@ def sparse() -> tuple[Any, np.ndarray]:
 
 
 def csr() -> Callable[[int], None]:
-    (X, y), model = sparse(), rm.PAClassifier(C=0.1, classes=[0, 1])
+    (X, y), model = sparse(), rm.PAClassifier(C=0.1, classes=[0, 1], intercept=False)
 
     def play(rounds: int) -> None:
         for _ in range(rounds):

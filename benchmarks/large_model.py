@@ -38,7 +38,7 @@ def examples(count: int, features: int, seed: int):
 
 
 def large_model(path: Path, features: int) -> None:
-    model = rm.PAClassifier(C=0.01)
+    model = rm.PAClassifier(intercept=False)
     for first in range(0, features, 50):
         model.learn_one({f"feature-{n}": 1.0 for n in range(first, first + 50)}, first % 100 == 0)
     snapshot.save(model, path)

@@ -26,7 +26,7 @@ import river_margins as rm
 
 pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
 
-from examples import SIZES, Rows, dense, letters, matrix, one_call, pa, shared, two_calls  # noqa: E402
+from examples import SIZES, Rows, bare, dense, letters, matrix, one_call, pa, shared, two_calls  # noqa: E402
 from families import tables_of_families  # noqa: E402
 from floor import touch_twice  # noqa: E402  (compiled by the line above)
 from timing import ROUNDS, Contender, table  # noqa: E402
@@ -63,7 +63,7 @@ def river_pa() -> Any:
 
 
 def csr(**parameters: Any) -> Callable[[Any], None]:
-    return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **parameters).learn_csr(*stream)
+    return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **{"intercept": False} | parameters).learn_csr(*stream)
 
 
 def scaled(scaler: Any, learner: Callable[[], Any]) -> Callable[[Rows], None]:
@@ -81,9 +81,11 @@ def tables_of_dicts() -> list[str]:
                 Contender("River's PAClassifier", two_calls(river_pa)),
                 Contender("PAClassifier", two_calls(pa)),
                 Contender("PAClassifier, predict_learn_one", one_call(pa)),
-                Contender("PA-I as a rule in Python", two_calls(lambda: rm.MarginClassifier(PA1InPython()))),
+                Contender(
+                    "PA-I as a rule in Python", two_calls(lambda: rm.MarginClassifier(PA1InPython(), intercept=False))
+                ),
                 Contender("River's Perceptron", two_calls(linear_model.Perceptron)),
-                Contender("Perceptron", two_calls(rm.Perceptron)),
+                Contender("Perceptron", two_calls(bare(rm.Perceptron))),
                 Contender("reading each key and value twice, nothing else", reading),
             ],
         ),

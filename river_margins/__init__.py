@@ -34,7 +34,12 @@ from river_margins.families.maximum_margin import ALMAClassifier, ROMMAClassifie
 from river_margins.families.mira import MIRAClassifier
 from river_margins.families.multiplicative import BalancedWinnow, Winnow
 from river_margins.families.one_class import PAOneClass
-from river_margins.families.passive_aggressive import PAClassifier, PAMultiLabelClassifier, PARegressor
+from river_margins.families.passive_aggressive import (
+    AveragedPAClassifier,
+    PAClassifier,
+    PAMultiLabelClassifier,
+    PARegressor,
+)
 from river_margins.families.perceptrons import (
     AveragedPerceptron,
     Perceptron,
@@ -114,6 +119,7 @@ __all__ = [
     "AutoClassifier",
     "AutoRegressor",
     "AveragedLinear",
+    "AveragedPAClassifier",
     "AveragedPerceptron",
     "BOGDClassifier",
     "BPAClassifier",

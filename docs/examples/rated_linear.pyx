@@ -48,6 +48,7 @@ cdef class RatedLinear(Space):
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i
         cdef double margin = 0.0, square = 0.0, length = 0.0, value
+        self.reserve(self.reader.size(), self.blocks)  # an intercept is known before anything is learned
         for i in range(direction.length):
             margin += direction.terms[i].coefficient * row.scores[direction.terms[i].block]
             square += direction.terms[i].coefficient * direction.terms[i].coefficient

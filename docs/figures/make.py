@@ -120,8 +120,8 @@ def curves(stream: Stream, passes: int = 1, C: float = 0.1) -> list[Curve]:
     perceptron = np.min([perceptron_bound(u, stream) for u in candidates], axis=0)
     pa_i = np.min([pa_i_bound(u, stream, C) for u in candidates], axis=0)
     return [
-        Curve("perceptron", play(rm.Perceptron(), stream)[1], perceptron),
-        Curve(f"PA-I, C = {C:g}", play(rm.PAClassifier(C=C), stream)[1], pa_i),
+        Curve("perceptron", play(rm.Perceptron(intercept=False), stream)[1], perceptron),
+        Curve(f"PA-I, C = {C:g}", play(rm.PAClassifier(C=C, intercept=False), stream)[1], pa_i),
     ]
 
 
@@ -153,7 +153,10 @@ def draw_bounds(path: Path, rounds: int | None = None) -> None:
 
 
 def draw_margins(path: Path, rounds: int | None = None) -> None:
-    models = {"PA": rm.PAClassifier(mode=0), "PA-I, C = 0.01": rm.PAClassifier(C=0.01)}
+    models = {
+        "PA": rm.PAClassifier(mode=0, intercept=False),
+        "PA-I, C = 0.01": rm.PAClassifier(C=0.01, intercept=False),
+    }
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         first = 1

@@ -12,6 +12,7 @@ from connectors.config import catalogue
 from river_margins.families.structured import Structured
 
 TEMPLATE = pathlib.Path(__file__).with_name("learners.template.md")
+DEFAULTS = TEMPLATE.parents[2] / "benchmarks" / "results" / "defaults.md"
 HEAD = "| learner | space | cost of a round | guarantee | advice |\n|---|---|---|---|---|"
 ROLES: dict[str, Callable[[Any], bool]] = {
     "transformers": lambda model: isinstance(model, base.Transformer),
@@ -33,6 +34,7 @@ def page() -> str:
         cells = (f"`{entry.name}`", space(entry.kind, model), entry.round_cost, entry.guarantee, entry.advice)
         rows[role].append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     text = TEMPLATE.read_text().replace("<!-- count -->", str(sum(map(len, rows.values()))))
+    text = text.replace("<!-- defaults -->", DEFAULTS.read_text().partition("\n\n")[2].strip())
     for role, lines in rows.items():
         text = text.replace(f"<!-- {role} -->", "\n".join([HEAD, *lines]))
     return text

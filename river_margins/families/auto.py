@@ -10,11 +10,11 @@ from river_margins.core.checks import below_one, positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.experts import Experts
-from river_margins.families.composed import MarginClassifier, MarginRegressor
+from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
 from river_margins.families.gradient import OGDClassifier, OGDRegressor
-from river_margins.families.passive_aggressive import PAClassifier, PARegressor
+from river_margins.families.passive_aggressive import AveragedPAClassifier, PAClassifier, PARegressor
 from river_margins.families.sparse import AdaGradRDAClassifier, FTRLProximalClassifier
 from river_margins.rules import PA1
 from river_margins.spaces import AveragedLinear
@@ -29,13 +29,13 @@ def usual_classifiers() -> list[base.Classifier]:
     """Return the experts of an `AutoClassifier` that is given none."""
     bounds = (0.01, 0.1, 1.0)
     return [
-        *(PAClassifier(C, intercept=True) for C in bounds),
-        *(MarginClassifier(PA1(C), AveragedLinear(), intercept=True) for C in bounds),
-        *(AROWClassifier(r, intercept=True) for r in (0.1, 1.0, 10.0)),
-        *(SCWClassifier(C, intercept=True) for C in (0.1, 1.0)),
-        *(FTRLProximalClassifier(alpha, loss="logistic", intercept=True) for alpha in (0.1, 1.0)),
-        *(OGDClassifier(lr, loss="logistic", intercept=True) for lr in (0.1, 1.0)),
-        AdaGradRDAClassifier(1.0, loss="logistic", intercept=True),
+        *(PAClassifier(C) for C in bounds),
+        *(AveragedPAClassifier(C) for C in bounds),
+        *(AROWClassifier(r) for r in (0.1, 1.0, 10.0)),
+        *(SCWClassifier(C) for C in (0.1, 1.0)),
+        *(FTRLProximalClassifier(alpha) for alpha in (0.1, 1.0)),
+        *(OGDClassifier(lr, loss="logistic") for lr in (0.1, 1.0)),
+        AdaGradRDAClassifier(1.0, loss="logistic"),
     ]
 
 
@@ -43,10 +43,10 @@ def usual_regressors() -> list[base.Regressor]:
     """Return the experts of an `AutoRegressor` that is given none. They see labels of mean 0 and variance 1."""
     bounds = (0.001, 0.01, 0.1, 1.0)
     return [
-        *(PARegressor(C, eps=0.01, intercept=True) for C in bounds),
-        *(MarginRegressor(PA1(C), AveragedLinear(), eps=0.01, intercept=True) for C in bounds),
-        *(AROWRegressor(r, eps=0.0, intercept=True) for r in (0.1, 1.0, 10.0)),
-        *(OGDRegressor(lr, loss="squared", intercept=True) for lr in (0.01, 0.1)),
+        *(PARegressor(C, mode=1, eps=0.01) for C in bounds),
+        *(MarginRegressor(PA1(C), AveragedLinear(), eps=0.01) for C in bounds),
+        *(AROWRegressor(r, eps=0.0, a=1.0) for r in (0.1, 1.0, 10.0)),
+        *(OGDRegressor(lr) for lr in (0.01, 0.1)),
     ]
 
 

@@ -12,6 +12,7 @@ from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import Classes, Rivals
 from river_margins.rules import PA1, PA2, PerceptronRule, Rule
+from river_margins.spaces import Kernel, Multiplicative, RandomFourier
 from river_margins.spaces.base import Space
 from river_margins.tasks.classes import RIVALS, task_of
 from river_margins.tasks.regression import Regression
@@ -38,7 +39,8 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
         classes, in proportion to their lead. The shares add up to 1.
     intercept
-        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`. None (default) adds it where
+        weights are linear or Gaussian, and not to kernels, random features and multiplicative weights.
     max_features
         The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
         keeps every feature.
@@ -52,7 +54,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
     --------
     >>> import river_margins as rm
     >>> from river import datasets, evaluate, metrics
-    >>> model = rm.MarginClassifier(rm.PA1(C=0.01), intercept=True)
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.01))
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
     Accuracy: 79.02%
     """
@@ -65,7 +67,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
     space: Space | None
     classes: Classes
     rivals: Rivals
-    intercept: bool
+    intercept: bool | None
     max_features: int | None
 
     def __init__(
@@ -75,14 +77,14 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         *,
         classes: Classes = None,
         rivals: Rivals = "max",
-        intercept: bool = False,
+        intercept: bool | None = None,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
         one_of("rivals", rivals, RIVALS)
-        self._open(rule, space, task_of(classes, rivals), intercept, max_features)
+        self._open(rule, space, task_of(classes, rivals), _has_intercept(intercept, space), max_features)
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -124,7 +126,8 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     eps
         The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
     intercept
-        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`; False by default.
+        Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`. None (default) adds it where
+        weights are linear or Gaussian, and not to kernels, random features and multiplicative weights.
     max_features
         The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
         keeps every feature.
@@ -145,7 +148,7 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     rule: Rule
     space: Space | None
     eps: float
-    intercept: bool
+    intercept: bool | None
     max_features: int | None
 
     def __init__(
@@ -154,11 +157,12 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         space: Space | None = None,
         *,
         eps: float = 0.1,
-        intercept: bool = False,
+        intercept: bool | None = None,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
-        self._open(rule, space, Regression(not_negative("eps", eps)), intercept, max_features)
+        task = Regression(not_negative("eps", eps))
+        self._open(rule, space, task, _has_intercept(intercept, space), max_features)
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -168,3 +172,7 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"rule": PA1(0.1)}
         yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
+
+
+def _has_intercept(intercept: bool | None, space: Space | None) -> bool:
+    return not isinstance(space, Kernel | RandomFourier | Multiplicative) if intercept is None else intercept

@@ -39,7 +39,7 @@ class CWClassifier(MarginClassifier):
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default.
+        Whether to add a constant feature of value 1; True by default.
     max_features
         The number of buckets that features are hashed into; None (default) keeps every feature.
 
@@ -54,7 +54,7 @@ class CWClassifier(MarginClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.CWClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 83.43%
+    Accuracy: 83.35%
 
     References
     ----------
@@ -86,7 +86,7 @@ class CWClassifier(MarginClassifier):
         a: float = 1.0,
         max_dimension: int = 5000,
         classes: Classes = None,
-        intercept: bool = False,
+        intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(eta=eta, phi=phi, form=form, covariance=covariance, a=a, max_dimension=max_dimension)
@@ -135,7 +135,7 @@ class SCWClassifier(MarginClassifier):
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
-        Whether to add a constant feature of value 1; False by default.
+        Whether to add a constant feature of value 1; True by default.
     max_features
         The number of buckets that features are hashed into; None (default) keeps every feature.
 
@@ -149,7 +149,7 @@ class SCWClassifier(MarginClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.SCWClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.47%
+    Accuracy: 89.03%
 
     References
     ----------
@@ -181,7 +181,7 @@ class SCWClassifier(MarginClassifier):
         a: float = 1.0,
         max_dimension: int = 5000,
         classes: Classes = None,
-        intercept: bool = False,
+        intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(C=C, mode=mode, eta=eta, phi=phi, covariance=covariance, a=a, max_dimension=max_dimension)

@@ -25,9 +25,9 @@ class RandomizedBudgetPerceptron(MarginClassifier):
     ----------
     kernel
         `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
-        `RBF(gamma=1)`.
+        `RBF()`, with a gamma of 1 over the number of features.
     budget
-        The largest number of supports, >= 1; 100 by default.
+        The largest number of supports, >= 1; 300 by default.
     seed
         The seed of the generator, a whole number; 0 by default. The state of the generator is saved with the learner,
         so that a restored learner draws the next numbers.
@@ -71,7 +71,7 @@ class RandomizedBudgetPerceptron(MarginClassifier):
         self,
         kernel: KernelChoice = None,
         *,
-        budget: int = 100,
+        budget: int = 300,
         seed: int = 0,
         classes: Classes = None,
         intercept: bool = False,
@@ -107,9 +107,9 @@ class Forgetron(MarginClassifier):
     ----------
     kernel
         `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
-        `RBF(gamma=1)`.
+        `RBF()`, with a gamma of 1 over the number of features.
     budget
-        The largest number of supports, >= 1; 100 by default.
+        The largest number of supports, >= 1; 300 by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -147,7 +147,7 @@ class Forgetron(MarginClassifier):
         self,
         kernel: KernelChoice = None,
         *,
-        budget: int = 100,
+        budget: int = 300,
         classes: Classes = None,
         intercept: bool = False,
         max_features: int | None = None,
@@ -184,7 +184,7 @@ class Projectron(MarginClassifier):
     ----------
     kernel
         `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
-        `RBF(gamma=1)`.
+        `RBF()`, with a gamma of 1 over the number of features.
     eta
         The largest distance between an example and its representation by the supports, >= 0; 0.1 by default. With 0 it
         is `KernelPerceptron` with fewer supports.
@@ -268,11 +268,11 @@ class BPAClassifier(MarginClassifier):
     ----------
     kernel
         `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
-        `RBF(gamma=1)`.
+        `RBF()`, with a gamma of 1 over the number of features.
     C
-        Aggressiveness, > 0; 1 by default.
+        Aggressiveness, > 0; 0.3 by default.
     budget
-        The largest number of supports, >= 1; 100 by default.
+        The largest number of supports, >= 1; 300 by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -311,8 +311,8 @@ class BPAClassifier(MarginClassifier):
         self,
         kernel: KernelChoice = None,
         *,
-        C: float = 1.0,
-        budget: int = 100,
+        C: float = 0.3,
+        budget: int = 300,
         classes: Classes = None,
         intercept: bool = False,
         max_features: int | None = None,

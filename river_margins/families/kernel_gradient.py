@@ -24,13 +24,13 @@ class BOGDClassifier(MarginClassifier):
     ----------
     kernel
         `RBF(...)`, `Polynomial(...)`, `Laplace(...)`, `LinearKernel()`, or a function of two dicts; None (default) is
-        `RBF(gamma=1)`.
+        `RBF()`, with a gamma of 1 over the number of features.
     lr
         The learning rate, > 0; 0.5 by default.
     lam
         The weight of the regularisation lam·|w|²/2, >= 0; 0.001 by default. The larger, the sooner old examples fade.
     budget
-        The largest number of supports, >= 1; 100 by default.
+        The largest number of supports, >= 1; 300 by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -77,7 +77,7 @@ class BOGDClassifier(MarginClassifier):
         *,
         lr: float = 0.5,
         lam: float = 0.001,
-        budget: int = 100,
+        budget: int = 300,
         classes: Classes = None,
         intercept: bool = False,
         max_features: int | None = None,
@@ -109,11 +109,12 @@ class FOGDClassifier(MarginClassifier):
     Parameters
     ----------
     gamma
-        The gamma of the RBF kernel, > 0; 1 by default.
+        The gamma of the RBF kernel, > 0. None (default) is 1 over the number of features in the first example that is
+        learned, zeros included, which suits features of variance 1.
     components
-        The number D of random vectors, >= 1; 100 by default.
+        The number D of random vectors, >= 1; 300 by default.
     lr
-        The learning rate, > 0; 0.01 by default.
+        The learning rate, > 0; 0.5 by default.
     loss
         "hinge" (default), "squared hinge", "logistic" or "squared".
     seed
@@ -137,7 +138,7 @@ class FOGDClassifier(MarginClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.FOGDClassifier(gamma=0.1, lr=0.1)
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 87.51%
+    Accuracy: 88.71%
 
     References
     ----------
@@ -150,7 +151,7 @@ class FOGDClassifier(MarginClassifier):
     guarantee = "A regret bound in the space of the random features."
     advice = "Use it for a kernel at a cost that never grows."
 
-    gamma: float
+    gamma: float | None
     components: int
     lr: float
     loss: Loss
@@ -158,10 +159,10 @@ class FOGDClassifier(MarginClassifier):
 
     def __init__(
         self,
-        gamma: float = 1.0,
+        gamma: float | None = None,
         *,
-        components: int = 100,
-        lr: float = 0.01,
+        components: int = 300,
+        lr: float = 0.5,
         loss: Loss = "hinge",
         seed: int = 0,
         classes: Classes = None,

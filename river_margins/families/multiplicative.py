@@ -33,7 +33,8 @@ class Winnow(MarginClassifier):
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
     intercept
-        Whether to add a constant feature of value 1; False by default.
+        Whether to add a constant feature of value 1; False by default, because all weights speak for True, and `theta`
+        is what they must outweigh.
     max_features
         The number of buckets that features are hashed into; None (default) keeps every feature.
 
@@ -128,7 +129,7 @@ class BalancedWinnow(MarginClassifier):
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
     intercept
-        Whether to add a constant feature of value 1; False by default.
+        Whether to add a constant feature of value 1, which moves the threshold as it learns; True by default.
     max_features
         The number of buckets that features are hashed into; None (default) keeps every feature.
 
@@ -142,7 +143,7 @@ class BalancedWinnow(MarginClassifier):
     >>> import river_margins as rm
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), rm.BalancedWinnow(), metrics.Accuracy())
-    Accuracy: 77.36%
+    Accuracy: 81.60%
 
     References
     ----------
@@ -162,7 +163,7 @@ class BalancedWinnow(MarginClassifier):
         *,
         theta: float = 1.0,
         classes: Classes = None,
-        intercept: bool = False,
+        intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(beta=beta, theta=theta)
@@ -185,4 +186,4 @@ class BalancedWinnow(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"beta": 2, "theta": 0, "intercept": True}
+        yield {"beta": 2, "theta": 0, "intercept": False}

@@ -35,7 +35,7 @@ cdef class SupportClassPA(AllClassesRule):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.SupportClassPA(mode=0), classes=["a", "b", "c"])
+    >>> model = rm.MarginClassifier(rm.SupportClassPA(mode=0), classes=["a", "b", "c"], intercept=False)
     >>> model.learn_one({"x": 1.0}, "a")
     >>> model.score_one({"x": 1.0})
     {'a': 0.6666666666666667, 'b': -0.33333333333333337, 'c': -0.33333333333333337}
@@ -112,7 +112,7 @@ cdef class MIRARule(AllClassesRule):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.MIRARule(C=0.25, best=2), classes=["a", "b", "c"])
+    >>> model = rm.MarginClassifier(rm.MIRARule(C=0.25, best=2), classes=["a", "b", "c"], intercept=False)
     >>> model.learn_one({"x": 1.0}, "a")
     >>> model.score_one({"x": 1.0})
     {'a': 0.5, 'b': -0.25, 'c': -0.25}

@@ -116,7 +116,7 @@ cdef class Rule(Recipe):
     >>> class MarginPerceptron(rm.Rule):
     ...     def step(self, seen):
     ...         return 1.0 if seen.margin <= 0.5 else 0.0
-    >>> model = rm.MarginClassifier(MarginPerceptron())
+    >>> model = rm.MarginClassifier(MarginPerceptron(), intercept=False)
     >>> model.learn_one({"a": 1.0}, True)
     >>> model.score_one({"a": 2.0})
     2.0

@@ -2,7 +2,7 @@
 
 from statistics import NormalDist
 
-from libc.math cimport INFINITY, fmin, sqrt
+from libc.math cimport INFINITY, fmin, pow, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, hinge, is_mistake
 from river_margins.core.checks import below_one, positive
@@ -365,7 +365,7 @@ cdef class IELLIPRule(MistakeDriven):
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double cut
         if seen.gain > 0.0 and is_mistake(seen, self.tie_update):
-            cut = self.c * self.b ** (seen.t - 1.0)
+            cut = self.c * pow(self.b, seen.t - 1.0)
             out.step = (1.0 - seen.margin) / seen.gain
             out.shrink, out.inflate = cut / (1.0 - cut) / seen.gain, 1.0 / (1.0 - cut)
         return 0

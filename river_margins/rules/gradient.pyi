@@ -15,8 +15,16 @@ class GradientDescent(Rule):
     def schedule(self) -> str: ...
     @property
     def radius(self) -> float | None: ...
+    @property
+    def capped(self) -> bool: ...
     def __init__(
-        self, lr: float = 1.0, *, loss: str = "hinge", schedule: str = "1/sqrt(t)", radius: float | None = None
+        self,
+        lr: float = 1.0,
+        *,
+        loss: str = "hinge",
+        schedule: str = "1/sqrt(t)",
+        radius: float | None = None,
+        capped: bool = False,
     ) -> None: ...
     def step(self, seen: Seen) -> Step: ...
 

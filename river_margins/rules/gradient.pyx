@@ -32,7 +32,7 @@ cdef inline double rate_in_round(int schedule, double lr, long long t) noexcept:
 
 
 cdef class GradientDescent(Rule):
-    """GradientDescent(lr=1.0, *, loss='hinge', schedule='1/sqrt(t)', radius=None)\n--\n
+    """GradientDescent(lr=1.0, *, loss='hinge', schedule='1/sqrt(t)', radius=None, capped=False)\n--\n
     Step rate·(-loss'), then projection onto the ball |w| <= radius.
 
     Parameters
@@ -46,6 +46,9 @@ cdef class GradientDescent(Rule):
         The rate of round t: "constant" is lr, "1/sqrt(t)" (default) is lr/sqrt(t), "1/t" is lr/t.
     radius
         The largest |w|, > 0; None (default) does not limit it.
+    capped
+        Whether a step ends where the margin reaches the target; False by default. Squared losses then stay finite
+        whatever the length of an example.
 
     Examples
     --------
@@ -58,17 +61,18 @@ cdef class GradientDescent(Rule):
     Zinkevich, M., 2003. Online convex programming and generalized infinitesimal gradient ascent, section 2. ICML.
     """
 
-    _parameter_names = ("lr", "loss", "schedule", "radius")
+    _parameter_names = ("lr", "loss", "schedule", "radius", "capped")
     weighted = True
 
     cdef readonly double lr
     cdef readonly str loss, schedule
     cdef readonly object radius
+    cdef readonly bint capped
     cdef int loss_kind, schedule_kind
     cdef double largest_norm
 
-    def __init__(self, lr=1.0, *, loss="hinge", schedule="1/sqrt(t)", radius=None):
-        self.lr = positive("lr", lr)
+    def __init__(self, lr=1.0, *, loss="hinge", schedule="1/sqrt(t)", radius=None, capped=False):
+        self.lr, self.capped = positive("lr", lr), capped
         self.loss = one_of("loss", loss, LOSSES)
         self.schedule = one_of("schedule", schedule, SCHEDULES)
         self.radius = radius
@@ -77,6 +81,8 @@ cdef class GradientDescent(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         out.step = rate_in_round(self.schedule_kind, self.lr * seen.weight, seen.t) * slope(self.loss_kind, seen)
+        if self.capped and out.step * seen.gain > seen.target - seen.margin > 0.0:
+            out.step = (seen.target - seen.margin) / seen.gain
         out.radius = self.largest_norm
         return 0
 
@@ -97,7 +103,7 @@ cdef class FOBOSRule(Rule):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.FOBOSRule(lr=0.5, lam=0.5, schedule="constant"), rm.SoftThreshold())
+    >>> model = rm.MarginClassifier(rm.FOBOSRule(lr=0.5, lam=0.5, schedule="constant"), rm.SoftThreshold(), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 0.25}, True)
     >>> dict(model.weights)
     {'a': 0.25, 'b': 0.0}
@@ -145,7 +151,7 @@ cdef class Subgradient(Rule):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0))
+    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 0.5}, True)
     >>> dict(model.weights)
     {'a': 0.25, 'b': 0.0}

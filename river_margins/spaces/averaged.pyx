@@ -26,7 +26,7 @@ cdef class AveragedLinear(Linear):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.PA1(C=0.5), rm.AveragedLinear())
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.5), rm.AveragedLinear(), intercept=False)
     >>> model.learn_one({"a": 1.0}, True)
     >>> model.learn_one({"a": 1.0}, True)
     >>> dict(model.weights)  # the mean of 0.5 and 1

@@ -26,7 +26,7 @@ cdef class Diagonal(Gaussian):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.AROWRule(), rm.Diagonal())
+    >>> model = rm.MarginClassifier(rm.AROWRule(), rm.Diagonal(), intercept=False)
     >>> model.learn_one({"a": 1.0}, True)
     >>> dict(model.weights)
     {'a': 0.5}

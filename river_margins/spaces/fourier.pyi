@@ -7,10 +7,10 @@ from river_margins.spaces.base import Space
 
 @disjoint_base
 class RandomFourier(Space):
-    gamma: float
+    gamma: float | None
     components: int
     seed: int
-    def __init__(self, gamma: float = 1.0, components: int = 100, seed: int = 0) -> None: ...
+    def __init__(self, gamma: float | None = None, components: int = 100, seed: int = 0) -> None: ...
     @property
     def features(self) -> Sequence[Any]: ...
     @property

@@ -19,7 +19,7 @@ from river_margins.core.checks import positive, whole
 
 
 cdef class RandomFourier(Space):
-    """RandomFourier(gamma=1.0, components=100, seed=0)\n--\n
+    """RandomFourier(gamma=None, components=100, seed=0)\n--\n
     ⟨w, z(x)⟩ with z(x) = [cos⟨ω_i, x⟩, sin⟨ω_i, x⟩]/√D, so that ⟨z(x), z(x')⟩ is about exp(-gamma·|x - x'|²).
 
     The D frequencies of a feature depend on its name and the seed only, so they are the same in every process.
@@ -27,7 +27,7 @@ cdef class RandomFourier(Space):
     Parameters
     ----------
     gamma
-        As in `RBF`, > 0; 1 by default.
+        As in `RBF`, > 0. None (default) is 1 over the number of features in the first example that moves the weights.
     components
         D, >= 1; 100 by default. The error of the kernel is about 1/√D.
     seed
@@ -40,8 +40,9 @@ cdef class RandomFourier(Space):
     def __cinit__(self):
         self.scale = 1.0
 
-    def __init__(self, gamma=1.0, components=100, seed=0):
-        self.gamma, self.components = positive("gamma", gamma), whole("components", components, 1)
+    def __init__(self, gamma=None, components=100, seed=0):
+        self.gamma, self.rate = gamma, 0.0 if gamma is None else positive("gamma", gamma)
+        self.components = whole("components", components, 1)
         self.seed = whole("seed", seed)
 
     def __dealloc__(self):
@@ -74,13 +75,19 @@ cdef class RandomFourier(Space):
         for i in range(self.components):
             radius = sqrt(-2.0 * log(((next_number(&state) >> 11) + 1) * 2.0**-53))
             angle = 2.0 * M_PI * ((next_number(&state) >> 11) * 2.0**-53)
-            frequencies[i] = sqrt(2.0 * self.gamma) * radius * cos(angle)
+            frequencies[i] = radius * cos(angle)
         return 0
+
+    cdef double rate_of(self, Row row) noexcept:
+        """Return gamma; while it is not settled, the gamma that this example would settle."""
+        if self.rate > 0.0:
+            return self.rate
+        return 1.0 / max(row.known + row.fresh - self.reader.intercept, 1)
 
     cdef int transform(self, Row row) except -1:
         """Leave z(x) in the row's evaluations."""
         cdef Py_ssize_t D = self.components, i, feature
-        cdef double phase, share = 1.0 / sqrt(<double> D)
+        cdef double phase, share = 1.0 / sqrt(<double> D), width = sqrt(2.0 * self.rate_of(row))
         cdef double* z
         cdef const double* frequency
         row.reserve_evaluations(3 * D)
@@ -96,7 +103,7 @@ cdef class RandomFourier(Space):
             for i in range(D):
                 z[i] += z[2 * D + i] * row.own_value[row.capacity + feature]
         for i in range(D):
-            phase = z[i]
+            phase = width * z[i]
             z[i], z[D + i] = cos(phase) * share, sin(phase) * share
         return 0
 
@@ -137,6 +144,8 @@ cdef class RandomFourier(Space):
         cdef double size = max(step.size, 0.0), kept = step.scale * step.scale * self.size, factor
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t i, j, block, length = 2 * self.components
+        if step.step != 0.0 and row.known + row.fresh > self.reader.intercept:
+            self.rate = self.rate_of(row)
         self.reader.add_features(row)
         self.multiply((step.scale + step.step * direction.pull) * shorten)
         for i in range(direction.length):
@@ -183,6 +192,7 @@ cdef class RandomFourier(Space):
             "scale": self.scale,
             "size": self.size,
             "moves": self.roundings,
+            **({"rate": self.rate} if self.gamma is None else {}),
         }
 
     def __setstate__(self, state):
@@ -192,6 +202,10 @@ cdef class RandomFourier(Space):
             raise ValueError(f"weights of shape {weights.shape} do not belong to {self.components} components")
         if not (np.isfinite(weights).all() and isfinite(state["scale"]) and 0 <= state["size"] < INFINITY):
             raise ValueError("weights, scale and size must be finite")
+        if self.gamma is None:
+            if not 0 <= state["rate"] < INFINITY:
+                raise ValueError(f"rate must be finite and at least 0, not {state['rate']}")
+            self.rate = state["rate"]
         cdef const double[::1] view = np.append(weights.ravel(), 0.0)
         self.reader.learn_features(state["features"])
         for block in range(weights.shape[0]):

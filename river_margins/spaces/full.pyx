@@ -31,7 +31,7 @@ cdef class Full(Gaussian):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.AROWRule(), rm.Full())
+    >>> model = rm.MarginClassifier(rm.AROWRule(), rm.Full(), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 1.0}, True)
     >>> model.learn_one({"a": 1.0}, True)
     >>> {feature: round(weight, 3) for feature, weight in model.weights.items()}

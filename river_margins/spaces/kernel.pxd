@@ -34,5 +34,7 @@ cdef class Kernel(Space):
     cdef double size_without_removed(self, double size) except? -1.0
     cdef double recomputed_size(self) except? -1.0
     cdef void count_roundings(self, double kept, double added, double size) noexcept
+    cdef int settle(self, Row row) except -1
+    cdef bint takes_gamma(self) noexcept
     cdef int append(self, const int32_t* index, const double* value, Py_ssize_t length) except -1
     cdef int multiply(self, double factor) except -1

@@ -252,6 +252,7 @@ cdef class Kernel(Space):
         cdef double shorten = step.radius / sqrt(size) if size > step.radius * step.radius else 1.0
         cdef Py_ssize_t block
         if self.adding:
+            self.settle(row)
             self.reader.add_features(row)
             self.expansion.reserve(self.expansion.count + 1, self.expansion.starts[self.expansion.count] + row.known)
         self.count_roundings(kept * kept * max(self.size, self.size_before), seen.gain * step.step * step.step, size)
@@ -275,6 +276,12 @@ cdef class Kernel(Space):
         self.roundings = 1 if self.recompute else self.roundings + 1
         if size > 0.0:
             self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + added) / size, 1e15))
+
+    cdef int settle(self, Row row) except -1:
+        """Give the kernel the parameters that it takes from the first example to become a support."""
+        if self.function is not None:
+            self.function = self.function.settled(row.known + row.fresh - self.reader.intercept)
+        return 0
 
     cdef int append(self, const int32_t* index, const double* value, Py_ssize_t length) except -1:
         """Add an example, whose features are all known, as the youngest support."""
@@ -334,11 +341,18 @@ cdef class Kernel(Space):
             "size": self.size,
             "moves": self.roundings,
             "generator": self.generator,
+            **({"gamma": (<RBF> self.function).gamma} if self.takes_gamma() else {}),
         }
+
+    cdef bint takes_gamma(self) noexcept:
+        """Return whether the first support decides the gamma of the kernel."""
+        return isinstance(self.kernel, RBF) and (<RBF> self.kernel).gamma is None
 
     def __setstate__(self, state):
         cdef Py_ssize_t place, block, start = 0
         self.reader.learn_features(state["features"])
+        if self.takes_gamma():
+            self.function = RBF(state["gamma"], c0=(<RBF> self.kernel).c0)
         lengths, indices, values, coefficients = arrays_of(state, self.reader.size())
         cdef const long long[::1] length = lengths
         cdef const int32_t[::1] index = np.append(indices, np.int32(0))

@@ -8,6 +8,7 @@ cdef class KernelFunction(Recipe):
     cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
                    const double* value, Py_ssize_t length, double norm) noexcept
     cdef double of_itself(self, double norm) noexcept
+    cdef KernelFunction settled(self, Py_ssize_t features)
 
 
 cdef class LinearKernel(KernelFunction):
@@ -21,7 +22,9 @@ cdef class Polynomial(KernelFunction):
 
 
 cdef class RBF(KernelFunction):
-    cdef readonly double gamma
+    cdef readonly object gamma
+    cdef readonly double c0
+    cdef double rate
 
 
 cdef class Laplace(KernelFunction):

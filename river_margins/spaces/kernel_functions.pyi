@@ -20,8 +20,9 @@ class Polynomial(KernelFunction):
 
 @disjoint_base
 class RBF(KernelFunction):
-    gamma: float
-    def __init__(self, gamma: float = 1.0) -> None: ...
+    gamma: float | None
+    c0: float
+    def __init__(self, gamma: float | None = None, *, c0: float = 0.0) -> None: ...
 
 @disjoint_base
 class Laplace(KernelFunction):

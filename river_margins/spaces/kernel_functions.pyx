@@ -47,6 +47,10 @@ cdef class KernelFunction(Recipe):
         """Return the kernel of an example with itself, from its norm."""
         return 1.0
 
+    cdef KernelFunction settled(self, Py_ssize_t features):
+        """Return the kernel with the parameters that it takes from the number of features of an example."""
+        return self
+
 
 cdef class LinearKernel(KernelFunction):
     """⟨x, z⟩: the same scores as in the space `Linear`, for a test or to get the supports.
@@ -107,13 +111,17 @@ cdef class Polynomial(KernelFunction):
 
 
 cdef class RBF(KernelFunction):
-    """RBF(gamma=1.0)\n--\n
-    exp(-gamma·|x - z|²), the radial basis function: 1 for equal examples, near 0 for distant ones.
+    """RBF(gamma=None, *, c0=0.0)\n--\n
+    exp(-gamma·|x - z|²) + c0, the radial basis function: 1 for equal examples, near 0 for distant ones.
 
     Parameters
     ----------
     gamma
-        The inverse of the squared distance at which the kernel is 1/e, > 0; 1 by default.
+        The inverse of the squared distance at which the kernel is 1/e, > 0. None (default) is 1 over the number of
+        features, which suits features of variance 1. A learner takes the number from the first example that it keeps as a
+        support, zeros included, and holds on to it; a call takes it from both examples together.
+    c0
+        A constant for all pairs, >= 0; 0 by default. With a c0 above 0, a learner has an intercept.
 
     Examples
     --------
@@ -122,20 +130,32 @@ cdef class RBF(KernelFunction):
     0.367879
     """
 
-    _parameter_names = ("gamma",)
+    _parameter_names = ("gamma", "c0")
 
-    def __init__(self, gamma=1.0):
-        self.gamma = positive("gamma", gamma)
+    def __init__(self, gamma=None, *, c0=0.0):
+        self.gamma, self.rate = gamma, 1.0 if gamma is None else positive("gamma", gamma)
+        self.c0 = not_negative("c0", c0)
+
+    def __call__(self, x, z):
+        if self.gamma is None:
+            return self.settled(max(len(x | z), 1))(x, z)
+        return KernelFunction.__call__(self, x, z)
+
+    cdef KernelFunction settled(self, Py_ssize_t features):
+        return RBF(1.0 / features, c0=self.c0) if self.gamma is None and features else self
 
     cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
                    const double* value, Py_ssize_t length, double norm) noexcept:
         cdef double distance = x_norm + norm
         # The difference loses digits to cancellation. For examples far from the origin it would lose all of them.
-        if self.gamma * distance < 1e3:
+        if self.rate * distance < 1e3:
             distance -= 2.0 * product(x, index, value, length)
         else:
             distance = far_distance(x, x_norm, x_length, index, value, length)
-        return exp(-self.gamma * distance) if distance > 0.0 else (1.0 if distance <= 0.0 else distance)
+        return self.c0 + (exp(-self.rate * distance) if distance > 0.0 else (1.0 if distance <= 0.0 else distance))
+
+    cdef double of_itself(self, double norm) noexcept:
+        return 1.0 + self.c0
 
 
 cdef class Laplace(KernelFunction):

@@ -22,7 +22,7 @@ cdef class Linear(Space):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.PA1(C=0.5), rm.Linear())
+    >>> model = rm.MarginClassifier(rm.PA1(C=0.5), rm.Linear(), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 2.0}, True)
     >>> dict(model.weights)
     {'a': 0.2, 'b': 0.4}

@@ -26,7 +26,7 @@ cdef class PNorm(Linear):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.PNorm(4))
+    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.PNorm(4), intercept=False)
     >>> model.learn_one({"a": 2.0, "b": 1.0}, True)
     >>> {feature: round(weight, 3) for feature, weight in model.weights.items()}
     {'a': 1.94, 'b': 0.243}

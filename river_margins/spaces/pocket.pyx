@@ -27,7 +27,7 @@ cdef class PocketLinear(Linear):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.PocketLinear())
+    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.PocketLinear(), intercept=False)
     >>> for label in (True, True, True, False, False):
     ...     model.learn_one({"a": 1.0}, label)
     >>> dict(model.weights)  # right twice in a row; -1 has yet to be right as often

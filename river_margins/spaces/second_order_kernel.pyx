@@ -144,6 +144,7 @@ cdef class SecondOrderKernel(Kernel):
         cdef double* factor
         if not self.adding:
             return 0  # no variance is left along x
+        self.settle(row)
         self.reader.add_features(row)
         self.reserve_factors(count + 1)
         self.expansion.reserve(count + 1, self.expansion.starts[count] + row.known)

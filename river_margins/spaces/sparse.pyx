@@ -247,7 +247,7 @@ cdef class AdaptiveThreshold(Sparse):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.AdaptiveThreshold(lr=1.0, delta=1.0))
+    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.AdaptiveThreshold(lr=1.0, delta=1.0), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 3.0}, True)
     >>> dict(model.weights)
     {'a': 0.5, 'b': 0.75}
@@ -288,7 +288,7 @@ cdef class DualAveraging(Sparse):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0))
+    >>> model = rm.MarginClassifier(rm.Subgradient(lam=0.5), rm.DualAveraging(lr=1.0, delta=1.0), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 3.0}, True)
     >>> dict(model.weights)
     {'a': 0.25, 'b': 0.625}
@@ -329,7 +329,7 @@ cdef class ProximalLeader(Sparse):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.ProximalLeader(alpha=1.0, l1=0.5))
+    >>> model = rm.MarginClassifier(rm.Subgradient(), rm.ProximalLeader(alpha=1.0, l1=0.5), intercept=False)
     >>> model.learn_one({"a": 1.0, "b": 0.5}, True)
     >>> dict(model.weights)
     {'a': 0.25, 'b': 0.0}

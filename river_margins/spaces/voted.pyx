@@ -20,7 +20,7 @@ cdef class VotedLinear(Linear):
     Examples
     --------
     >>> import river_margins as rm
-    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.VotedLinear())
+    >>> model = rm.MarginClassifier(rm.PerceptronRule(), rm.VotedLinear(), intercept=False)
     >>> for label in (True, True, True, False):
     ...     model.learn_one({"a": 1.0}, label)
     >>> model.score_one({"a": 2.0})  # three rounds with a weight of 1, one with a weight of 0

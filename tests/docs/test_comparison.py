@@ -29,9 +29,9 @@ def test_an_error_by_hand(comparison):
 
 def test_the_first_parameter_is_tried_where_it_is_accepted(comparison):
     """An alpha is at most 1."""
-    assert [model.C for model in comparison.settings(rm.PAClassifier)] == [0.01, 0.1, 1.0, 10.0]
+    assert [model.C for model in comparison.settings(rm.PAClassifier)] == [0.0001, 0.001, 0.01, 0.1]
     assert [model.alpha for model in comparison.settings(rm.ALMAClassifier)] == [
-        pytest.approx(0.9 * share) for share in (0.01, 0.1, 1)
+        pytest.approx(0.5 * share) for share in (0.01, 0.1, 1)
     ]
     assert len(list(comparison.settings(rm.ROMMAClassifier))) == 1
 

@@ -53,7 +53,7 @@ def test_a_separable_stream_has_a_comparator_of_margin_1(make):
 
 
 def test_margins_are_those_before_learning(make):
-    model = make.rm.PAClassifier(C=0.01)
+    model = make.rm.PAClassifier(C=0.01, intercept=False)
     values = make.margins(model, 200)
     assert len(values) == 200
     assert (values <= 0).sum() == model.n_mistakes

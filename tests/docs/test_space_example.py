@@ -62,7 +62,7 @@ def vectors(model):
 
 def test_two_classes(space, rounds):
     """PA-I along Rx: tau = min(C, loss / x'Rx)."""
-    model, w, C = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=[False, True]), np.zeros(4), 0.5
+    model, w, C = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=[False, True], intercept=False), np.zeros(4), 0.5
     for x, label in rounds:
         y = 1 if label == "p" else -1
         assert model.score_one(record(x)) == pytest.approx(w @ x, abs=1e-12)
@@ -72,7 +72,11 @@ def test_two_classes(space, rounds):
 
 
 def test_many_classes(space, rounds):
-    model, w, C = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=["p", "q", "r"]), np.zeros((3, 4)), 0.5
+    model, w, C = (
+        rm.MarginClassifier(rm.PA1(C=0.5), space, classes=["p", "q", "r"], intercept=False),
+        np.zeros((3, 4)),
+        0.5,
+    )
     for x, label in rounds:
         scores, true = w @ x, "pqr".index(label)
         rival = max((k for k in range(3) if k != true), key=lambda k: scores[k])
@@ -87,8 +91,8 @@ def test_many_classes(space, rounds):
 @pytest.mark.parametrize("rule", [rm.PegasosRule(0.1), rm.ROMMARule(), rm.GradientDescent(radius=0.5)], ids=repr)
 def test_scale_and_radius(space, rounds, rule):
     """With v = R^(-1/2)·w and z = R^(1/2)·x, the space is the linear one."""
-    model = rm.MarginClassifier(rule, space, classes=["p", "q", "r"])
-    linear = rm.MarginClassifier(rule, classes=["p", "q", "r"])
+    model = rm.MarginClassifier(rule, space, classes=["p", "q", "r"], intercept=False)
+    linear = rm.MarginClassifier(rule, classes=["p", "q", "r"], intercept=False)
     for x, label in rounds:
         model.learn_one(record(x), label)
         linear.learn_one(record(np.sqrt(RATES) * x), label)
@@ -96,8 +100,14 @@ def test_scale_and_radius(space, rounds, rule):
     assert vectors(model) == pytest.approx(vectors(linear) * np.sqrt(RATES), abs=1e-9)
 
 
-def test_new_features_and_labels_may_come_at_any_time(space):
+def test_an_intercept_is_a_feature_like_the_others(space):
     model = rm.MarginClassifier(rm.PA(), space)
+    model.learn_one({"b": 1.0}, True)  # a margin of 0, a gain of 0.1 + 1
+    assert dict(model.weights) == pytest.approx({rm.INTERCEPT: 1 / 1.1, "b": RATE / 1.1})
+
+
+def test_new_features_and_labels_may_come_at_any_time(space):
+    model = rm.MarginClassifier(rm.PA(), space, intercept=False)
     model.learn_one({"a": 1.0}, "p")  # there is no other class yet
     model.learn_one({"b": 1.0, "z": 1.0}, "q")  # a margin of 0 against p, a gain of 2·(0.1 + 1)
     tau = 1 / 2.2
@@ -108,7 +118,7 @@ def test_new_features_and_labels_may_come_at_any_time(space):
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_go_on(space, rounds, duplicate):
-    model = rm.MarginClassifier(rm.PA1(C=0.5), space)
+    model = rm.MarginClassifier(rm.PA1(C=0.5), space, intercept=False)
     for x, label in rounds[:100]:
         model.learn_one(record(x), label)
     twin = duplicate(model)
@@ -120,11 +130,11 @@ def test_copies_go_on(space, rounds, duplicate):
 
 def test_a_rule_that_needs_more_is_refused(space):
     with pytest.raises(ValueError, match="does not suit the space `RatedLinear"):
-        rm.MarginClassifier(rm.AROWRule(), space)
+        rm.MarginClassifier(rm.AROWRule(), space, intercept=False)
 
 
 def test_an_example_that_overflows_changes_nothing(space):
-    model = rm.MarginClassifier(rm.PerceptronRule(), space, classes=[False, True])
+    model = rm.MarginClassifier(rm.PerceptronRule(), space, classes=[False, True], intercept=False)
     model.learn_one({"a": 1.0}, True)
     with pytest.raises(OverflowError):
         model.learn_one({"a": -1e200, "new": 1.0}, True)

@@ -1,7 +1,9 @@
 """What an entry of the list of learners says."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import river_margins as rm
@@ -53,8 +55,24 @@ class Learner:
     score_of_nothing: float = 0.0  # of an empty record, where the learner has a threshold of its own
     zero_is_a_point: str = ""  # why the zero example may have a score other than 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "make", without_intercept(self.make))
+
     def __str__(self) -> str:
         return self.name
+
+
+def without_intercept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The papers and the other libraries have no intercept, so the entries have none unless a check asks for it."""
+    accepted = inspect.signature(make).parameters.values()
+    has_one = any(each.name == "intercept" or each.kind is each.VAR_KEYWORD for each in accepted)
+    return partial(make, intercept=False) if has_one else make
+
+
+def with_gamma(learner: Learner) -> dict[str, Any]:
+    """Parameters without which an RBF kernel would count the features that its first example names, zeros included."""
+    accepted = inspect.signature(learner.make).parameters
+    return {"kernel": rm.RBF(1.0)} if "kernel" in accepted else {"gamma": 1.0} if "gamma" in accepted else {}
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ LEARNERS = [
     ),
     Learner(
         "NHERD",
-        rm.NHERDClassifier,
+        partial(rm.NHERDClassifier, C=1.0),
         sections={"binary": "12.5"},
         golden={"nherd": FULL},
         references=(Rows("NHERD", settings=FULL),),

@@ -25,7 +25,7 @@ LEARNERS = [
         "online gradient descent",
         rm.OGDClassifier,
         sections={"binary": "4.8", "multiclass": "3.7"},
-        golden={"ogd_hinge": {}},
+        golden={"ogd_hinge": {"lr": 1.0}},
         references=(Rows("OGD", "loss=hinge", {"C": "lr"}), Rows("M_OGD", names={"C": "lr"})),
         bounds=("regret_in_a_ball",),
         free={"lr": Free(-3, 3, -2), "radius": Free(-3, 3, -1)},
@@ -50,6 +50,11 @@ LEARNERS = [
         "squared gradient descent",
         partial(rm.OGDClassifier, loss="squared"),
         sections={"binary": "4.8"},
+    ),
+    Learner(
+        "gradient descent on absolute errors",
+        partial(rm.OGDRegressor, loss="absolute"),
+        sections={"regression": "4.8"},
     ),
     Learner("gradient descent on errors", rm.OGDRegressor, sections={"regression": "4.8"}),
     Learner(

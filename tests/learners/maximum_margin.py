@@ -8,7 +8,7 @@ from tests.learners.entry import WITHOUT_TIES, Free, Learner, Rows
 LEARNERS = [
     Learner(
         "ROMMA",
-        rm.ROMMAClassifier,
+        partial(rm.ROMMAClassifier, aggressive=False),
         sections={"binary": "6.1", "multiclass": "3.7"},
         golden={"romma": {}},
         references=(Rows("ROMMA", settings=WITHOUT_TIES),),
@@ -34,7 +34,7 @@ LEARNERS = [
     ),
     Learner(
         "ALMA",
-        rm.ALMAClassifier,
+        partial(rm.ALMAClassifier, alpha=0.9),
         sections={"binary": "6.3", "multiclass": "3.7"},
         golden={"alma2": {}},
         bounds=("updates_towards_the_largest_margin",),
@@ -42,7 +42,7 @@ LEARNERS = [
     ),
     Learner(
         "ALMA, p = 3",
-        partial(rm.ALMAClassifier, p=3),
+        partial(rm.ALMAClassifier, alpha=0.9, p=3),
         sections={"binary": "6.3", "multiclass": "3.7"},
         golden={"alma3": {}},
         spaces=("pnorm",),

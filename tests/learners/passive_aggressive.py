@@ -49,6 +49,14 @@ LEARNERS = [
         ),
     ),
     Learner(
+        "averaged PA-I",
+        rm.AveragedPAClassifier,
+        sections={"binary": "5.3", "multiclass": "5.8"},
+        bounds=("mistakes_of_capped_steps",),
+        free={"C": AGGRESSIVENESS},
+        spaces=("averagedlinear",),
+    ),
+    Learner(
         "PA regression",
         partial(rm.PARegressor, mode=0),
         sections={"regression": "5.7"},

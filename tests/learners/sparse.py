@@ -11,7 +11,7 @@ NAMES = {"eta": "lr", "lambda": "lam"}
 LEARNERS = [
     Learner(
         "FTRL-proximal",
-        rm.FTRLProximalClassifier,
+        partial(rm.FTRLProximalClassifier, loss="hinge"),
         sections={"binary": "12.12", "multiclass": "3.7"},
         golden={"ftrl_proximal": {"alpha": 0.5, "l1": 0.1}},
         bounds=("regret_of_the_proximal_leader",),
@@ -20,7 +20,7 @@ LEARNERS = [
     ),
     Learner(
         "logistic FTRL-proximal",
-        partial(rm.FTRLProximalClassifier, l1=0.1, loss="logistic"),
+        partial(rm.FTRLProximalClassifier, l1=0.1),
         sections={"binary": "12.12", "multiclass": "3.7"},
         spaces=("proximalleader",),
     ),

@@ -52,7 +52,7 @@ rm.AROWClassifier(covariance="ful")  # wrong
 rm.OGDClassifier(loss="hing")  # wrong
 rm.OGDRegressor(loss="hinge")  # wrong
 rm.KernelPAClassifier(rm.RBF(gamma="x"))  # wrong
-rm.KernelPAClassifier(rm.RBF(gamma=0.1), budget=100)  # wrong
+rm.KernelPAClassifier(rm.RBF(gamma=0.1), budget="oldest")  # wrong
 rm.KernelPAClassifier(rm.RBF(gamma=0.1), budget=rm.OldestRemoval(100))
 rm.KernelPerceptron(lambda x, z: float(len(x.keys() & z.keys())))
 rm.MarginClassifier(rm.Linear())  # wrong

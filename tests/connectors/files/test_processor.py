@@ -158,7 +158,7 @@ def test_the_log_begins_with_what_runs(folder, caplog):
         folder.run()
     (begin,) = [message for message in caplog.messages if message.startswith("starting version=")]
     where = f"file={folder.path / 'processor.yaml'} name=trial guarantee=exactly_once input={folder.path / 'in.jsonl'}"
-    assert begin.endswith(f" {where} learner=StandardScaler() | PAClassifier(C=0.01)")
+    assert begin.endswith(f" {where} learner=StandardScaler() | PAClassifier()")
 
 
 def test_csv_in_and_out(tmp_path):
@@ -389,8 +389,8 @@ def test_a_file_that_is_another_one_is_refused(done, file, spoil, said):
 
 def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
     path = next(done.path.rglob("0*.snapshot"))
-    with pytest.raises(StateError, match=r"intercept False -> True; put `learner` back"):
-        done.run(learner=["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1, "intercept": True}}])
+    with pytest.raises(StateError, match=r"intercept True -> False; put `learner` back"):
+        done.run(learner=["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1, "intercept": False}}])
     with pytest.raises(StateError, match=r"`record.features` was left out and is now `\[https\]`; put `record` back"):
         done.run(record={"id": "id", "label": "y", "features": ["https"]})
     change(path)

@@ -126,7 +126,7 @@ def test_sigterm_finishes_and_leaves(kafka, tmp_path):
     (begin,) = [line for line in said.splitlines() if ": starting " in line]
     assert begin.endswith(
         f" file={file} name={stream.name} client={streams.CLIENT} guarantee=exactly_once input={stream.input} "
-        "partitions=2 learner=StandardScaler() | PAClassifier(C=0.01)"
+        "partitions=2 learner=StandardScaler() | PAClassifier()"
     )
     assert f" version={importlib.metadata.version('river-margins')} " in begin
     assert re.search(r"committed partitions=0,1 records=\d+ learned=\d+ rejects=0 snapshots=2 seconds=", said)

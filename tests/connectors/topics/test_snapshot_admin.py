@@ -117,9 +117,9 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", last["time"])
     for said in (operator.table("show", last["snapshot"]), Operator.table(Shown(path), "show")):
         shown = {row["what"]: row["value"] for row in said}
-        assert shown["learner"] == "StandardScaler() | PAClassifier(C=0.01)"
+        assert shown["learner"] == "StandardScaler() | PAClassifier()"
         assert "river-margins" in shown["written by"]
-        assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "9"
+        assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "10"
     exported = tmp_path / "model.snapshot"
     operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
     assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))

@@ -115,7 +115,7 @@ def test_a_corrupt_snapshot(learned):
 @pytest.mark.parametrize(
     "learner",
     [
-        ["StandardScaler", {"PAClassifier": {"C": 0.02, "mode": 1, "intercept": True}}],
+        ["StandardScaler", {"PAClassifier": {"C": 0.02, "mode": 1, "intercept": False}}],
         ["StandardScaler", "Perceptron"],
         [{"PAClassifier": {"C": 0.01, "mode": 1}}],
     ],

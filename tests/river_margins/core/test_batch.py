@@ -1,6 +1,7 @@
 """Dicts, data frames and sparse matrices teach the same, and a batch is checked whole before any row is learned."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import river_margins as rm
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, not_labels_of, state, takes_no_negatives, trained
 from tests.learners import FORMS, LEARNERS
+from tests.learners.entry import with_gamma
 
 forms = pytest.mark.parametrize("form", FORMS, ids=str)
 ROWS, COLUMNS = 60, 5
@@ -266,14 +268,15 @@ def test_the_scaler_says_the_same_of_an_overflow():
 
 @pytest.mark.parametrize("learner", [each for each in LEARNERS if each.make().rule.weighted], ids=str)
 def test_a_batch_carries_sample_weights(learner):
-    X, y = batch(learner.make())
+    make = partial(learner.make, **with_gamma(learner))
+    X, y = batch(make())
     weights = np.random.default_rng(2).integers(0, 3, size=ROWS).astype(float)
-    one_by_one, by_frame, by_csr = learner.make(), learner.make(), learner.make()
+    one_by_one, by_frame, by_csr = make(), make(), make()
     for row, label, weight in zip(X.tolist(), y.tolist(), weights, strict=True):
         one_by_one.learn_one(dict(enumerate(row)), label, w=weight)
     by_frame.learn_many(pd.DataFrame(X), y, w=pd.Series(weights))
     assert state(by_frame) == state(one_by_one)
-    twice, halves = learner.make(), learner.make()
+    twice, halves = make(), make()
     twice.learn_many(pd.DataFrame(X), y, w=2.0)
     halves.learn_many(pd.DataFrame(X), y, w=[2.0] * ROWS)
     assert state(twice) == state(halves)

@@ -15,6 +15,7 @@ import river_margins as rm
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, state, stream_for, trained
 from tests.learners import FORMS
+from tests.learners.entry import with_gamma
 
 forms = pytest.mark.parametrize("form", FORMS, ids=str)
 
@@ -33,7 +34,7 @@ def test_an_empty_record_counts_and_teaches_what_zeros_teach(form):
 
 @forms
 def test_a_zero_is_a_feature_that_is_missing(form):
-    plain, filled = form.make(), form.make()
+    plain, filled = (form.make(**with_gamma(form.learner)) for _ in range(2))
     for x, y in stream_for(plain, rounds=40):  # some rules make more of a rounding with every round
         plain.learn_one(x, y)
         filled.learn_one(x | {f"f{i}": 0.0 for i in range(6) if f"f{i}" not in x} | {"never": 0.0}, y)
@@ -81,7 +82,7 @@ def test_the_encoders_that_are_named_exist():
 
 
 def test_an_overflow_names_the_learner_and_the_parts_of_the_step():
-    model = rm.PARegressor(mode=0)
+    model = rm.PARegressor(mode=0, intercept=False)
     with pytest.raises(OverflowError, match=r"`PARegressor`: .* squared length 1e-200"):
         model.learn_one({"a": 1e-100}, 1e300)
     assert (model.n_seen, dict(model.weights)) == (0, {})
@@ -170,7 +171,7 @@ def test_a_record_is_the_callers(form):
 
 
 def test_names_may_be_anything_hashable():
-    model = rm.PAClassifier(mode=0)
+    model = rm.PAClassifier(mode=0, intercept=False)
     names = [1, ("a", 2), None, "s", 2.5, b"bytes", frozenset({1}), True]  # True is 1, here as in any dict
     model.learn_one(dict.fromkeys(names, 1.0), True)
     assert dict(model.weights) == dict.fromkeys(names, pytest.approx(1 / 7))

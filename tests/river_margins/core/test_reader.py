@@ -20,7 +20,7 @@ from tests.helpers.rounds import stream
 
 
 def test_an_intercept_is_a_feature_of_value_one():
-    inside, outside = rm.PAClassifier(intercept=True), rm.PAClassifier()
+    inside, outside = rm.PAClassifier(), rm.PAClassifier(intercept=False)
     for x, y in stream():
         inside.learn_one(x, y)
         outside.learn_one({rm.INTERCEPT: 1.0} | x, y)
@@ -46,7 +46,7 @@ def hashed(text, start=0xCBF29CE484222325):
 
 def bucket_of(key, count=2**62):
     """The bucket and the sign of a feature, from the weights of a learner that has seen nothing else."""
-    model = rm.PAClassifier(max_features=count)
+    model = rm.PAClassifier(mode=0, max_features=count, intercept=False)
     model.learn_one({key: 1.0}, True)
     ((bucket, weight),) = model.weights.items()
     return bucket, weight
@@ -161,11 +161,11 @@ def test_more_features_than_the_caches_hold():
 
 
 def test_hashed_features_stay_within_bounds():
-    model = rm.PAClassifier(max_features=4)
+    model = rm.PAClassifier(max_features=4, C=1.0, intercept=False)
     for i in range(100):
         model.learn_one({f"name{i}": 1.0}, i % 2 == 0)
     assert set(model.weights) == {0, 1, 2, 3}
-    other = rm.PAClassifier(mode=0, max_features=1)
+    other = rm.PAClassifier(mode=0, max_features=1, intercept=False)
     other.learn_one({"a": 1.0, "b": 2.0}, True)  # both fall into the one bucket, as one feature
     ((_, total),) = in_buckets({"a": 1.0, "b": 2.0}, 1).items()
     assert dict(other.weights) == {0: pytest.approx(1 / total)}

@@ -43,7 +43,12 @@ def played(model, rows):
 @pytest.mark.parametrize("c", [0.05, 0.5, 1e9])
 def test_it_asks_where_the_score_is_below_the_threshold(c, labels):
     """A sampler written once more, around a learner of its own."""
-    model, learner, n, asked = rm.SelectiveSampler(rm.PAClassifier(), c=c), rm.PAClassifier(), 0, 0
+    model, learner, n, asked = (
+        rm.SelectiveSampler(rm.PAClassifier(C=1.0, intercept=False), c=c),
+        rm.PAClassifier(C=1.0, intercept=False),
+        0,
+        0,
+    )
     for t, (x, y) in enumerate([({}, labels[0]), *stream(1, labels=labels)], 1):
         scores = learner.score_one(x)
         if isinstance(scores, dict):
@@ -63,7 +68,7 @@ def test_it_asks_where_the_score_is_below_the_threshold(c, labels):
 
 def test_the_round_that_is_asked_about_counts():
     """Score and length are equal, and one label is known: it asks where 1.2·ln(t) >= 1, which is 0.83 for 2, not 3."""
-    model = rm.SelectiveSampler(rm.Perceptron(), c=1.2)
+    model = rm.SelectiveSampler(rm.Perceptron(intercept=False), c=1.2)
     assert model.query_one({"a": 1.0})
     model.learn_one({"a": 1.0}, True)
     assert model.score_one({"a": 1.0}) == 1.0
@@ -88,7 +93,7 @@ def test_it_asks_less_and_less():
 
 
 def test_the_share_of_questions_is_b_of_b_and_the_score():
-    learner = rm.PAClassifier(classes=[False, True], mode=0)
+    learner = rm.PAClassifier(classes=[False, True], mode=0, intercept=False)
     learner.learn_one({"a": 1.0}, True)  # from now on the score of a is its value
     for value, b in ((0.0, 1.0), (1.0, 1.0), (-3.0, 1.0), (0.5, 0.1)):
         model = rm.RandomizedSelectiveSampler(learner, b=b, seed=0)
@@ -124,7 +129,7 @@ def test_the_bound_is_nearly_reached_where_every_example_is_new():
     """Each of d orthonormal examples is a mistake when it is first asked for: b = R²/2 allows d on average."""
     d, mistakes = 20, []
     for seed in range(60):
-        model = rm.RandomizedSelectiveSampler(rm.Perceptron(classes=[False, True]), b=0.5, seed=seed)
+        model = rm.RandomizedSelectiveSampler(rm.Perceptron(classes=[False, True], intercept=False), b=0.5, seed=seed)
         mistakes.append(0)
         for i in list(range(d)) * 3:
             mistakes[-1] += model.score_one({i: 1.0}) <= 0
@@ -147,7 +152,7 @@ WORKED = [
 
 def test_the_worked_rounds():
     """Regularised least squares, from two implementations in exact fractions and in numpy."""
-    learner = rm.SecondOrderPerceptron(every_label=True, covariance="full", classes=[-1, 1])
+    learner = rm.SecondOrderPerceptron(every_label=True, covariance="full", classes=[-1, 1], intercept=False)
     model, A, seen = rm.SelectiveSampler(learner, c=0.25), np.eye(4), 0
     for x, y, score, asked, v in WORKED:
         assert model.score_one(x) == pytest.approx(score, rel=1e-9, abs=1e-9)
@@ -165,7 +170,7 @@ def test_the_worked_rounds():
 def test_every_label_makes_least_squares_of_the_second_order_perceptron():
     random = np.random.default_rng(7)
     A, v = 0.5 * np.eye(4), np.zeros(4)
-    model = rm.SecondOrderPerceptron(every_label=True, covariance="full", a=0.5, classes=[False, True])
+    model = rm.SecondOrderPerceptron(every_label=True, covariance="full", a=0.5, classes=[False, True], intercept=False)
     for row in random.normal(size=(60, 4)):
         x, y = dict(enumerate(row.tolist())), bool(random.random() < 0.5)
         assert model.score_one(x) == pytest.approx(v @ np.linalg.solve(A + np.outer(row, row), row), abs=1e-9)
@@ -226,7 +231,7 @@ def test_a_copy_goes_on_with_the_same_questions(make, duplicate):
 
 @samplers
 def test_what_is_given_is_a_recipe(make):
-    learner = rm.PAClassifier()
+    learner = rm.PAClassifier(C=1.0, intercept=False)
     learner.learn_one({"a": 1.0}, True)
     model = make(learner)
     assert model.score_one({"a": 1.0}) == 1.0  # what it has learned is there
@@ -235,7 +240,7 @@ def test_what_is_given_is_a_recipe(make):
     model.learn_one({"a": 1.0}, False)
     assert (learner.n_seen, model.learner.n_seen) == (1, 2)
     with pytest.raises(TypeError, match="`classifier` must be a margin classifier"):
-        make(rm.PARegressor())
+        make(rm.PARegressor(intercept=False))
 
 
 @samplers

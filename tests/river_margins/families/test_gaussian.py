@@ -1,6 +1,7 @@
 """Learners with a covariance, computed in another way: as their papers print them, and by what must come out."""
 
 import math
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -12,15 +13,15 @@ from tests.learners import CLASSES
 COVARIANCES = ["diagonal", "full"]
 LABELS = {"binary": [False, True], "multiclass": CLASSES}
 LEARNERS = {
-    "AROW": rm.AROWClassifier,
-    "NAROW": rm.NAROWClassifier,
-    "NHERD": rm.NHERDClassifier,
-    "CW": rm.CWClassifier,
-    "CW in variances": lambda **others: rm.CWClassifier(form="variance", **others),
-    "SCW-I": rm.SCWClassifier,
-    "SCW-II": lambda **others: rm.SCWClassifier(mode=2, **others),
-    "second-order perceptron": rm.SecondOrderPerceptron,
-    "IELLIP": rm.IELLIPClassifier,
+    "AROW": partial(rm.AROWClassifier, intercept=False),
+    "NAROW": partial(rm.NAROWClassifier, intercept=False),
+    "NHERD": partial(rm.NHERDClassifier, C=1.0, intercept=False),
+    "CW": partial(rm.CWClassifier, intercept=False),
+    "CW in variances": partial(rm.CWClassifier, form="variance", intercept=False),
+    "SCW-I": partial(rm.SCWClassifier, intercept=False),
+    "SCW-II": partial(rm.SCWClassifier, mode=2, intercept=False),
+    "second-order perceptron": partial(rm.SecondOrderPerceptron, intercept=False),
+    "IELLIP": partial(rm.IELLIPClassifier, intercept=False),
 }
 covariances = pytest.mark.parametrize("covariance", COVARIANCES)
 
@@ -161,13 +162,13 @@ def covariance_of(model):
 def test_full_regression_without_a_tube_is_least_squares():
     X, _ = rows(50, 4)
     y = X @ [1.0, -2.0, 0.5, 3.0] + np.random.default_rng(1).normal(size=50)
-    model, _ = learned(rm.AROWRegressor(r=0.5, a=2.0, eps=0.0, covariance="full"), X, y)
+    model, _ = learned(rm.AROWRegressor(r=0.5, a=2.0, eps=0.0, covariance="full", intercept=False), X, y)
     best = np.linalg.solve(np.eye(4) / 2.0 + X.T @ X / 0.5, X.T @ y / 0.5)
     assert list(model.weights.values()) == pytest.approx(list(best), rel=1e-9)
 
 
 def test_a_residual_of_0_counts_in_least_squares():
-    model = rm.AROWRegressor(covariance="full", eps=0)
+    model = rm.AROWRegressor(a=1.0, covariance="full", eps=0, intercept=False)
     for label in [0.0] * 10 + [1.0]:
         model.learn_one({"a": 1.0}, label)
     assert model.weights["a"] == pytest.approx(1 / 12)  # Σxy/(1 + Σx²)
@@ -175,13 +176,13 @@ def test_a_residual_of_0_counts_in_least_squares():
 
 def test_without_a_tube_every_variance_is_that_of_all_examples_seen():
     X, _ = rows(30, 4)
-    model, _ = learned(rm.AROWRegressor(r=0.5, a=2.0, eps=0.0), X, np.zeros(30))
+    model, _ = learned(rm.AROWRegressor(r=0.5, a=2.0, eps=0.0, intercept=False), X, np.zeros(30))
     assert covariance_of(model) == pytest.approx(1 / (1 / 2.0 + (X**2).sum(axis=0) / 0.5))
 
 
 @covariances
 def test_within_a_tube_nothing_is_learned(covariance):
-    model = rm.AROWRegressor(covariance=covariance, eps=0.5)
+    model = rm.AROWRegressor(covariance=covariance, eps=0.5, intercept=False)
     for label in (0.0, 0.5, -0.5, 0.25):
         model.learn_one({"a": 1.0}, label)
     assert covariance_of(model).size == 0
@@ -190,7 +191,7 @@ def test_within_a_tube_nothing_is_learned(covariance):
 
 @covariances
 def test_a_classifier_with_a_margin_of_exactly_1_learns_nothing(covariance):
-    model = rm.MarginClassifier(rm.AROWRule(), rm.Full() if covariance == "full" else rm.Diagonal())
+    model = rm.MarginClassifier(rm.AROWRule(), rm.Full() if covariance == "full" else rm.Diagonal(), intercept=False)
     model.learn_one({"a": 1.0}, True)
     model.learn_one({"a": 2.0}, True)  # margin 2·0.5
     assert covariance_of(model) == pytest.approx(0.5)
@@ -198,7 +199,11 @@ def test_a_classifier_with_a_margin_of_exactly_1_learns_nothing(covariance):
 
 def test_the_weights_of_arow_are_what_its_losses_add_up_to():
     X, y = rows(60, 4)
-    model, total, moved = rm.AROWClassifier(r=0.5, covariance="full", classes=[-1, 1]), np.zeros(4), np.eye(4)
+    model, total, moved = (
+        rm.AROWClassifier(r=0.5, covariance="full", classes=[-1, 1], intercept=False),
+        np.zeros(4),
+        np.eye(4),
+    )
     for row, label in zip(X, y.tolist(), strict=True):
         updates = model.n_updates
         model.learn_one(dict(enumerate(row.tolist())), label)
@@ -210,7 +215,7 @@ def test_the_weights_of_arow_are_what_its_losses_add_up_to():
 
 def test_after_a_mistake_of_iellip_the_margin_is_1_and_the_variance_is_back():
     X, y = rows(60, 4)
-    model, cut = rm.IELLIPClassifier(0.9, c=0.5, covariance="full", classes=[-1, 1]), 0
+    model, cut = rm.IELLIPClassifier(0.9, c=0.5, covariance="full", classes=[-1, 1], intercept=False), 0
     for row, label in zip(X, y.tolist(), strict=True):
         x = dict(enumerate(row.tolist()))
         before = row @ covariance_of(model) @ row if model.weights else row @ row
@@ -226,7 +231,7 @@ def test_after_a_mistake_of_iellip_the_margin_is_1_and_the_variance_is_back():
 @covariances
 def test_a_step_of_scw_is_at_most_c_times_the_row_in_its_metric(covariance):
     X, y = rows(100, 4)
-    model = rm.SCWClassifier(0.05, covariance=covariance, classes=[-1, 1])
+    model = rm.SCWClassifier(0.05, covariance=covariance, classes=[-1, 1], intercept=False)
     for row, label in zip(X, y.tolist(), strict=True):
         space = model.__getstate__()["space"]
         S = covariance_of(model) if len(space["features"]) else np.eye(4)
@@ -238,13 +243,13 @@ def test_a_step_of_scw_is_at_most_c_times_the_row_in_its_metric(covariance):
 
 # A factor that is a power of two changes no digit, so that equal means equal. Rows become longer by the last entry.
 SAME = {
-    "AROW: r and a": (rm.AROWClassifier, lambda s: {"r": s, "a": s}, lambda s: 1),
-    "NHERD: 1/C and a": (rm.NHERDClassifier, lambda s: {"C": 1 / s, "a": s}, lambda s: 1),
-    "CW: a": (rm.CWClassifier, lambda s: {"a": s}, lambda s: 1),
-    "NAROW: rows and 1/a": (rm.NAROWClassifier, lambda s: {"a": 1 / s**2}, lambda s: s),
-    "second-order perceptron: rows and a": (rm.SecondOrderPerceptron, lambda s: {"a": s**2}, lambda s: s),
-    "IELLIP: a": (rm.IELLIPClassifier, lambda s: {"a": s}, lambda s: 1),
-    "SCW-I: C and rows": (rm.SCWClassifier, lambda s: {"C": 1 / s}, lambda s: s),
+    "AROW: r and a": (LEARNERS["AROW"], lambda s: {"r": s, "a": s}, lambda s: 1),
+    "NHERD: 1/C and a": (LEARNERS["NHERD"], lambda s: {"C": 1 / s, "a": s}, lambda s: 1),
+    "CW: a": (LEARNERS["CW"], lambda s: {"a": s}, lambda s: 1),
+    "NAROW: rows and 1/a": (LEARNERS["NAROW"], lambda s: {"a": 1 / s**2}, lambda s: s),
+    "second-order perceptron: rows and a": (LEARNERS["second-order perceptron"], lambda s: {"a": s**2}, lambda s: s),
+    "IELLIP: a": (LEARNERS["IELLIP"], lambda s: {"a": s}, lambda s: 1),
+    "SCW-I: C and rows": (LEARNERS["SCW-I"], lambda s: {"C": 1 / s}, lambda s: s),
 }
 
 
@@ -266,8 +271,8 @@ def test_what_only_rescales_the_scores_changes_no_prediction(what, seed, covaria
 def test_cw_does_not_care_how_long_a_row_is(seed, covariance):
     X, y = rows(80, 4, seed)
     lengths = 2.0 ** np.random.default_rng(seed).integers(-20, 20, size=(80, 1))
-    _, said = learned(rm.CWClassifier(covariance=covariance), X, y)
-    _, also = learned(rm.CWClassifier(covariance=covariance), X * lengths, y)
+    _, said = learned(rm.CWClassifier(covariance=covariance, intercept=False), X, y)
+    _, also = learned(rm.CWClassifier(covariance=covariance, intercept=False), X * lengths, y)
     assert said == also
 
 
@@ -284,7 +289,7 @@ def test_where_features_never_meet_a_matrix_is_its_diagonal(name):
 
 
 def test_a_step_that_an_inflated_covariance_makes_too_long_is_refused():
-    model = rm.IELLIPClassifier(b=0.99, c=0.99)
+    model = rm.IELLIPClassifier(b=0.99, c=0.99, intercept=False)
     for _ in range(3000):  # mistakes each, until the unit of the covariance is beyond 1e69
         model.learn_one({"a": 1.0}, not model.predict_one({"a": 1.0}))
     for exponent in range(100, 150, 2):
@@ -293,3 +298,11 @@ def test_a_step_that_an_inflated_covariance_makes_too_long_is_refused():
         except OverflowError:
             continue
         assert math.isfinite(model.weights["a"])
+
+
+def test_with_b_of_0_only_the_first_round_shrinks_the_ellipsoid():
+    """c_1 = 0.1 and c_2 = 0: the first mistake shrinks the variance to 0.9, and divides it by 0.9 again."""
+    model = rm.IELLIPClassifier(0.0, intercept=False)
+    for label in (True, False):  # margins of 0 and -1, so w becomes 1, and 1 - 2
+        model.learn_one({"a": 1.0}, label)
+    assert model.weights["a"] == pytest.approx(-1.0)

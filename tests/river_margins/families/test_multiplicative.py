@@ -31,8 +31,8 @@ def naive(X, labels, beta, theta, *, balanced=False, erasing=False):
     [
         (lambda: rm.Winnow(3.0, beta=1.3), {"beta": 1.3, "theta": 3.0}),
         (lambda: rm.Winnow(2, beta=3, demotion="erase"), {"beta": 3, "theta": 2, "erasing": True}),
-        (lambda: rm.BalancedWinnow(1.4), {"beta": 1.4, "theta": 1.0, "balanced": True}),
-        (lambda: rm.BalancedWinnow(2, theta=0), {"beta": 2, "theta": 0, "balanced": True}),
+        (lambda: rm.BalancedWinnow(1.4, intercept=False), {"beta": 1.4, "theta": 1.0, "balanced": True}),
+        (lambda: rm.BalancedWinnow(2, theta=0, intercept=False), {"beta": 2, "theta": 0, "balanced": True}),
     ],
     ids=["Winnow2", "Winnow1", "balanced", "balanced, no threshold"],
 )
@@ -189,7 +189,7 @@ def test_a_weight_that_is_divided_for_ever_stays_above_0():
         (lambda: rm.Winnow(0.5), "`theta` must be a finite number of at least 1"),
         (lambda: rm.Winnow(2, beta=1.0), "`beta` must be a finite number above 1"),
         (lambda: rm.Winnow(2, demotion="halve"), "`demotion` must be 'divide' or 'erase'"),
-        (lambda: rm.BalancedWinnow(theta=-1), "`theta` must be a finite number of at least 0"),
+        (lambda: rm.BalancedWinnow(theta=-1, intercept=False), "`theta` must be a finite number of at least 0"),
         (lambda: rm.Multiplicative(form="odd"), "`form` must be 'balanced', 'positive' or 'erasing'"),
     ],
 )

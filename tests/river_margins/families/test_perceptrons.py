@@ -42,7 +42,7 @@ RULES = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rule", RULES)
 def test_the_mean_weights_are_the_mean_of_the_weights(rule, kind, burn_in):
-    options = KINDS[kind]
+    options = {"intercept": False} | KINDS[kind]
     plain = rm.MarginClassifier(RULES[rule], **options)
     averaged = rm.MarginClassifier(RULES[rule], rm.AveragedLinear(burn_in), **options)
     labels = options.get("classes", (False, True))
@@ -63,7 +63,7 @@ def test_the_mean_weights_are_the_mean_of_the_weights(rule, kind, burn_in):
 
 def test_a_mean_follows_a_scale_that_is_folded():
     """Halved in each of 2000 rounds, the shared scale is folded six times."""
-    model, total, w = rm.MarginRegressor(Halving(), rm.AveragedLinear(), eps=0.0), 0.0, 0.0
+    model, total, w = rm.MarginRegressor(Halving(), rm.AveragedLinear(), eps=0.0, intercept=False), 0.0, 0.0
     for _ in range(2000):
         w = 0.5 * w + 1.0
         total += w
@@ -89,7 +89,7 @@ def winners(scores):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_vote_is_that_of_all_weights_there_have_been(kind):
-    options = KINDS[kind]
+    options = {"intercept": False} | KINDS[kind]
     plain, voted = rm.Perceptron(**options), rm.VotedPerceptron(**options)
     labels, past = options.get("classes", (False, True)), []
     asked = [x for x, _ in stream(seed=9, rounds=20)]
@@ -147,7 +147,7 @@ def test_the_pocket_is_gallants(ratchet, window):
     for x, noise in stream(rounds=300, labels=[*labels, None, None, None]):
         scores = target @ [x.get(f"f{i}", 0.0) for i in range(6)]
         rounds.append((x, noise or labels[int(scores.argmax())]))
-    model, changes, before = rm.PocketPerceptron(ratchet, window=window, classes=labels), 0, {}
+    model, changes, before = rm.PocketPerceptron(ratchet, window=window, classes=labels, intercept=False), 0, {}
     for (x, y), pocket in zip(rounds, naive_pocket(rounds, labels, ratchet, window), strict=True):
         model.learn_one(x, y)
         found = {place: weight for place, weight in vectors(model).items() if weight}
@@ -160,7 +160,7 @@ def test_the_pocket_is_gallants(ratchet, window):
 @pytest.mark.parametrize(("window", "expected"), [(2, {"a": 1.0, "b": 0.0}), (3, {"a": 1.0, "b": -1.0})])
 def test_a_ratchet_asks_for_more_right_answers_and_not_for_as_many(window, expected):
     """The record of 1 is beaten when the last two examples are a, which both vectors know, and the third last is b."""
-    model = rm.PocketPerceptron(ratchet=True, window=window)
+    model = rm.PocketPerceptron(ratchet=True, window=window, intercept=False)
     for feature in "aabaa":
         model.learn_one({feature: 1.0}, feature == "a")
     assert dict(model.weights) == expected
@@ -172,7 +172,7 @@ def test_with_a_ratchet_and_a_fixed_set_the_pocket_is_never_worse():
     X, target = draw.normal(size=(40, 3)), draw.normal(size=3)
     labels = (X @ target > 0) ^ (draw.random(40) < 0.15)
     rows = [(dict(enumerate(x.tolist())), bool(y)) for x, y in zip(X, labels, strict=True)]
-    model, best, rises = rm.PocketPerceptron(ratchet=True, window=40), 0, 0
+    model, best, rises = rm.PocketPerceptron(ratchet=True, window=40, intercept=False), 0, 0
     for _ in range(30):
         for x, y in rows:
             model.learn_one(x, y)
@@ -191,7 +191,7 @@ def test_on_separable_data_the_pocket_ends_without_errors(ratchet):
     X, target = draw.normal(size=(60, 4)), draw.normal(size=4)
     X = X[np.abs(X @ target) > 0.3]
     rows = [(dict(enumerate(x.tolist())), bool(x @ target > 0)) for x in X]
-    model = rm.PocketPerceptron(ratchet, window=len(rows))
+    model = rm.PocketPerceptron(ratchet, window=len(rows), intercept=False)
     for _ in range(60):
         for x, y in rows:
             model.learn_one(x, y)
@@ -233,13 +233,13 @@ def test_a_rule_that_shrinks_weights_cannot_be_voted_on():
     class Shrinks(Halving):
         spaces = ("VotedLinear",)
 
-    model = rm.MarginClassifier(Shrinks(), rm.VotedLinear())
+    model = rm.MarginClassifier(Shrinks(), rm.VotedLinear(), intercept=False)
     with pytest.raises(ValueError, match="can add to weights, but not shrink them"):
         model.learn_one({"a": 1.0}, True)
 
 
 def predictions_with(lr, stream):
-    model = rm.Perceptron(lr, classes=[False, True])
+    model = rm.Perceptron(lr, classes=[False, True], intercept=False)
     return [model.predict_learn_one(x, y) for x, y in stream]
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,11 +49,15 @@ def adaptive_splitting(rounds, lr, delta, lam):
 
 
 LEARNERS = {
-    "FTRL-proximal": (rm.FTRLProximalClassifier, leader, dict(alpha=0.5, beta=0.5, l1=0.8, l2=0.3)),
+    "FTRL-proximal": (
+        partial(rm.FTRLProximalClassifier, loss="hinge"),
+        leader,
+        dict(alpha=0.5, beta=0.5, l1=0.8, l2=0.3),
+    ),
     "AdaGrad-RDA": (rm.AdaGradRDAClassifier, averaging, dict(lr=0.7, delta=0.5, lam=0.1)),
     "FOBOS": (rm.FOBOSClassifier, splitting, dict(lr=0.7, lam=0.2)),
     "AdaGrad-FOBOS": (
-        lambda **parameters: rm.FOBOSClassifier(schedule="adagrad", **parameters),
+        partial(rm.FOBOSClassifier, schedule="adagrad"),
         adaptive_splitting,
         dict(lr=0.7, delta=0.5, lam=0.2),
     ),
@@ -80,7 +85,7 @@ def weight(model, place):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_weight_is_the_minimiser(name, task):
     make, problem, parameters = LEARNERS[name]
-    model = make(**parameters, classes=LABELS[task])
+    model = make(**parameters, classes=LABELS[task], intercept=False)
     places = list(itertools.product([None] if task == "binary" else CLASSES, [f"f{i}" for i in range(6)]))
     rounds = {place: [] for place in places}
     zeros = 0
@@ -101,10 +106,10 @@ def test_every_weight_is_the_minimiser(name, task):
 @pytest.mark.parametrize(
     ("model", "noise"),
     [
-        (rm.FTRLProximalClassifier(l1=100.0), 1.0),
-        (rm.AdaGradRDAClassifier(lr=1.0, lam=0.1), 1.0),
-        (rm.FOBOSClassifier(lam=0.1), 0.09),  # below lam: a larger gradient is paid off only later
-        (rm.FOBOSClassifier(lam=0.1, schedule="adagrad"), 0.09),
+        (rm.FTRLProximalClassifier(l1=100.0, intercept=False), 1.0),
+        (rm.AdaGradRDAClassifier(lr=1.0, lam=0.1, intercept=False), 1.0),
+        (rm.FOBOSClassifier(lam=0.1, intercept=False), 0.09),  # below lam: a larger gradient is paid off only later
+        (rm.FOBOSClassifier(lam=0.1, schedule="adagrad", intercept=False), 0.09),
     ],
     ids=repr,
 )
@@ -123,7 +128,7 @@ class Constant(rm.Rule):
 
 
 def test_a_rule_in_python_may_step_and_nothing_else():
-    model = rm.MarginClassifier(Constant(), rm.SoftThreshold())
+    model = rm.MarginClassifier(Constant(), rm.SoftThreshold(), intercept=False)
     for _ in range(2):
         model.learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match="can only take steps"):
@@ -133,11 +138,11 @@ def test_a_rule_in_python_may_step_and_nothing_else():
 
 def test_delta_without_adagrad_is_refused():
     with pytest.raises(ValueError, match="`delta` belongs to the schedule 'adagrad', not to 'constant'"):
-        rm.FOBOSClassifier(schedule="constant", delta=1.0)
+        rm.FOBOSClassifier(schedule="constant", delta=1.0, intercept=False)
 
 
 def test_a_step_that_would_overflow_a_sum_of_squares_is_refused():
-    model = rm.AdaGradRDAClassifier()
+    model = rm.AdaGradRDAClassifier(intercept=False)
     model.learn_one({"a": 1e154}, True)
     before = pickle.dumps(model)
     with pytest.raises(OverflowError, match="`AdaGradRDAClassifier`"):

@@ -180,7 +180,7 @@ def blocks(x, k):
 def test_a_block_of_features_for_each_class_is_the_multiclass_learner(mode):
     draw = np.random.default_rng(mode)
     joint = rm.StructuredPA(blocks, list(TAGS), decode_cost=True, C=0.3, mode=mode)
-    several = rm.PAClassifier(0.3, mode=mode, classes=TAGS)
+    several = rm.PAClassifier(0.3, mode=mode, classes=TAGS, intercept=False)
     for row in draw.normal(size=(200, 4)):
         x, y = dict(enumerate(row.tolist())), TAGS[int(draw.integers(3))]
         assert joint.predict_one(x) == several.predict_one(x)

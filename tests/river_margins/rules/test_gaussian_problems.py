@@ -75,16 +75,19 @@ def nherd(m, z, C):
 
 
 PROBLEMS = {
-    "AROW": (lambda r: rm.AROWClassifier(r, covariance="full"), arow),
-    "NHERD": (lambda C: rm.NHERDClassifier(C, covariance="full"), nherd),
-    "CW": (lambda _: rm.CWClassifier(phi=PHI, covariance="full"), confident(math.sqrt)),
+    "AROW": (lambda r: rm.AROWClassifier(r, covariance="full", intercept=False), arow),
+    "NHERD": (lambda C: rm.NHERDClassifier(C, covariance="full", intercept=False), nherd),
+    "CW": (lambda _: rm.CWClassifier(phi=PHI, covariance="full", intercept=False), confident(math.sqrt)),
     "CW in variances": (
-        lambda _: rm.CWClassifier(phi=PHI, form="variance", covariance="full"),
+        lambda _: rm.CWClassifier(phi=PHI, form="variance", covariance="full", intercept=False),
         confident(lambda v: v),
     ),
-    "SCW-I": (lambda C: rm.SCWClassifier(C, phi=PHI, covariance="full"), confident(math.sqrt, lambda C, s: C * s)),
+    "SCW-I": (
+        lambda C: rm.SCWClassifier(C, phi=PHI, covariance="full", intercept=False),
+        confident(math.sqrt, lambda C, s: C * s),
+    ),
     "SCW-II": (
-        lambda C: rm.SCWClassifier(C, mode=2, phi=PHI, covariance="full"),
+        lambda C: rm.SCWClassifier(C, mode=2, phi=PHI, covariance="full", intercept=False),
         confident(math.sqrt, lambda C, s: C * s * s),
     ),
 }

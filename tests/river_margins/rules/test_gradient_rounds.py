@@ -51,8 +51,38 @@ def test_online_gradient_descent(loss, schedule, radius):
         moved = w + 0.6 * RATES[schedule](t) * SLOPES[loss](y * (w @ x)) * y * x
         return shortened(moved, math.inf if radius is None else radius)
 
-    model = rm.OGDClassifier(lr=0.6, loss=loss, schedule=schedule, radius=radius)
+    model = rm.OGDClassifier(lr=0.6, loss=loss, schedule=schedule, radius=radius, intercept=False)
     assert (assert_same_weights(model, step) > 0) == (radius is not None)
+
+
+@pytest.mark.parametrize("schedule", RATES)
+@pytest.mark.parametrize("loss", SLOPES)
+def test_capped_gradient_descent(loss, schedule):
+    """The same, but where the step would go beyond a margin of 1, it ends there."""
+    capped = 0
+
+    def step(w, t, x, y):
+        nonlocal capped
+        rate, margin = 2.0 * RATES[schedule](t) * SLOPES[loss](y * (w @ x)), y * (w @ x)
+        most = (1 - margin) / (x @ x) if margin < 1 else math.inf
+        capped += rate > most
+        return w + min(rate, most) * y * x, False
+
+    rule = rm.GradientDescent(2.0, loss=loss, schedule=schedule, capped=True)
+    assert_same_weights(rm.MarginClassifier(rule, intercept=False), step)
+    assert capped > 0
+
+
+def test_a_regressor_on_the_squared_loss_survives_long_examples():
+    """The first step is capped at |x|² = 10^8; the second has the rate 1/√2, which is less than 1/|x|²."""
+    model = rm.OGDRegressor(intercept=False)
+    model.learn_one({"a": 1e4}, 2e4)
+    assert model.predict_one({"a": 1e4}) == pytest.approx(2e4)
+    model.learn_one({"a": 1.0}, 0.0)
+    assert model.weights["a"] == pytest.approx(2 - 2 / math.sqrt(2))
+    for _ in range(1000):
+        model.learn_one({"a": 1e4, "b": -1e4}, 5e4)
+    assert model.predict_one({"a": 1e4, "b": -1e4}) == pytest.approx(5e4)
 
 
 @pytest.mark.parametrize("project", [True, False])
@@ -65,12 +95,12 @@ def test_pegasos(lam, project):
         moved = (1.0 - eta * lam) * w + (eta * y * x if y * (w @ x) < 1.0 else 0.0)
         return shortened(moved, 1.0 / math.sqrt(lam) if project else math.inf)
 
-    assert (assert_same_weights(rm.PegasosClassifier(lam=lam, project=project), step) > 0) == project
+    assert (assert_same_weights(rm.PegasosClassifier(lam=lam, project=project, intercept=False), step) > 0) == project
 
 
 def test_pegasos_moves_at_each_loss_that_is_no_rounding():
     """The second margin is 1 - 1e-9, so w = 1 becomes (1 - 1/2)·w + 1/2·(1 - 1e-9)."""
-    model = rm.PegasosClassifier(lam=1.0)
+    model = rm.PegasosClassifier(lam=1.0, intercept=False)
     model.learn_one({"a": 1.0}, True)
     assert model.weights["a"] == 1.0
     model.learn_one({"a": 1.0 - 1e-9}, True)

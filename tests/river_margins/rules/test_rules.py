@@ -31,7 +31,7 @@ def test_a_subclass_of_a_compiled_rule_may_override_it_in_python():
         def step(self, seen):
             return super().step(seen).step / 2
 
-    model = rm.MarginClassifier(Half())
+    model = rm.MarginClassifier(Half(), intercept=False)
     model.learn_one({"a": 1.0}, True)
     assert dict(model.weights) == {"a": 0.5}
 

@@ -45,7 +45,7 @@ def test_a_learner_within_a_union_is_found():
     ("before", "after", "said"),
     [
         (rm.PAClassifier(), rm.Perceptron(), "the learner was `PAClassifier()` and is now `Perceptron()`"),
-        (rm.PAClassifier(C=1.0), rm.PAClassifier(C=0.1, intercept=True), "C 1.0 -> 0.1, intercept False -> True"),
+        (rm.PAClassifier(C=1.0), rm.PAClassifier(C=0.1, intercept=False), "C 1.0 -> 0.1, intercept True -> False"),
         (rm.AROWClassifier(), rm.AROWClassifier(covariance="full"), "covariance"),
         (rm.StandardScaler() | rm.Perceptron(), rm.StandardScaler(with_std=False) | rm.Perceptron(), "with_std"),
         (compose.Select("a") | rm.Perceptron(), compose.Select("b") | rm.Perceptron(), "step 1 was"),

@@ -120,7 +120,7 @@ def test_the_deepest_value_that_is_written_can_be_read():
 
 
 def small_model():
-    model = preprocessing.StandardScaler() | rm.PAClassifier(C=0.5, classes=["no", "yes"])
+    model = preprocessing.StandardScaler() | rm.PAClassifier(C=0.5, classes=["no", "yes"], intercept=False)
     for x, y in [({"a": 1.0, "b": -2.0}, "no"), ({"a": 0.5, "c": 3.0}, "yes"), ({"b": 1.5}, "no")]:
         model.learn_one(x, y)
     return model

@@ -244,7 +244,7 @@ def test_a_process_with_other_hashes_goes_on_alike(tmp_path):
 
 
 def test_the_file_is_ordinary_safetensors():
-    model = rm.PAClassifier(C=0.5)
+    model = rm.PAClassifier(C=0.5, intercept=False)
     model.learn_one({"a": 1.0, "b": 2.0}, True)  # loss 1, |x|² = 5, so the step is min(0.5, 1/5)
     tensors = read_safetensors(snapshot.dumps(model))
     assert sorted(tensors) == ["document", "weights.0"]

@@ -46,7 +46,7 @@ def test_a_long_noisy_run_leaves_a_covariance(name, covariance, rounds=5_000):
 
 
 def test_a_matrix_over_too_many_features_is_refused_before_anything_is_written():
-    model = rm.AROWClassifier(covariance="full", max_dimension=3, classes=["a", "b", "c"])
+    model = rm.AROWClassifier(covariance="full", max_dimension=3, classes=["a", "b", "c"], intercept=False)
     model.learn_one({"f0": 1.0, "f1": 1.0}, "a")
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match=r"4 features, and `Full\(a=1\.0, max_dimension=3\)`.* `max_features`"):
@@ -55,18 +55,18 @@ def test_a_matrix_over_too_many_features_is_refused_before_anything_is_written()
     model.learn_one({"f2": 1.0}, "b")
     assert len(model.weights["a"]) == 3
     with pytest.raises(ValueError, match="`max_dimension` must be a whole number of at least 1, not 0"):
-        rm.AROWClassifier(max_dimension=0)
+        rm.AROWClassifier(max_dimension=0, intercept=False)
 
 
 def test_a_row_of_a_batch_that_brings_too_many_features_is_named():
-    model = rm.AROWClassifier(covariance="full", max_dimension=2)
+    model = rm.AROWClassifier(covariance="full", max_dimension=2, intercept=False)
     with pytest.raises(ValueError, match=r"row 1 of the batch, after 1 that were learned: .* 3 features"):
         model.learn_csr(scipy.sparse.csr_array(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])), [True, False])
     assert model.n_seen == 1
 
 
 def test_a_rule_that_keeps_other_sums_is_not_exchanged():
-    model = rm.MarginClassifier(rm.AROWRule(), rm.Full())
+    model = rm.MarginClassifier(rm.AROWRule(), rm.Full(), intercept=False)
     model.mutate({"rule": rm.SecondOrderPerceptronRule()})  # nothing is learned yet
     model.learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match=r"`NHERDRule.*keeps other sums"):
@@ -89,13 +89,16 @@ class OfAUser(rm.Rule):
 
 
 def test_a_rule_in_python_may_have_a_covariance():
-    mine, theirs = rm.MarginClassifier(OfAUser(), rm.Full()), rm.AROWClassifier(covariance="full")
+    mine, theirs = (
+        rm.MarginClassifier(OfAUser(), rm.Full(), intercept=False),
+        rm.AROWClassifier(covariance="full", intercept=False),
+    )
     for x, y in stream(rounds=50):
         assert mine.score_one(x) == theirs.score_one(x)
         mine.learn_one(x, y)
         theirs.learn_one(x, y)
     with pytest.raises(ValueError, match="scale stays 1"):
-        rm.MarginClassifier(OfAUser(0.5), rm.Diagonal()).learn_one({"a": 1.0}, True)
+        rm.MarginClassifier(OfAUser(0.5), rm.Diagonal(), intercept=False).learn_one({"a": 1.0}, True)
 
 
 class Idle(rm.Rule):
@@ -130,7 +133,7 @@ def shrunk(covariances, x, k):
 @pytest.mark.parametrize("classes", [[False, True], CLASSES], ids=["two", "many"])
 def test_a_step_of_0_shrinks_and_inflates(classes, covariance):
     space = rm.Full(2.0) if covariance == "full" else rm.Diagonal(2.0)
-    model = rm.MarginClassifier(Idle(0.5, 1.25), space, classes=classes)
+    model = rm.MarginClassifier(Idle(0.5, 1.25), space, classes=classes, intercept=False)
     start = np.eye(3) * 2.0 if covariance == "full" else np.full(3, 2.0)
     expected = [start] * (1 if len(classes) == 2 else 3)
     draw = np.random.default_rng(0)
@@ -148,14 +151,14 @@ def test_a_step_of_0_shrinks_and_inflates(classes, covariance):
 
 @covariances
 def test_an_inflation_needs_no_features(covariance):
-    model = rm.MarginRegressor(Idle(inflate=2.0), rm.Full() if covariance == "full" else rm.Diagonal())
+    model = rm.MarginRegressor(Idle(inflate=2.0), rm.Full() if covariance == "full" else rm.Diagonal(), intercept=False)
     for x in ({}, {"a": 0.0}, {"a": 1.0}):
         model.learn_one(x, 1.0)
     assert covariances_of(model)[0].ravel().tolist() == [8.0]
 
 
 def test_a_covariance_that_would_become_0_is_refused():
-    model = rm.MarginClassifier(Idle(inflate=1e-100), rm.Diagonal())
+    model = rm.MarginClassifier(Idle(inflate=1e-100), rm.Diagonal(), intercept=False)
     for _ in range(3):
         model.learn_one({"a": 1.0}, True)
     before = pickle.dumps(model)

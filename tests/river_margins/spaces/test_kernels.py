@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.bounds.kernels import KERNELS, coordinates, records, vector
 from tests.helpers.rounds import stream, trained
 from tests.learners import CLASSES
@@ -42,15 +43,74 @@ def test_kernels_are_those_of_another_library():
     for kernel, theirs in [
         (rm.LinearKernel(), X @ X.T),
         (rm.RBF(0.3), rbf_kernel(X, gamma=0.3)),
+        (rm.RBF(0.3, c0=0.5), rbf_kernel(X, gamma=0.3) + 0.5),
         (rm.Laplace(0.3), laplacian_kernel(X, gamma=0.3)),
         (rm.Polynomial(3, gamma=0.5, c0=2.0), polynomial_kernel(X, degree=3, gamma=0.5, coef0=2.0)),
     ]:
         ours = [[kernel(x, z) for x in records(X)] for z in records(X)]
         assert np.allclose(ours, theirs, rtol=1e-12)
-        model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel))
+        model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(kernel), intercept=False)
         model.learn_one(records(X)[0], True)
         for x, expected in zip(records(X), theirs[0], strict=True):
             assert model.score_one(x | {"unseen": 0.0}) == pytest.approx(expected, rel=1e-12)
+
+
+LEARNERS_WITHOUT_GAMMA = {
+    "kernel perceptron": rm.KernelPerceptron,
+    "on a budget": lambda: rm.RandomizedBudgetPerceptron(budget=5),
+    "Projectron": rm.Projectron,
+    "second order": rm.KernelSecondOrderPerceptron,
+    "with a constant feature": lambda: rm.KernelPerceptron(intercept=True),
+    "with a constant": lambda: rm.KernelPAClassifier(rm.RBF(c0=0.5)),
+    "random features": lambda: rm.FOGDClassifier(components=30),
+}
+
+
+@pytest.mark.parametrize("make", LEARNERS_WITHOUT_GAMMA.values(), ids=LEARNERS_WITHOUT_GAMMA)
+def test_the_first_support_decides_gamma_by_the_features_that_it_names(make):
+    """Four features, one of them 0, so that gamma is 1/4 from then on."""
+    first = {"a": 1.0, "b": -2.0, "c": 0.0, "d": 0.5}
+    model, given = make(), make()
+    given = given.clone({"gamma": 0.25} if hasattr(given, "gamma") else {"kernel": rm.RBF(0.25, c0=constant_of(given))})
+    for rounds, (x, y) in enumerate([(first, False), *stream(rounds=60, features=9)]):
+        model.learn_one(x, y)
+        given.learn_one(x, y)
+        if rounds == 30:
+            model = snapshot.loads(snapshot.dumps(model))
+        assert model.score_one(x) == given.score_one(x) != 0.0
+    assert model.n_updates == given.n_updates > 10
+
+
+def constant_of(model):
+    return 0.0 if model.kernel is None else model.kernel.c0
+
+
+def test_an_empty_example_decides_no_gamma():
+    """f = k({}, x) = exp(-gamma·|x|²), with the gamma of 1 that there is before any feature; then gamma is 1/2."""
+    for make in (rm.KernelPerceptron, lambda: rm.FOGDClassifier(lr=1.0, components=4000)):
+        model = make()
+        model.learn_one({}, True)
+        model.learn_one({"a": 1.0, "b": 1.0}, False)
+        assert model.score_one({}) == pytest.approx(1 - math.exp(-1.0), abs=0.05)
+
+
+def test_a_gamma_that_a_snapshot_forged_is_refused():
+    for model, name in ((rm.KernelPerceptron(), "gamma"), (rm.FOGDClassifier(), "rate")):
+        model.learn_one({"a": 1.0}, True)
+        state = model.__getstate__()
+        state["space"][name] = -1.0
+        with pytest.raises(ValueError, match=name):
+            model.clone().__setstate__(state)
+
+
+def test_a_number_is_the_budget_that_keeps_the_newest():
+    model, spelt = rm.KernelPerceptron(budget=3), rm.KernelPerceptron(budget=rm.OldestRemoval(3))
+    for x, y in stream(rounds=50):
+        model.learn_one(x, y)
+        spelt.learn_one(x, y)
+    assert model.supports == spelt.supports and len(model.supports) == 3
+    with pytest.raises(ValueError, match="must be a whole number of at least 1, not 0"):
+        rm.KernelPAClassifier(budget=0)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -60,8 +120,8 @@ def test_a_rule_in_a_kernel_space_is_the_rule_on_its_coordinates(rule, task, ker
     draw = np.random.default_rng(3)
     points = records(draw.normal(size=(25, 3)) * (draw.random(size=(25, 3)) < 0.8))
     Z = coordinates(KERNELS[kernel], points)
-    learner = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel]))
-    linear = rm.MarginClassifier(rule)
+    learner = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel]), intercept=False)
+    linear = rm.MarginClassifier(rule, intercept=False)
     for place in draw.integers(25, size=40):
         row, label = dict(enumerate(Z[place].tolist())), LABELS[task][draw.integers(len(LABELS[task]))]
         learner.learn_one(points[place], label)
@@ -74,7 +134,10 @@ def test_a_rule_in_a_kernel_space_is_the_rule_on_its_coordinates(rule, task, ker
 
 @pytest.mark.parametrize("rule", [*RULES, rm.ROMMARule(), rm.ROMMARule(aggressive=True)], ids=repr)
 def test_with_the_linear_kernel_it_is_the_linear_learner(rule):
-    kernel, linear = rm.MarginClassifier(rule, rm.Kernel(rm.LinearKernel())), rm.MarginClassifier(rule)
+    kernel, linear = (
+        rm.MarginClassifier(rule, rm.Kernel(rm.LinearKernel()), intercept=False),
+        rm.MarginClassifier(rule, intercept=False),
+    )
     for x, y in stream(rounds=60, seed=1, labels=CLASSES):
         kernel.learn_one(x, y)
         linear.learn_one(x, y)
@@ -85,9 +148,11 @@ def test_with_the_linear_kernel_it_is_the_linear_learner(rule):
 
 
 def test_other_kernels_have_no_weights_and_linear_learners_no_supports():
-    with pytest.raises(ValueError, match=r"kernel RBF\(gamma=1.0\) has no weights by feature: see its `supports`"):
-        dict(trained(rm.KernelPerceptron()).weights)
-    assert not hasattr(rm.PAClassifier(), "supports")
+    with pytest.raises(
+        ValueError, match=r"kernel RBF\(gamma=1.0, c0=0.0\) has no weights by feature: see its `supports`"
+    ):
+        dict(trained(rm.KernelPerceptron(rm.RBF(1.0))).weights)
+    assert not hasattr(rm.PAClassifier(C=1.0, intercept=False), "supports")
 
 
 # ------------------------------------------------------------------------------------------------- length and budgets
@@ -101,7 +166,7 @@ def test_the_length_is_right_after_every_round(task, kernel, budget):
     points = records(draw.normal(size=(15, 3)))
     Z = coordinates(KERNELS[kernel], points)
     for rule in (rm.PA1(0.5), rm.PegasosRule(0.1)):
-        model = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel], budget), classes=LABELS[task])
+        model = rm.MarginClassifier(rule, rm.Kernel(KERNELS[kernel], budget), classes=LABELS[task], intercept=False)
         for place in draw.integers(15, size=30):
             model.learn_one(points[place], LABELS[task][draw.integers(len(LABELS[task]))])
             w = vector(model, task, points, Z)
@@ -111,7 +176,7 @@ def test_the_length_is_right_after_every_round(task, kernel, budget):
 
 @pytest.mark.parametrize("rule", [rm.PA1(0.5), rm.PegasosRule(1e-3), rm.ALMARule()], ids=repr)
 def test_the_length_stays_right_over_many_rounds(rule):
-    model = rm.MarginClassifier(rule, rm.Kernel(rm.RBF(0.5), rm.RandomRemoval(15)))
+    model = rm.MarginClassifier(rule, rm.Kernel(rm.RBF(0.5), rm.RandomRemoval(15)), intercept=False)
     trained(model, rounds=10_000)
     total = sum(coefficient * model.score_one(x) for x, coefficient in model.supports)
     assert model.__getstate__()["space"]["size"] == pytest.approx(total, rel=1e-6)

@@ -54,7 +54,7 @@ def test_mistakes_of_a_p_norm_perceptron(p):
     """Grove, Littlestone & Schuurmans 2001: M <= (p - 1)·|u|_q²·X²."""
     nearest = 0.0
     for random, X, labels, u in streams(p):
-        model = rm.PNormPerceptron(p, classes=[False, True])
+        model = rm.PNormPerceptron(p, classes=[False, True], intercept=False)
         passes(model, X, labels, random)
         most = (p - 1) * norm(u, p / (p - 1)) ** 2 * norm(X, p).max() ** 2
         assert model.n_mistakes <= most * (1 + PRECISION)
@@ -68,7 +68,7 @@ def test_updates_of_alma_in_a_p_norm(p, alpha):
     """Gentile 2001: k <= (2(p-1)/g²)(2/alpha - 1)² + 8/alpha - 4, and the margin after a pass without an update."""
     q, nearest, converged = p / (p - 1), 0.0, 0
     for random, X, labels, u in streams(p):
-        model = rm.ALMAClassifier(alpha, p=p, classes=[False, True])
+        model = rm.ALMAClassifier(alpha, p=p, classes=[False, True], intercept=False)
         done = passes(model, X, labels, random)
         rows = X * np.where(labels, 1.0, -1.0)[:, None] / norm(X, p)[:, None]
         best = (rows @ u).min() / norm(u, q)
@@ -88,8 +88,8 @@ def test_updates_of_alma_in_a_p_norm(p, alpha):
 def test_with_p_2_it_is_the_perceptron_and_the_alma_of_plain_weights():
     random = np.random.default_rng(0)
     pairs = [
-        (rm.PNormPerceptron(2), rm.Perceptron()),
-        (rm.MarginClassifier(rm.ALMARule(), rm.PNorm(2)), rm.ALMAClassifier()),
+        (rm.PNormPerceptron(2, intercept=False), rm.Perceptron(intercept=False)),
+        (rm.MarginClassifier(rm.ALMARule(), rm.PNorm(2), intercept=False), rm.ALMAClassifier(0.9, intercept=False)),
     ]
     for x in random.normal(size=(300, 5)):
         y = bool(x.sum() + random.normal() > 0)

@@ -29,7 +29,7 @@ def features_by_hand(x, gamma, components, seed):
 
 def test_gradient_descent_on_random_features_is_gradient_descent_on_them():
     fourier = rm.FOGDClassifier(0.3, components=15, lr=0.2, seed=4)
-    linear = rm.OGDClassifier(0.2, schedule="constant")
+    linear = rm.OGDClassifier(0.2, schedule="constant", intercept=False)
     losses, rows = [], []
     for x, y in stream(rounds=80, features=4):
         z = features_by_hand(x, 0.3, 15, 4)

@@ -134,8 +134,8 @@ class Shrinking(rm.Rule):
 
 @pytest.mark.parametrize("classes", LABELS.values(), ids=LABELS)
 def test_a_step_of_0_shrinks_as_in_a_full_matrix(classes):
-    one = rm.MarginClassifier(Shrinking(), rm.SecondOrderKernel(rm.LinearKernel()), classes=classes)
-    other = rm.MarginClassifier(Shrinking(), rm.Full(), classes=classes)
+    one = rm.MarginClassifier(Shrinking(), rm.SecondOrderKernel(rm.LinearKernel()), classes=classes, intercept=False)
+    other = rm.MarginClassifier(Shrinking(), rm.Full(), classes=classes, intercept=False)
     for x, true in rows(60):
         assert one.score_one(x) == pytest.approx(other.score_one(x), rel=1e-9, abs=1e-9)
         for model in (one, other):
@@ -143,12 +143,14 @@ def test_a_step_of_0_shrinks_as_in_a_full_matrix(classes):
     assert len(one.supports) == 60
     assert one.n_updates == other.n_updates == 30
     with pytest.raises(ValueError, match="a step needs a shrink above 0"):
-        rm.MarginClassifier(Shrinking(-0.5), rm.SecondOrderKernel(), classes=classes).learn_one({"a": 1.0}, classes[0])
+        rm.MarginClassifier(Shrinking(-0.5), rm.SecondOrderKernel(), classes=classes, intercept=False).learn_one(
+            {"a": 1.0}, classes[0]
+        )
 
 
 def test_a_class_that_comes_late_has_a_matrix_of_its_own():
     model = rm.KernelSecondOrderPerceptron(rm.LinearKernel())
-    other = rm.SecondOrderPerceptron(covariance="full")
+    other = rm.SecondOrderPerceptron(covariance="full", intercept=False)
     for number, (x, true) in enumerate(rows(90)):
         label = CLASSES[true if number > 60 else min(true, 1)]
         assert model.score_one(x) == pytest.approx(other.score_one(x), rel=1e-9, abs=1e-9)

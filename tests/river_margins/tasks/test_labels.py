@@ -51,7 +51,7 @@ def test_before_any_label_a_classifier_knows_nothing():
 
 
 def test_two_named_classes_share_one_vector():
-    model = rm.PAClassifier(classes=["ham", "spam"])
+    model = rm.PAClassifier(classes=["ham", "spam"], C=1.0, intercept=False)
     assert model.predict_one({}) == "spam"  # a score of 0 predicts the positive class
     model.learn_one({"a": 1.0}, "ham")
     assert model.score_one({"a": 1.0}) == -1.0
@@ -131,7 +131,7 @@ def test_what_is_no_set_of_labels_is_refused(label, words):
 
 
 def test_labels_may_come_in_mid_stream_and_be_left_out():
-    model = rm.PAMultiLabelClassifier(mode=0)
+    model = rm.PAMultiLabelClassifier(mode=0, intercept=False)
     assert model.predict_one({"a": 1.0}) == model.score_one({}) == model.predict_proba_one({}) == model.weights == {}
     model.learn_one({"a": 1.0}, {"x": True})  # all labels hold: nothing to rank
     model.learn_one({"a": 1.0}, {"x": False, "y": False})
@@ -154,7 +154,7 @@ def test_probabilities_of_labels_agree_with_the_prediction(score):
 
 
 def test_a_class_may_come_in_mid_stream():
-    model = rm.PAClassifier(mode=0)
+    model = rm.PAClassifier(mode=0, intercept=False)
     model.learn_one({"a": 1.0}, "x")  # one class has no rival: nothing to learn
     assert (model.n_seen, model.n_updates, model.n_mistakes) == (1, 0, 0)
     model.learn_one({"a": 1.0}, "y")  # margin 0, loss 1, |d|^2 = 2

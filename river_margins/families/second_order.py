@@ -290,7 +290,7 @@ class IELLIPClassifier(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"covariance": "full", "b": 0.9, "c": 0.5}
+        yield {"covariance": "full", "b": 0.9}
 
     @property
     def _mutable_attributes(self) -> set[str]:

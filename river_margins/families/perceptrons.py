@@ -108,6 +108,9 @@ class AveragedPerceptron(MarginClassifier):
         The step size, > 0; 1 by default. It only rescales the weights, but for rounding.
     burn_in
         The number of first rounds that the mean leaves out, >= 0; 0 by default. Until then, w itself predicts.
+    half_life
+        The number of rounds after which the weights of a round count half in the mean, >= 1; None (default) counts all
+        rounds equally. Without it the mean follows a change of concept only when the new concept has lasted longer.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong label predicted by w
         does.
@@ -142,6 +145,7 @@ class AveragedPerceptron(MarginClassifier):
 
     lr: float
     burn_in: int
+    half_life: float | None
     tie_update: bool
 
     def __init__(
@@ -149,15 +153,16 @@ class AveragedPerceptron(MarginClassifier):
         lr: float = 1.0,
         *,
         burn_in: int = 0,
+        half_life: float | None = None,
         tie_update: bool = True,
         classes: Classes = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(lr=lr, burn_in=burn_in, tie_update=tie_update)
+        vars(self).update(lr=lr, burn_in=burn_in, half_life=half_life, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
-            AveragedLinear(burn_in),
+            AveragedLinear(burn_in, half_life=half_life),
             classes=classes,
             intercept=intercept,
             max_features=max_features,
@@ -171,6 +176,7 @@ class AveragedPerceptron(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "burn_in": 20, "intercept": True}
+        yield {"half_life": 20, "intercept": False}
 
 
 class PNormPerceptron(MarginClassifier):

@@ -34,7 +34,7 @@ cdef class VotedLinear(Linear):
     offers = frozenset({"plain steps"})
 
     def __cinit__(self):
-        self.predicts_apart = True
+        self.predicts_apart = self.counts_rounds = True
 
     cdef Space open(self, Reader reader):
         cdef VotedLinear space = Linear.open(self, reader)

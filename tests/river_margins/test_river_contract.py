@@ -246,7 +246,8 @@ def test_a_rule_may_be_exchanged():
 
 CONSTRUCTORS = {
     rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, rivals='max', intercept=False, max_features=None)",
-    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, tie_update=True, classes=None, intercept=False, max_features=None)",
+    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, intercept=False, "
+    "max_features=None)",
     rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, intercept=False, max_features=None)",
     rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, intercept=False, max_features=None)",
     rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, intercept=False, max_features=None)",
@@ -278,23 +279,23 @@ CONSTRUCTORS = {
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=False, max_features=None)",
-    rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "classes=None, intercept=False, max_features=None)",
-    rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "classes=None, intercept=False, max_features=None)",
-    rm.NHERDClassifier: "(C=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.NHERDClassifier: "(C=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "classes=None, intercept=False, max_features=None)",
     rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, max_dimension=5000, "
-    "classes=None, intercept=False, max_features=None)",
+    "half_life=None, classes=None, intercept=False, max_features=None)",
     rm.SCWClassifier: "(C=1.0, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
-    "classes=None, intercept=False, max_features=None)",
+    "half_life=None, classes=None, intercept=False, max_features=None)",
     rm.IELLIPClassifier: "(b=0.3, *, c=0.1, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "
-    "classes=None, intercept=False, max_features=None)",
+    "half_life=None, classes=None, intercept=False, max_features=None)",
     rm.SecondOrderPerceptron: "(*, tie_update=True, every_label=False, covariance='diagonal', a=1.0, "
-    "max_dimension=5000, classes=None, intercept=False, max_features=None)",
+    "max_dimension=5000, half_life=None, classes=None, intercept=False, max_features=None)",
     rm.KernelSecondOrderPerceptron: "(kernel=None, *, a=1.0, tie_update=True, every_label=False, max_supports=5000, "
     "classes=None, intercept=False, max_features=None)",
-    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "intercept=False, max_features=None)",
     rm.KernelPerceptron: "(kernel=None, *, budget=None, lr=1.0, tie_update=True, classes=None, intercept=False, "
     "max_features=None)",

@@ -38,6 +38,7 @@ from river_margins.families.perceptrons import (
     Perceptron,
     PNormPerceptron,
     PocketPerceptron,
+    ShiftingPerceptron,
     VotedPerceptron,
 )
 from river_margins.families.second_order import IELLIPClassifier, KernelSecondOrderPerceptron, SecondOrderPerceptron
@@ -70,6 +71,7 @@ from river_margins.rules import (
     SCW2Rule,
     SecondOrderPerceptronRule,
     Seen,
+    ShiftingPerceptronRule,
     Step,
     Subgradient,
     SupportClassPA,
@@ -182,6 +184,8 @@ __all__ = [
     "Seen",
     "SelectiveSampler",
     "SequenceTagger",
+    "ShiftingPerceptron",
+    "ShiftingPerceptronRule",
     "SmallestRemoval",
     "SoftThreshold",
     "StandardScaler",

@@ -77,6 +77,12 @@ LEARNERS = [
         )
     ),
     Learner(
+        "shifting perceptron",
+        rm.ShiftingPerceptron,
+        sections={"binary": "4.10", "multiclass": "4.10"},
+        golden={"shifting_perceptron": {"lam": 2.0}},
+    ),
+    Learner(
         "p-norm perceptron",
         rm.PNormPerceptron,
         sections={"binary": "6.5", "multiclass": "3.7"},

@@ -254,6 +254,7 @@ CONSTRUCTORS = {
     rm.VotedPerceptron: "(lr=1.0, *, tie_update=True, classes=None, intercept=False, max_features=None)",
     rm.PocketPerceptron: "(ratchet=False, *, window=200, lr=1.0, tie_update=True, classes=None, intercept=False, "
     "max_features=None)",
+    rm.ShiftingPerceptron: "(lam=2.0, *, tie_update=True, classes=None, intercept=False, max_features=None)",
     rm.PAClassifier: "(C=1.0, *, mode=1, exact=False, classes=None, intercept=False, max_features=None)",
     rm.PAMultiLabelClassifier: "(C=1.0, *, mode=1, classes=None, intercept=False, max_features=None)",
     rm.PAOneClass: "(C=1.0, *, mode=1, eps=1.0, learn_radius=False, max_features=None)",

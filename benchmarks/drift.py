@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import river
-from river import linear_model
+from river import drift, linear_model
 
 import river_margins as rm
 
@@ -131,6 +131,14 @@ def river_learner(*, intercept: bool) -> Any:
     return linear_model.LogisticRegression()
 
 
+def restarted(*, intercept: bool) -> Any:
+    """Return a learner that River's drift detector replaces by a new one when the errors become more frequent."""
+    return drift.DriftRetrainingClassifier(rm.AROWClassifier(intercept=intercept), drift.binary.DDM())
+
+
+RIVER: dict[str, Make] = {"AROWClassifier, restarted by DDM": restarted, "River's LogisticRegression": river_learner}
+
+
 class Measured:
     """The mean accuracies of a learner on the streams of one width."""
 
@@ -174,7 +182,7 @@ def table(width: str) -> Iterator[str]:
     yield f"\n## {width}: {present} of {features} features\n"
     yield "| learner | half_life | " + " | ".join(f"{kind}, plain | forgetting | afresh" for kind in KINDS) + " |"
     yield "|---" * (2 + 3 * len(KINDS)) + "|"
-    for name, make in (FORGETTING | OTHERS | {"River's LogisticRegression": river_learner}).items():
+    for name, make in (FORGETTING | OTHERS | RIVER).items():
         if width == "dense" or not name.endswith("full"):  # a matrix over 1,000 features takes hours
             yield row_of(name, Measured(make, streams), name in FORGETTING)
 
@@ -201,7 +209,8 @@ def report() -> Iterator[str]:
         "second quarter only (recurring); slowly from the first quarter to the third (gradual); or it stays (none). "
         '"afresh" is the same learner started in the middle. half_life is the best of '
         f"{', '.join(map(str, HALF_LIVES))} for all four streams. Other parameters have their defaults, but C = 0.01 "
-        f"in PA and MIRA, and lr = 0.05 in Adaline. No intercept, no scaler. River {river.__version__}."
+        f"in PA and MIRA, and lr = 0.05 in Adaline. DDM is River's drift detector, in `DriftRetrainingClassifier`. No "
+        f"intercept, no scaler. River {river.__version__}."
     )
     yield from summary()
     for width in WIDTHS:

@@ -37,8 +37,8 @@ class CWClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -142,8 +142,8 @@ class SCWClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept. It does so with more than about 500, too.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept

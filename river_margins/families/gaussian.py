@@ -40,8 +40,8 @@ class AROWClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -128,8 +128,8 @@ class AROWRegressor(MarginRegressor):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     intercept
         Whether to add a constant feature of value 1; False by default.
     max_features
@@ -210,8 +210,7 @@ class NAROWClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -298,8 +297,8 @@ class NHERDClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept

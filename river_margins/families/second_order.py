@@ -39,8 +39,8 @@ class SecondOrderPerceptron(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten; then
+        the learner with `every_label=True` freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -239,8 +239,7 @@ class IELLIPClassifier(MarginClassifier):
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
-        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. Without it the
-        variances only shrink, and the learner can no longer follow a change of concept.
+        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept

@@ -45,6 +45,7 @@ from river_margins.families.perceptrons import (
     Perceptron,
     PNormPerceptron,
     PocketPerceptron,
+    ShiftingPerceptron,
     VotedPerceptron,
 )
 from river_margins.families.second_order import IELLIPClassifier, KernelSecondOrderPerceptron, SecondOrderPerceptron
@@ -77,6 +78,7 @@ from river_margins.rules import (
     SCW2Rule,
     SecondOrderPerceptronRule,
     Seen,
+    ShiftingPerceptronRule,
     Step,
     Subgradient,
     SupportClassPA,
@@ -193,6 +195,8 @@ __all__ = [
     "Seen",
     "SelectiveSampler",
     "SequenceTagger",
+    "ShiftingPerceptron",
+    "ShiftingPerceptronRule",
     "SmallestRemoval",
     "SoftThreshold",
     "StandardScaler",

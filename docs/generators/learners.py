@@ -13,7 +13,8 @@ from river_margins.families.structured import Structured
 
 TEMPLATE = pathlib.Path(__file__).with_name("learners.template.md")
 DEFAULTS = TEMPLATE.parents[2] / "benchmarks" / "results" / "defaults.md"
-HEAD = "| learner | space | cost of a round | guarantee | advice |\n|---|---|---|---|---|"
+DRIFT = pathlib.Path(__file__).parents[2] / "benchmarks" / "results" / "drift.md"
+HEAD = "| learner | space | cost of a round | guarantee | after a change | advice |\n|---|---|---|---|---|---|"
 ROLES: dict[str, Callable[[Any], bool]] = {
     "transformers": lambda model: isinstance(model, base.Transformer),
     "regressors": lambda model: isinstance(model, base.Regressor),
@@ -28,16 +29,29 @@ ROLES: dict[str, Callable[[Any], bool]] = {
 def page() -> str:
     """Return the page: the template with one table for each kind of learner."""
     rows: dict[str, list[str]] = {role: [] for role in ROLES}
+    drift = measured_drift()
     for entry in catalogue.entries():
         model = example(entry.kind)
         role = next(role for role, suits in ROLES.items() if suits(model))
-        cells = (f"`{entry.name}`", space(entry.kind, model), entry.round_cost, entry.guarantee, entry.advice)
+        after = drift.get(entry.name, "not measured")
+        cells = (f"`{entry.name}`", space(entry.kind, model), entry.round_cost, entry.guarantee, after, entry.advice)
         rows[role].append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     text = TEMPLATE.read_text().replace("<!-- count -->", str(sum(map(len, rows.values()))))
     text = text.replace("<!-- defaults -->", DEFAULTS.read_text().partition("\n\n")[2].strip())
     for role, lines in rows.items():
         text = text.replace(f"<!-- {role} -->", "\n".join([HEAD, *lines]))
     return text
+
+
+def measured_drift() -> dict[str, str]:
+    """Return what the benchmark has measured around an abrupt change of concept, for each learner."""
+    _, _, section = DRIFT.read_text().partition("## One abrupt switch, dense")
+    lines = [line.strip("| ").split(" | ") for line in section.partition("\n## ")[0].splitlines() if "|" in line]
+    found = {}
+    for name, before, after, half_life, kept in lines[2:]:
+        forgetting = "" if half_life == "-" else f"; `half_life={half_life}`: {kept}"
+        found[name] = f"{before} → {after}{forgetting}"
+    return found
 
 
 def example(kind: Any) -> Any:

@@ -49,6 +49,18 @@ def above(name: str, bound: float, value: float) -> float:
     return value
 
 
+def at_least_or_none(name: str, least: float, value: float | None) -> float | None:
+    """Return `value` if it is None or a finite number of at least `least`.
+
+    >>> at_least_or_none("half_life", 1, 0.5)
+    Traceback (most recent call last):
+    ValueError: `half_life` must be a finite number of at least 1 or None, not 0.5
+    """
+    if not (value is None or (_is_finite(value) and value >= least)):
+        raise ValueError(f"`{name}` must be a finite number of at least {least} or None, not {value!r}")
+    return value
+
+
 def share(name: str, value: float) -> float:
     """Return `value` if it is a number above 0 and at most 1.
 

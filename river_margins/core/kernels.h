@@ -137,6 +137,34 @@ static inline double variance_along_at(double *__restrict along, double *__restr
 #undef ONE
 }
 
+/* The same for variances a/(1 + factor·q[i]), of which the sums q are kept. */
+static inline double discounted_variance_along(double *__restrict along, double *__restrict terms, const double *__restrict q,
+                                               const double *__restrict x, double a, double factor, ptrdiff_t length)
+{
+#define ALONG(i)                                                                                       \
+    store_two(along + (i), times(times_number(a, one_over(one_plus(factor, load_two(q + (i))))), load_two(x + (i))))
+#define PAIR(i) store_two(terms + (i), times(ALONG(i), load_two(x + (i))))
+#define ONE(i) (terms[i] = (along[i] = a * (1.0 / (1.0 + factor * q[i])) * x[i]) * x[i])
+    SUM(PAIR, ONE)
+#undef ALONG
+#undef PAIR
+#undef ONE
+}
+
+static inline double discounted_variance_along_at(double *__restrict along, double *__restrict terms,
+                                                  const double *__restrict q, const int32_t *__restrict index,
+                                                  const double *__restrict x, double a, double factor, ptrdiff_t length)
+{
+#define ALONG(i) \
+    store_two(along + (i), times(times_number(a, one_over(one_plus(factor, gather_two(q, index + (i))))), load_two(x + (i))))
+#define PAIR(i) store_two(terms + (i), times(ALONG(i), load_two(x + (i))))
+#define ONE(i) (terms[i] = (along[i] = a * (1.0 / (1.0 + factor * q[index[i]])) * x[i]) * x[i])
+    SUM(PAIR, ONE)
+#undef ALONG
+#undef PAIR
+#undef ONE
+}
+
 /* A division takes as long as ten products, so two pairs of numbers share one. This needs a product of any two that neither
    overflows nor becomes 0: no number is below `least` or above `most`. */
 static inline int can_share_division(double least, double most) { return least > 1e-75 && most < 1e75; }
@@ -217,6 +245,18 @@ static inline void move_and_shrink_at(double *__restrict a, double *__restrict s
     MOVE(PAIR, ONE)
 #undef PAIR
 #undef ONE
+}
+
+/* A move where sums are kept in place of variances: a[i] grows by step·towards[i]·growth, and q[i] by k·x[i]², up to `most`. */
+static inline void move_and_add(double *__restrict a, double *__restrict q, const int32_t *__restrict index,
+                                const double *__restrict towards, const double *__restrict x, double step, double growth,
+                                double k, double most, ptrdiff_t length)
+{
+    for (ptrdiff_t i = 0; i < length; i++) {
+        double sum = q[index[i]] + k * x[i] * x[i];
+        a[index[i]] += step * towards[i] * growth;
+        q[index[i]] = sum < most ? sum : most;
+    }
 }
 
 #undef MOVE

@@ -9,6 +9,12 @@ cdef extern from "river_margins/core/kernels.h":
                           Py_ssize_t length) noexcept nogil
     double variance_along_at(double* along, double* terms, const double* s, const int32_t* index, const double* x,
                              Py_ssize_t length) noexcept nogil
+    double discounted_variance_along(double* along, double* terms, const double* q, const double* x, double a, double factor,
+                                     Py_ssize_t length) noexcept nogil
+    double discounted_variance_along_at(double* along, double* terms, const double* q, const int32_t* index, const double* x,
+                                        double a, double factor, Py_ssize_t length) noexcept nogil
+    void move_and_add(double* a, double* q, const int32_t* index, const double* towards, const double* x, double step,
+                      double growth, double k, double most, Py_ssize_t length) noexcept nogil
     double lookahead_dot(const double* a, const double* along, const double* terms, double r, double all,
                      Py_ssize_t length) noexcept nogil
     double lookahead_dot_at(const double* a, const int32_t* index, const double* along, const double* terms, double r,

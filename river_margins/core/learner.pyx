@@ -165,7 +165,7 @@ cdef class Learner(Estimator):
             space.move(row, direction, seen, step)
             # Some rules shrink w in every round. In the mistake bounds only a step is an update.
             self.n_updates += step.step != 0.0
-        if space.predicts_apart:
+        if space.counts_rounds:
             space.end_round(row, direction if demanded else None, seen)
         return prediction
 

@@ -36,6 +36,9 @@ class CWClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -75,6 +78,7 @@ class CWClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -85,12 +89,15 @@ class CWClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(eta=eta, phi=phi, form=form, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(
+            eta=eta, phi=phi, form=form, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life
+        )
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(
             _confident(eta, phi, form), space, classes=classes, intercept=intercept, max_features=max_features
         )
@@ -99,6 +106,8 @@ class CWClassifier(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "form": "variance"}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -132,6 +141,9 @@ class SCWClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept. It does so with more than about 500, too.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -169,6 +181,7 @@ class SCWClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -180,12 +193,22 @@ class SCWClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(C=C, mode=mode, eta=eta, phi=phi, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(
+            C=C,
+            mode=mode,
+            eta=eta,
+            phi=phi,
+            covariance=covariance,
+            a=a,
+            max_dimension=max_dimension,
+            half_life=half_life,
+        )
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(
             _soft(C, mode, eta, phi), space, classes=classes, intercept=intercept, max_features=max_features
         )
@@ -194,6 +217,8 @@ class SCWClassifier(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "mode": 2}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -13,10 +13,12 @@ from river_margins.spaces.base import Space
 __all__ = ["AROWClassifier", "AROWRegressor", "NAROWClassifier", "NHERDClassifier"]
 
 
-def space_of(covariance: Covariance, a: float, max_dimension: int) -> Space:
+def space_of(covariance: Covariance, a: float, max_dimension: int, half_life: float | None) -> Space:
     """Return the space that `covariance` names."""
-    full = Full(a, max_dimension=max_dimension)
-    return full if one_of("covariance", covariance, ("diagonal", "full")) == "full" else Diagonal(a)
+    full = Full(a, max_dimension=max_dimension, half_life=half_life)
+    return (
+        full if one_of("covariance", covariance, ("diagonal", "full")) == "full" else Diagonal(a, half_life=half_life)
+    )
 
 
 class AROWClassifier(MarginClassifier):
@@ -37,6 +39,9 @@ class AROWClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -73,6 +78,7 @@ class AROWClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -81,18 +87,21 @@ class AROWClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(AROWRule(r), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -119,6 +128,9 @@ class AROWRegressor(MarginRegressor):
         classifier.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -150,6 +162,7 @@ class AROWRegressor(MarginRegressor):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -159,17 +172,20 @@ class AROWRegressor(MarginRegressor):
         covariance: Covariance = "diagonal",
         a: float = 100.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(AROWRule(r), space, eps=eps, intercept=intercept, max_features=max_features)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -194,6 +210,8 @@ class NAROWClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -231,6 +249,7 @@ class NAROWClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -239,18 +258,21 @@ class NAROWClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(NAROWRule(b), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 10.0}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -275,6 +297,9 @@ class NHERDClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
+        learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -309,6 +334,7 @@ class NHERDClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -317,18 +343,21 @@ class NHERDClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(NHERDRule(C), space, classes=classes, intercept=intercept, max_features=max_features)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "C": 0.1}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:

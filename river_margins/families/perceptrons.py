@@ -5,10 +5,17 @@ from typing import Any
 
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, Rivals
-from river_margins.rules import PerceptronRule
+from river_margins.rules import PerceptronRule, ShiftingPerceptronRule
 from river_margins.spaces import AveragedLinear, PNorm, PocketLinear, VotedLinear
 
-__all__ = ["AveragedPerceptron", "PNormPerceptron", "Perceptron", "PocketPerceptron", "VotedPerceptron"]
+__all__ = [
+    "AveragedPerceptron",
+    "PNormPerceptron",
+    "Perceptron",
+    "PocketPerceptron",
+    "ShiftingPerceptron",
+    "VotedPerceptron",
+]
 
 
 class Perceptron(MarginClassifier):
@@ -108,6 +115,9 @@ class AveragedPerceptron(MarginClassifier):
         The step size, > 0; 1 by default. It only rescales the weights, but for rounding.
     burn_in
         The number of first rounds that the mean leaves out, >= 0; 0 by default. Until then, w itself predicts.
+    half_life
+        The number of rounds after which the weights of a round count half in the mean, >= 1; None (default) counts all
+        rounds equally. Without it the mean follows a change of concept only when the new concept has lasted longer.
     tie_update
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong label predicted by w
         does.
@@ -142,6 +152,7 @@ class AveragedPerceptron(MarginClassifier):
 
     lr: float
     burn_in: int
+    half_life: float | None
     tie_update: bool
 
     def __init__(
@@ -149,15 +160,16 @@ class AveragedPerceptron(MarginClassifier):
         lr: float = 1.0,
         *,
         burn_in: int = 0,
+        half_life: float | None = None,
         tie_update: bool = True,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(lr=lr, burn_in=burn_in, tie_update=tie_update)
+        vars(self).update(lr=lr, burn_in=burn_in, half_life=half_life, tie_update=tie_update)
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
-            AveragedLinear(burn_in),
+            AveragedLinear(burn_in, half_life=half_life),
             classes=classes,
             intercept=intercept,
             max_features=max_features,
@@ -171,6 +183,85 @@ class AveragedPerceptron(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "burn_in": 20, "intercept": True}
+        yield {"half_life": 20, "intercept": False}
+
+
+class ShiftingPerceptron(MarginClassifier):
+    """The perceptron with weights that decay at each update, so that it can follow a change of concept.
+
+    If the margin m = y⟨w, x⟩ <= 0, then w' = (1 - lam_k)·w + lam_k·y·x with lam_k = lam/(lam + k), where k is the
+    number of updates before. Among k updates, update j has about the weight (j/k)^(lam-1): the memory is a share of
+    the past, and not a fixed number of rounds. lam = 1 is the perceptron. With many classes, y·x is the difference
+    between the class and its best-scoring rival, as in `Perceptron`. `MarginClassifier(ShiftingPerceptronRule(lam),
+    Kernel(...))` is its form with a kernel.
+
+    Parameters
+    ----------
+    lam
+        How fast old updates lose their weight, > 0; 2 by default. Larger values follow a change sooner and are noisier.
+    tie_update
+        Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
+    classes
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    intercept
+        Whether to add a constant feature of value 1; True by default.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Notes
+    -----
+    For every stream and every sequence of u that may change between rounds, let U be the length of the last u, S the
+    way that u has moved from mistake to mistake, R the length of the longest example, and L the sum of the hinge
+    losses of u over the mistakes. With lam >= 1 and K = lam·R·(U + S)/sqrt(2·lam - 1): n_mistakes <= lam·L + K²/2 +
+    K·sqrt(lam·L + K²/4). With many classes, R² becomes 2R². The constants are not those of the paper:
+    `tests/bounds/test_shifting.py` has the proof.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.ShiftingPerceptron(intercept=False)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 76.38%
+
+    References
+    ----------
+    Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2007. Tracking the best hyperplane with a simple budget
+    perceptron. Machine Learning 69.
+    """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "A bound on the mistakes against any u, which may move: the way that it moves counts like its length."
+    advice = "Use it to study drift with a guarantee; `half_life` in a Gaussian learner predicts better."
+
+    lam: float
+    tie_update: bool
+
+    def __init__(
+        self,
+        lam: float = 2.0,
+        *,
+        tie_update: bool = True,
+        classes: Classes = None,
+        intercept: bool = True,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(lam=lam, tie_update=tie_update)
+        super().__init__(
+            ShiftingPerceptronRule(lam, tie_update=tie_update),
+            classes=classes,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"lam", "tie_update"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"lam": 4, "tie_update": False, "intercept": False}
 
 
 class PNormPerceptron(MarginClassifier):

@@ -38,6 +38,9 @@ class SecondOrderPerceptron(MarginClassifier):
         features early.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten; then
+        the learner with `every_label=True` freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -75,6 +78,7 @@ class SecondOrderPerceptron(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -84,14 +88,20 @@ class SecondOrderPerceptron(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(
-            tie_update=tie_update, every_label=every_label, covariance=covariance, a=a, max_dimension=max_dimension
+            tie_update=tie_update,
+            every_label=every_label,
+            covariance=covariance,
+            a=a,
+            max_dimension=max_dimension,
+            half_life=half_life,
         )
-        space = space_of(covariance, 1.0 / positive("a", a), max_dimension)
+        space = space_of(covariance, 1.0 / positive("a", a), max_dimension, half_life)
         super().__init__(
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
             space,
@@ -104,6 +114,8 @@ class SecondOrderPerceptron(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "a": 0.1}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -226,6 +238,8 @@ class IELLIPClassifier(MarginClassifier):
         The initial variance of each weight, > 0; 1 by default.
     max_dimension
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
+    half_life
+        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
@@ -263,6 +277,7 @@ class IELLIPClassifier(MarginClassifier):
     covariance: Covariance
     a: float
     max_dimension: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -273,12 +288,21 @@ class IELLIPClassifier(MarginClassifier):
         covariance: Covariance = "diagonal",
         a: float = 1.0,
         max_dimension: int = 5000,
+        half_life: float | None = None,
         classes: Classes = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(b=b, c=c, tie_update=tie_update, covariance=covariance, a=a, max_dimension=max_dimension)
-        space = space_of(covariance, a, max_dimension)
+        vars(self).update(
+            b=b,
+            c=c,
+            tie_update=tie_update,
+            covariance=covariance,
+            a=a,
+            max_dimension=max_dimension,
+            half_life=half_life,
+        )
+        space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(
             IELLIPRule(b, c=c, tie_update=tie_update),
             space,
@@ -291,6 +315,8 @@ class IELLIPClassifier(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 0.9}
+        yield {"half_life": 20}
+        yield {"covariance": "full", "half_life": 20}
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -23,7 +23,7 @@ from river_margins.rules.gradient import (
 )
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
-from river_margins.rules.perceptron import PerceptronRule
+from river_margins.rules.perceptron import PerceptronRule, ShiftingPerceptronRule
 
 __all__ = [
     "PA",
@@ -50,6 +50,7 @@ __all__ = [
     "SCW2Rule",
     "SecondOrderPerceptronRule",
     "Seen",
+    "ShiftingPerceptronRule",
     "Step",
     "Subgradient",
     "SupportClassPA",

@@ -43,6 +43,49 @@ cdef class PerceptronRule(Rule):
         return 0
 
 
+cdef class ShiftingPerceptronRule(Rule):
+    """ShiftingPerceptronRule(lam=2.0, *, tie_update=True)\n--\n
+    On update k, counted from 0, multiply w by k/(lam + k) and step lam/(lam + k); no change in other rounds.
+
+    Update j has the weight (j/k)^(lam-1) among k updates: with lam = 1 all count equally, as in `PerceptronRule`.
+
+    Parameters
+    ----------
+    lam
+        How fast old updates lose their weight, > 0; 2 by default. Above 1 late updates count more than early ones.
+    tie_update
+        Whether a margin of exactly 0 moves too (default). With False only a wrong predicted label does.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.ShiftingPerceptronRule(lam=2.0).step(rm.Seen(margin=-1.0, k=2))
+    Step(step=0.5, scale=0.5, radius=inf)
+
+    References
+    ----------
+    Cavallanti, G., Cesa-Bianchi, N. and Gentile, C., 2007. Tracking the best hyperplane with a simple budget perceptron.
+    Machine Learning 69.
+    """
+
+    _parameter_names = ("lam", "tie_update")
+    needs = frozenset({"radius"})
+    tasks = ("classification", "structured")
+
+    cdef readonly double lam
+    cdef readonly bint tie_update
+
+    def __init__(self, lam=2.0, *, tie_update=True):
+        self.lam = positive("lam", lam)
+        self.tie_update = tie_update
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        if is_mistake(seen, self.tie_update):
+            out.step = self.lam / (self.lam + seen.k)
+            out.scale = seen.k / (self.lam + seen.k) if seen.k else 1.0  # the weights are 0 before the first update
+        return 0
+
+
 cdef class UnitRule(Rule):
     """UnitRule(aggressive=False)\n--\n
     Step 1 on every mistake, or on every margin below 1. The space may change the step: see `budgeted_kernels`.

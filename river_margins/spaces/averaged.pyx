@@ -7,11 +7,11 @@ from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.linear cimport Linear
 
-from river_margins.core.checks import whole
+from river_margins.core.checks import at_least_or_none, whole
 
 
 cdef class AveragedLinear(Linear):
-    """AveragedLinear(burn_in=0)\n--\n
+    """AveragedLinear(burn_in=0, *, half_life=None)\n--\n
     Plain weights for learning, and their mean over all rounds for predicting.
 
     The sum of the weights after each round is `mass` times the present stored weights, minus `correction`: a move adds to w
@@ -22,6 +22,9 @@ cdef class AveragedLinear(Linear):
     ----------
     burn_in
         The number of first rounds that the mean leaves out, >= 0; 0 by default. During these rounds w itself predicts.
+    half_life
+        The number of rounds after which the weights of a round count half in the mean, >= 1; None (default) counts all rounds
+        equally. The sum is multiplied by 2^(-1/half_life) in every round: the mass, the correction and the number of rounds.
 
     Examples
     --------
@@ -37,11 +40,13 @@ cdef class AveragedLinear(Linear):
     Polyak, B. and Juditsky, A., 1992. Acceleration of stochastic approximation by averaging.
     """
 
-    _parameter_names = ("burn_in",)
+    _parameter_names = ("burn_in", "half_life")
 
-    def __init__(self, burn_in=0):
+    def __init__(self, burn_in=0, *, half_life=None):
+        self.half_life = at_least_or_none("half_life", 1, half_life)
+        self.kept = 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
         self.burn_in = self.skipped_rounds = whole("burn_in", burn_in)
-        self.predicts_apart = True
+        self.predicts_apart = self.counts_rounds = True
 
     cdef Space open(self, Reader reader):
         cdef AveragedLinear space = Linear.open(self, reader)
@@ -64,7 +69,7 @@ cdef class AveragedLinear(Linear):
         self.settle_if_shrunk()
         Linear.add_to_block(self, row, block, factor)
         if self.mass != 0.0:
-            self.correction.add_to_block(row, block, self.mass * factor)
+            self.correction.add_to_block(row, block, self.mass * factor / self.correction.scale)
 
     cdef void fold(self) noexcept:
         self.settle()
@@ -74,7 +79,7 @@ cdef class AveragedLinear(Linear):
         """Move the whole sum into the correction, and set the mass to 0; for a change of scale, on which the mass depends."""
         cdef Py_ssize_t i
         for i in range(self.reader.size() * self.stride):
-            self.correction.weights[i] -= self.mass * self.weights[i]
+            self.correction.weights[i] -= self.mass * self.weights[i] / self.correction.scale
         self.mass = 0.0
 
     cdef void settle_if_shrunk(self) noexcept:
@@ -88,8 +93,9 @@ cdef class AveragedLinear(Linear):
         self.rounds += 1
         if self.rounds <= self.skipped_rounds:
             return 0
-        self.count += seen.weight
-        self.mass += seen.weight * self.scale
+        self.count = self.count * self.kept + seen.weight
+        self.mass = self.mass * self.kept + seen.weight * self.scale
+        self.correction.multiply(self.kept)
         self.settle_if_shrunk()
         return 0
 
@@ -118,6 +124,7 @@ cdef class AveragedLinear(Linear):
     def __getstate__(self):
         return Linear.__getstate__(self) | {
             "behind": self.correction.__getstate__()["weights"],
+            "scale_behind": self.correction.scale,
             "rounds": self.rounds,
             "count": self.count,
             "mass": self.mass,
@@ -126,6 +133,9 @@ cdef class AveragedLinear(Linear):
     def __setstate__(self, state):
         Linear.__setstate__(self, state)
         self.correction.take_weights(state["behind"])
+        self.correction.scale = state["scale_behind"]
+        if not (1e-100 < self.correction.scale <= 1.0):
+            raise ValueError(f"the scale behind must be above 1e-100 and at most 1, not {self.correction.scale}")
         if not (isfinite(state["mass"]) and 0 <= state["count"] < INFINITY and state["rounds"] >= 0):
             raise ValueError("the mass and the numbers of rounds must be finite")
         self.rounds, self.count, self.mass = state["rounds"], state["count"], state["mass"]

@@ -40,9 +40,10 @@ cdef class Space(Recipe):
     `score`, `measure`, `stays_finite` and `move`, in this order.
 
     A subclass sets `offers`, the set of words that a rule may name in `needs` (see `Rule`). In its constructor it may set
-    `predicts_apart` if it predicts with other weights than it learns with: then it implements `score_for_prediction` and
-    `end_round`, too. `needs_one_vector` says that it has room for one block only, `refuses_negative` that it takes no
-    negative features, `adds_up` that a score is a sum over features, so that `weight_in_score` is implemented.
+    `predicts_apart` if it predicts with other weights than it learns with: then it implements `score_for_prediction`, too.
+    `counts_rounds` says that every round changes it, also one without a move: then it implements `end_round`.
+    `needs_one_vector` says that it has room for one block only, `refuses_negative` that it takes no negative features,
+    `adds_up` that a score is a sum over features, so that `weight_in_score` is implemented.
     """
 
     offers = frozenset()
@@ -94,7 +95,7 @@ cdef class Space(Recipe):
         raise NotImplementedError(f"`{type(self).__name__}` must implement `score_for_prediction`")
 
     cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
-        """Finish a round; `direction` is None if the label imposed no constraint. Called only if `predicts_apart` is set."""
+        """Finish a round; `direction` is None if the label imposed no constraint. Called only if `counts_rounds` is set."""
         raise NotImplementedError(f"`{type(self).__name__}` must implement `end_round`")
 
     # If `adds_up` is set, a score for predicting is the sum of these weights times the values of the row, plus the constant.

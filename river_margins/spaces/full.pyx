@@ -14,7 +14,7 @@ from river_margins.core.checks import whole
 
 
 cdef class Full(Gaussian):
-    """Full(a=1.0, *, max_dimension=5000)\n--\n
+    """Full(a=1.0, *, max_dimension=5000, half_life=None)\n--\n
     Weights with their whole covariance matrix: learning one feature changes the weights of correlated features, too.
 
     Memory and time of an update grow with the square of the number of features seen. The matrix stays symmetric bit for bit.
@@ -27,6 +27,11 @@ cdef class Full(Gaussian):
     max_dimension
         The most features, the constant one included, that the matrix may have, >= 1; 5000 (200 MB) by default. A move
         that would need more raises a ValueError and changes nothing.
+    half_life
+        The number of rounds after which an example counts half, >= 1; None (default) forgets nothing. With it Σ is divided
+        by 2^(-1/half_life) in every round. This alone would let Σ grow without bound along directions that no example has.
+        So 1/a is restored in Σ⁻¹ twice in each half life, which takes the cube of the features seen. No variance exceeds
+        sqrt(2)·a.
 
     Examples
     --------
@@ -38,11 +43,13 @@ cdef class Full(Gaussian):
     {'a': 0.6, 'b': 0.2}
     """
 
-    _parameter_names = ("a", "max_dimension")
+    _parameter_names = ("a", "max_dimension", "half_life")
 
-    def __init__(self, a=1.0, *, max_dimension=5000):
-        Gaussian.__init__(self, a)
+    def __init__(self, a=1.0, *, max_dimension=5000, half_life=None):
+        Gaussian.__init__(self, a, half_life=half_life)
         self.max_dimension = whole("max_dimension", max_dimension, 1)
+        if half_life is not None:
+            self.largest_variance = sqrt(2.0) * self.a
 
     cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept:
         return capacity * (capacity + 1)  # and one row as working memory
@@ -75,7 +82,7 @@ cdef class Full(Gaussian):
                     dot(across, row.value, row.known) if row.consecutive
                     else dot_at(across, row.index, row.value, row.known)
                 )
-        return max(value, 0.0)
+        return max(value, 0.0) / block.decay
 
     cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept:
         cdef double score = 0.0
@@ -90,7 +97,7 @@ cdef class Full(Gaussian):
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef Py_ssize_t i, count = self.reader.size()
         cdef double* along = block.variance + self.capacity * self.capacity
-        cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient, root
+        cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient / block.decay, root
         memset(along, 0, count * sizeof(double))
         for i in range(row.known):
             add_multiple(along, block.variance + row.index[i] * self.capacity, row.value[i], count)
@@ -99,26 +106,71 @@ cdef class Full(Gaussian):
         if not self.is_covariance(block, row, along, variance):
             return
         if self.lookahead_rule is None:
-            add_multiple(block.mean, along, step.step * coefficient * block.unit, count)
+            add_multiple(block.mean, along, step.step * coefficient * block.unit / block.decay, count)
             root = sqrt(block.unit * shrink / (1.0 + step.shrink * seen.gain))
         else:
             for i in range(row.known):
-                block.mean[row.index[i]] += step.step * coefficient * row.value[i]
+                block.mean[row.index[i]] += step.step * coefficient * row.value[i] / block.decay
             root = sqrt(block.unit * shrink / (1.0 + shrink * block.unit * variance))
-        # Subtract the product of one vector with itself, which is symmetric to the last bit.
         for i in range(count):
             along[i] *= root
+        self.subtract_square(block, count)
+
+    cdef void subtract_square(self, Block* block, Py_ssize_t count) noexcept:
+        """Subtract the product of the working memory with itself, which is symmetric to the last bit."""
+        cdef const double* along = block.variance + self.capacity * self.capacity
+        cdef Py_ssize_t i
         for i in range(count):
             if along[i] != 0.0:
                 add_multiple(block.variance + i * self.capacity, along, -along[i], count)
                 block.variance[i * (self.capacity + 1)] = max(block.variance[i * (self.capacity + 1)], 0.0)
+
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
+        cdef Py_ssize_t i
+        Gaussian.end_round(self, row, direction, seen)
+        if seen.weight == 0.0:
+            return 0
+        for i in range(self.blocks):
+            self.block[i].start /= self.kept
+            if self.block[i].start >= sqrt(2.0) * self.a:
+                self.restore_start(self.block + i)
+        return 0
+
+    cdef void restore_start(self, Block* block) noexcept:
+        """Add to the precision of each feature what 1/a has lost, one feature after the other."""
+        cdef double* along = block.variance + self.capacity * self.capacity
+        cdef double more = (1.0 / self.a - 1.0 / block.start) / block.decay, root
+        cdef Py_ssize_t i, feature, count = self.reader.size()
+        for feature in range(count):
+            root = sqrt(more / (1.0 + more * block.variance[feature * (self.capacity + 1)]))
+            for i in range(count):
+                along[i] = block.variance[feature * self.capacity + i] * root
+            self.subtract_square(block, count)
+        block.start = self.a
+
+    cdef void start_features(self, Py_ssize_t count) noexcept:
+        cdef Py_ssize_t i, feature
+        for i in range(self.blocks):
+            for feature in range(self.reader.size(), self.reader.size() + count):
+                self.block[i].variance[feature * (self.capacity + 1)] = (
+                    self.block[i].start * self.block[i].decay
+                )
+
+    cdef void fold(self, Block* block) noexcept:
+        cdef Py_ssize_t i, j, count = self.reader.size()
+        for i in range(count):
+            for j in range(count):
+                block.variance[i * self.capacity + j] /= block.decay
+            if self.lookahead_rule is not None:
+                block.mean[i] *= block.decay
+        block.decay = 1.0
 
     cdef bint is_covariance(self, const Block* block, Row row, const double* along, double variance) noexcept:
         """Return whether (Σx)ᵢ² <= Σᵢᵢ·x'Σx. If rounding has broken this, the matrix is meaningless along x."""
         cdef Py_ssize_t i
         cdef double blur = 0.0, surely
         for i in range(row.known):
-            blur += 1e-13 * self.a * fabs(row.value[i])
+            blur += 1e-13 * self.a * block.decay * fabs(row.value[i])
         for i in range(self.reader.size()):
             surely = fabs(along[i]) - blur
             if surely > 0.0 and surely * surely > 2.0 * block.variance[i * (self.capacity + 1)] * variance:

@@ -7,6 +7,8 @@ cdef struct Block:
     double* mean
     double* variance
     double unit
+    double decay
+    double start  # the variance of a feature that no example has had yet
 
 
 # The layout of `Row.evaluations` in these spaces: the block that was measured last (or NaN), then two numbers for each known
@@ -24,6 +26,9 @@ cdef inline double* lookahead_variances(Row row) noexcept:
 
 cdef class Gaussian(Space):
     cdef readonly double a
+    cdef readonly object half_life
+    cdef double kept  # what a round leaves of the weight of each earlier example
+    cdef double largest_variance, largest_growth
     cdef Rule lookahead_rule
     cdef Block* block
     cdef Py_ssize_t capacity, block_room
@@ -34,9 +39,11 @@ cdef class Gaussian(Space):
     cdef Py_ssize_t covariance_length(self, Py_ssize_t capacity) noexcept
     cdef void start_covariance(self, Block* block, const Block* old, Py_ssize_t capacity) noexcept
     cdef double variance(self, const Block* block, Row row) noexcept
-    cdef double fresh_variance(self, Row row) noexcept
+    cdef double fresh_square(self, Row row) noexcept
     cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept
+    cdef void start_features(self, Py_ssize_t count) noexcept
+    cdef void fold(self, Block* block) noexcept
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept
     cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept
     cdef object variances(self, const Block* block)

@@ -10,25 +10,37 @@ from river_margins.core.kernels cimport dot, dot_at
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
-from river_margins.core.checks import positive
+from river_margins.core.checks import at_least_or_none, positive
+
+cdef double LEAST_DECAY = 1e-30  # below it, the stored numbers are computed anew
 
 
 cdef class Gaussian(Space):
-    """Gaussian(a=1.0)\n--\n
+    """Gaussian(a=1.0, *, half_life=None)\n--\n
     Weights with a covariance Σ: the gain is the variance x'Σx, and a move goes along Σx and makes Σ smaller.
 
     A score is ⟨w, x⟩. If the rule sets `looks_ahead`, the space keeps θ = Σ⁻¹w, a move adds a multiple of x to θ, and a score
     has the current example in Σ⁻¹ already: θ'(Σ⁻¹ + xx'/r)⁻¹x, with r from `Rule.lookahead_r`.
 
     Each block has a Σ of its own; the covariance between the weights of two classes is left out.
+
+    With a `half_life`, what an example has added to Σ⁻¹ and θ counts half after so many further rounds. Σ⁻¹ = I/a + Q, where Q
+    is the sum of what the examples added, each times 2^(-age/half_life): this is recursive least squares with forgetting, but
+    for I/a, which stays. So variances grow back to a where nothing is learned, and no further. A round costs no more for it:
+    `decay` of a block is the weight that the stored numbers have by now, and a move adds its numbers divided by it.
     """
 
-    _parameter_names = ("a",)
+    _parameter_names = ("a", "half_life")
     offers = frozenset({"covariance", "look-ahead score"})
 
-    def __init__(self, a=1.0):
-        self.a = positive("a", a)
+    def __init__(self, a=1.0, *, half_life=None):
+        self.a = self.largest_variance = positive("a", a)
+        self.half_life = at_least_or_none("half_life", 1, half_life)
         self.adds_up = True
+        self.kept = self.largest_growth = 1.0
+        if half_life is not None:
+            self.counts_rounds = True
+            self.kept, self.largest_growth = 2.0 ** (-1.0 / half_life), 1.0 / LEAST_DECAY
 
     def __dealloc__(self):
         self.free_blocks(self.block)
@@ -57,6 +69,12 @@ cdef class Gaussian(Space):
 
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         """Move one block along coefficient·x, and shrink its covariance along it."""
+
+    cdef void start_features(self, Py_ssize_t count) noexcept:
+        """Set the variances of new features; only needed where `decay` is a factor of the stored variances."""
+
+    cdef void fold(self, Block* block) noexcept:
+        """Multiply what is stored by `decay`, and set it to 1."""
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         """Return the weight of a feature."""
@@ -92,7 +110,7 @@ cdef class Gaussian(Space):
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t i
-        cdef double fresh = 0.0 if self.lookahead_rule is None else self.fresh_variance(row)
+        cdef double fresh = 0.0 if self.lookahead_rule is None else self.fresh_square(row)
         row.reserve_scores(blocks)
         row.reserve_evaluations(1 + 2 * (row.known + row.fresh) + blocks)
         row.evaluations[0] = NAN
@@ -100,7 +118,9 @@ cdef class Gaussian(Space):
             if i >= self.blocks:
                 row.scores[i] = 0.0
             elif self.lookahead_rule is not None:
-                lookahead_variances(row)[i] = self.block[i].unit * (self.variance(self.block + i, row) + fresh)
+                lookahead_variances(row)[i] = self.block[i].unit * (
+                    self.variance(self.block + i, row) + self.block[i].start * fresh
+                )
                 row.scores[i] = self.lookahead_score(self.block + i, row, lookahead_variances(row)[i])
             elif row.consecutive:
                 row.scores[i] = dot(self.block[i].mean, row.value, row.known)
@@ -108,14 +128,14 @@ cdef class Gaussian(Space):
                 row.scores[i] = dot_at(self.block[i].mean, row.index, row.value, row.known)
         return 0
 
-    cdef double fresh_variance(self, Row row) noexcept:
+    cdef double fresh_square(self, Row row) noexcept:
         cdef const double* fresh = row.own_value + row.capacity
-        return self.a * dot(fresh, fresh, row.fresh) if row.fresh else 0.0
+        return dot(fresh, fresh, row.fresh) if row.fresh else 0.0
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i, place
         cdef double coefficient, variance, unit, reach
-        cdef double fresh = self.fresh_variance(row)
+        cdef double fresh = self.fresh_square(row)
         seen.margin, seen.gain, seen.size, self.largest_change = 0.0, 0.0, NAN, 0.0
         for i in range(direction.length):
             place, coefficient = direction.terms[i].block, direction.terms[i].coefficient
@@ -123,7 +143,7 @@ cdef class Gaussian(Space):
             if place < self.blocks:
                 unit = self.block[place].unit
                 if self.lookahead_rule is None:
-                    variance = unit * (self.variance(self.block + place, row) + fresh)
+                    variance = unit * (self.variance(self.block + place, row) + self.block[place].start * fresh)
                 else:  # the score has computed it
                     variance = lookahead_variances(row)[place]
                 # Wrong labels let confidence-weighted rules square the variance again and again: count tiny ones as 0.
@@ -132,11 +152,14 @@ cdef class Gaussian(Space):
             else:  # a new class, which has no block yet
                 unit, variance = 1.0, self.a * row.norm2
             seen.gain += coefficient * coefficient * variance
-            # For a covariance Σ, (Σx)ᵢ² <= Σᵢᵢ·x'Σx, and no Σᵢᵢ is larger than at the start.
-            reach = coefficient * coefficient * unit * self.a * variance
+            # For a covariance Σ, (Σx)ᵢ² <= Σᵢᵢ·x'Σx, and no Σᵢᵢ is larger than at the start, or little.
+            reach = coefficient * coefficient * unit * self.largest_variance * variance
             if reach > self.largest_change:
                 self.largest_change = reach
-        self.largest_change = sqrt(self.largest_change if self.lookahead_rule is None else row.norm2)
+        if self.lookahead_rule is None:
+            self.largest_change = sqrt(self.largest_change)
+        else:
+            self.largest_change = sqrt(row.norm2) * self.largest_growth
         return 0
 
     cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -156,6 +179,7 @@ cdef class Gaussian(Space):
         if seen.gain > 0.0:  # else no variance is left along x
             if row.fresh:
                 self.reserve(self.reader.size() + row.fresh, self.block_room)
+                self.start_features(row.fresh)
                 self.reader.add_features(row)
                 row.evaluations[0] = NAN
             for i in range(direction.length):
@@ -171,6 +195,16 @@ cdef class Gaussian(Space):
             return weight
         variance = lookahead_variances(row)[block]
         return weight * self.lookahead_share(self.block + block, row, i, self.lookahead_rule.lookahead_r(variance), variance)
+
+    cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
+        cdef Py_ssize_t i
+        if seen.weight == 0.0:  # a round that teaches nothing makes nothing forgotten
+            return 0
+        for i in range(self.blocks):
+            self.block[i].decay *= self.kept
+            if self.block[i].decay < LEAST_DECAY:
+                self.fold(self.block + i)
+        return 0
 
     # -------------------------------------------------------------------------------------------------- memory
 
@@ -205,6 +239,8 @@ cdef class Gaussian(Space):
         block.mean = <double*> calloc(capacity, sizeof(double))
         block.variance = <double*> calloc(self.covariance_length(capacity), sizeof(double))
         block.unit = 1.0 if old == NULL else old.unit
+        block.decay = 1.0 if old == NULL else old.decay
+        block.start = self.a if old == NULL else old.start
         if capacity and (block.mean == NULL or block.variance == NULL):
             free(block.mean)
             free(block.variance)
@@ -245,18 +281,27 @@ cdef class Gaussian(Space):
         for i in range(self.blocks):
             for feature in range(count):
                 view[i, feature] = self.block[i].mean[feature]
-        return {
+        state = {
             "features": self.reader.features(),
             "means": means,
             "variances": np.array([self.variances(self.block + i) for i in range(self.blocks)]),
             "units": [self.block[i].unit for i in range(self.blocks)],
         }
+        if self.half_life is not None:
+            state["decays"] = [self.block[i].decay for i in range(self.blocks)]
+            state["starts"] = [self.block[i].start for i in range(self.blocks)]
+        return state
 
     def __setstate__(self, state):
         cdef Py_ssize_t feature, i
         means = np.ascontiguousarray(state["means"], dtype=np.float64)
         variances = np.ascontiguousarray(state["variances"], dtype=np.float64)
         units = state["units"]
+        decays, starts = state.get("decays", [1.0] * len(units)), state.get("starts", [self.a] * len(units))
+        if not (len(decays) == len(units) and all(LEAST_DECAY <= decay <= 1.0 for decay in decays)):
+            raise ValueError(f"a decay from {LEAST_DECAY} to 1 is needed for each of {len(units)} blocks")
+        if not (len(starts) == len(units) and all(self.a <= start <= self.largest_variance for start in starts)):
+            raise ValueError(f"a variance from {self.a} to {self.largest_variance} is needed for each of {len(units)} blocks")
         if not (np.isfinite(means).all() and np.isfinite(variances).all() and all(0 < unit < INFINITY for unit in units)):
             raise ValueError("means, variances and units must be finite")
         cdef const double[:, ::1] view = means
@@ -267,7 +312,7 @@ cdef class Gaussian(Space):
         for i in range(len(units)):
             self.add_block()
             self.take_variances(self.block + i, variances[i])
-            self.block[i].unit = units[i]
+            self.block[i].unit, self.block[i].decay, self.block[i].start = units[i], decays[i], starts[i]
             for feature in range(means.shape[1]):
                 self.block[i].mean[feature] = view[i, feature]
         self.largest_mean = np.abs(means).max(initial=0.0)

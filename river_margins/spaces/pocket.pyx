@@ -44,7 +44,7 @@ cdef class PocketLinear(Linear):
     def __init__(self, ratchet=False, window=200):
         self.ratchet = self.tests = bool(ratchet)
         self.window = self.longest = whole("window", window, 1)
-        self.predicts_apart = True
+        self.predicts_apart = self.counts_rounds = True
 
     cdef Space open(self, Reader reader):
         cdef PocketLinear space = Linear.open(self, reader)

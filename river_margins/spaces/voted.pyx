@@ -34,7 +34,8 @@ cdef class VotedLinear(Linear):
     offers = frozenset({"plain steps"})
 
     def __cinit__(self):
-        self.predicts_apart, self.adds_up = True, False
+        self.predicts_apart = self.counts_rounds = True
+        self.adds_up = False
 
     cdef Space open(self, Reader reader):
         cdef VotedLinear space = Linear.open(self, reader)

@@ -1,10 +1,12 @@
 """The page of the learners is the one that its generator writes, and has every learner once."""
 
+import inspect
 import re
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from river import base
 
 from connectors.config import catalogue
 from tests.helpers.paths import ROOT
@@ -25,6 +27,15 @@ def test_the_page_is_up_to_date(generator):
 
 def test_every_learner_has_one_complete_row():
     rows = [re.split(r"(?<!\\)\|", line.strip("|")) for line in PAGE.read_text().splitlines() if line.startswith("| `")]
-    tables = [[cell.strip() for cell in row] for row in rows if len(row) == 5]
+    tables = [[cell.strip() for cell in row] for row in rows if len(row) == 6]
     assert sorted(row[0].strip("`") for row in tables) == sorted(entry.name for entry in catalogue.entries())
     assert all(all(row) for row in tables)
+
+
+def test_the_drift_column_has_what_was_measured(generator):
+    """Every learner that can forget is measured, and says what forgetting changes."""
+    drift = generator.measured_drift()
+    for entry in catalogue.entries():
+        if "half_life" in inspect.signature(entry.kind).parameters and issubclass(entry.kind, base.Classifier):
+            assert re.fullmatch(r"[\d.]+ → [\d.]+; `half_life=\d+`: [\d.]+", drift[entry.name])
+    assert re.fullmatch(r"[\d.]+ → [\d.]+", drift["PAClassifier"])

@@ -83,4 +83,28 @@ LEARNERS = [
         golden={"scw_ii": FULL | {"phi": 1.0, "C": 0.25}},
         spaces=("full",),
     ),
+    Learner(
+        "AROW that forgets",
+        partial(rm.AROWClassifier, half_life=20),
+        sections={"binary": "12.3", "multiclass": "3.7"},
+        spaces=("diagonal", "full"),
+    ),
+    Learner(
+        "AROW regression that forgets",
+        partial(rm.AROWRegressor, half_life=20),
+        sections={"regression": "12.3"},
+        spaces=("diagonal", "full"),
+    ),
+    Learner(
+        "SCW-I that forgets",
+        partial(rm.SCWClassifier, half_life=20),
+        sections={"binary": "12.6"},
+        spaces=("diagonal", "full"),
+    ),
+    Learner(
+        "NAROW that forgets",
+        partial(rm.NAROWClassifier, half_life=20),
+        sections={"binary": "12.4", "multiclass": "3.7"},
+        spaces=("diagonal", "full"),
+    ),
 ]

@@ -46,6 +46,14 @@ LEARNERS = [
         spaces=("averagedlinear",),
     ),
     Learner(
+        "averaged perceptron that forgets",
+        partial(rm.AveragedPerceptron, half_life=20),
+        sections={"binary": "4.5", "multiclass": "4.9"},
+        bounds=("mistakes_of_a_perceptron", "mistakes_on_separable_streams"),
+        free={"lr": Free(-3, 3)},
+        spaces=("averagedlinear",),
+    ),
+    Learner(
         "voted perceptron",
         rm.VotedPerceptron,
         sections={"binary": "4.5", "multiclass": "4.9"},
@@ -67,6 +75,12 @@ LEARNERS = [
             ("pocket perceptron", False, "pocket"),
             ("pocket perceptron with a ratchet", True, "pocket_ratchet"),
         )
+    ),
+    Learner(
+        "shifting perceptron",
+        rm.ShiftingPerceptron,
+        sections={"binary": "4.10", "multiclass": "4.10"},
+        golden={"shifting_perceptron": {"lam": 2.0}},
     ),
     Learner(
         "p-norm perceptron",

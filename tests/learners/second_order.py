@@ -3,6 +3,8 @@
 `tests/river_margins/families/test_gaussian.py` has them in every task and covariance.
 """
 
+from functools import partial
+
 import river_margins as rm
 from tests.learners.entry import WITHOUT_TIES, Free, Learner, Rows
 
@@ -33,6 +35,18 @@ LEARNERS = [
         references=(Rows("IELLIP", settings=WITHOUT_TIES | FULL),),
         bounds=("margins_after_cuts",),
         free={"c": Free(-3, -0.01)},
+        spaces=("diagonal", "full"),
+    ),
+    Learner(
+        "second-order perceptron that forgets",
+        partial(rm.SecondOrderPerceptron, half_life=20),
+        sections={"binary": "7.1", "multiclass": "3.7"},
+        spaces=("diagonal", "full"),
+    ),
+    Learner(
+        "IELLIP that forgets",
+        partial(rm.IELLIPClassifier, half_life=20),
+        sections={"binary": "7.6"},
         spaces=("diagonal", "full"),
     ),
 ]

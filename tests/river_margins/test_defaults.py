@@ -16,6 +16,7 @@ WHOLE_MEAN = "the first of its weights count as much as the last, and 1500 examp
 NO_ROOM = "weights in proportion to powers or products are dominated by few features, and 64 pixels share the work"
 BEHIND = {
     "Perceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
+    "ShiftingPerceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
     "PocketPerceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
     "SecondOrderPerceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
     "IELLIPClassifier": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
@@ -35,7 +36,8 @@ BEHIND = {
 NEED_MORE_THAN_A_NAME = {
     "MarginClassifier",  # a rule
     "MarginRegressor",
-    "SelectiveSampler",  # a classifier
+    "Calibrated",  # a classifier
+    "SelectiveSampler",
     "RandomizedSelectiveSampler",
     "Winnow",  # a threshold for the number of features, which must not be negative: a scaler makes them so
 }
@@ -56,7 +58,7 @@ def classified(benchmark):
 
 
 def is_of_a_kernel(name):
-    return isinstance(getattr(rm, name)().space, rm.Kernel | rm.RandomFourier)
+    return isinstance(getattr(getattr(rm, name)(), "space", None), rm.Kernel | rm.RandomFourier)
 
 
 def test_every_classifier_keeps_up_with_logistic_regression(classified):
@@ -83,7 +85,7 @@ def test_every_regressor_beats_the_mean(benchmark):
     found = benchmark.errors(benchmark.regression())
     mean = found.pop(benchmark.MEAN)
     found.pop(benchmark.LINEAR)  # its error on targets around 1000 is seven times that of the mean
-    assert len(found) == 5
+    assert len(found) == 6
     for name, errors in found.items():
         assert all(error < of_mean for error, of_mean in zip(errors, mean, strict=True)), (name, errors, mean)
 

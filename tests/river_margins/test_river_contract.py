@@ -245,7 +245,7 @@ def test_a_rule_may_be_exchanged():
 
 def test_a_dict_changes_parameters_of_a_part():
     """In clone and mutate as River has them for its own parts, and in grids."""
-    model = rm.MarginClassifier(rm.PA1(0.1))
+    model = rm.MarginClassifier(rm.PA1(0.1), intercept=False)
     model.learn_one({"a": 1.0}, True)
     model.mutate({"rule": {"C": 0.5}})
     assert model.rule == rm.PA1(0.5) and dict(model.weights) == {"a": 0.1}
@@ -271,13 +271,15 @@ def test_a_dict_changes_parameters_of_a_part():
 
 CONSTRUCTORS = {
     rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, rivals='max', intercept=True, max_features=None)",
-    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, tie_update=True, classes=None, intercept=True, max_features=None)",
+    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, intercept=True, "
+    "max_features=None)",
     rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, intercept=True, max_features=None)",
     rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, intercept=False, max_features=None)",
     rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, intercept=True, max_features=None)",
     rm.VotedPerceptron: "(lr=1.0, *, tie_update=True, classes=None, intercept=True, max_features=None)",
     rm.PocketPerceptron: "(ratchet=True, *, window=200, lr=1.0, tie_update=True, classes=None, intercept=True, "
     "max_features=None)",
+    rm.ShiftingPerceptron: "(lam=2.0, *, tie_update=True, classes=None, intercept=True, max_features=None)",
     rm.PAClassifier: "(C=0.01, *, mode=1, exact=False, classes=None, intercept=True, max_features=None)",
     rm.AveragedPAClassifier: "(C=0.1, *, mode=1, burn_in=0, classes=None, intercept=True, max_features=None)",
     rm.PAMultiLabelClassifier: "(C=1.0, *, mode=1, classes=None, intercept=True, max_features=None)",
@@ -307,23 +309,27 @@ CONSTRUCTORS = {
     rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.Calibrated: "(classifier, *, half_life=1000)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=None, max_features=None)",
-    rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "classes=None, intercept=True, max_features=None)",
-    rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
     "classes=None, intercept=True, max_features=None)",
-    rm.NHERDClassifier: "(C=0.1, *, covariance='diagonal', a=1.0, max_dimension=5000, classes=None, "
+    rm.NHERDClassifier: "(C=0.1, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, classes=None, "
     "intercept=True, max_features=None)",
-    rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, "
+    "max_dimension=5000, half_life=None, "
     "classes=None, intercept=True, max_features=None)",
     rm.SCWClassifier: "(C=1.0, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "half_life=None, "
     "classes=None, intercept=True, max_features=None)",
     rm.IELLIPClassifier: "(b=0.3, *, c=0.1, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "
+    "half_life=None, "
     "classes=None, intercept=True, max_features=None)",
     rm.SecondOrderPerceptron: "(*, tie_update=True, every_label=False, covariance='diagonal', a=1.0, "
-    "max_dimension=5000, classes=None, intercept=True, max_features=None)",
+    "max_dimension=5000, half_life=None, classes=None, intercept=True, max_features=None)",
     rm.KernelSecondOrderPerceptron: "(kernel=None, *, a=1.0, tie_update=True, every_label=False, max_supports=5000, "
     "classes=None, intercept=False, max_features=None)",
-    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=100.0, max_dimension=5000, intercept=True, "
+    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=100.0, max_dimension=5000, half_life=None, "
+    "intercept=True, "
     "max_features=None)",
     rm.KernelPerceptron: "(kernel=None, *, budget=1000, lr=1.0, tie_update=True, classes=None, "
     "intercept=False, max_features=None)",

@@ -32,6 +32,7 @@ SUITS = {
     "SCW1Rule": (GAUSSIAN, CLASSES),
     "SCW2Rule": (GAUSSIAN, CLASSES),
     "SecondOrderPerceptronRule": (GAUSSIAN | {"SecondOrderKernel"}, CLASSES),
+    "ShiftingPerceptronRule": (PLAIN | {"PNorm"}, CLASSES),
     "Subgradient": ({"AdaptiveThreshold", "DualAveraging", "ProximalLeader"}, ALL),
     "SupportClassPA": (PLAIN, CLASSES),
 }

@@ -195,7 +195,7 @@ def test_a_copy_goes_on_bit_for_bit(duplicate, labels):
 
 
 def test_what_is_given_is_a_recipe():
-    learner = rm.PAClassifier(intercept=False)
+    learner = rm.PAClassifier(C=1.0, intercept=False)
     learner.learn_one({"a": 1.0}, True)
     model = rm.Calibrated(learner)
     assert model.score_one({"a": 1.0}) == 1.0  # what it has learned is there

@@ -179,7 +179,7 @@ def test_an_update_for_one_class_solves_its_problem(form):
 def test_mira_demands_of_the_best_scoring_wrong_classes_only():
     """Two of the four wrong classes, which change from round to round."""
     classes, features, C, best, random = 5, 3, 0.3, 2, np.random.default_rng(2)
-    model, kinds = rm.MIRAClassifier(C=C, best=best, classes=list(range(classes))), set()
+    model, kinds = rm.MIRAClassifier(C=C, best=best, classes=list(range(classes)), intercept=False), set()
     W = np.zeros((classes, features))
     for _ in range(ROUNDS):
         x, y = random.normal(size=features), int(random.integers(classes))

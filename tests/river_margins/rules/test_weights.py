@@ -126,7 +126,9 @@ def soft(value, threshold):
 def test_ftrl_weighs_the_gradient():
     """McMahan et al. 2013, algorithm 1, with the gradient weight·(-y·x) of a hinge loss."""
     alpha, beta, l1, l2 = 0.2, 1.0, 0.3, 0.1
-    model = rm.FTRLProximalClassifier(alpha, beta=beta, l1=l1, l2=l2, classes=[False, True], intercept=False)
+    model = rm.FTRLProximalClassifier(
+        alpha, beta=beta, l1=l1, l2=l2, loss="hinge", classes=[False, True], intercept=False
+    )
     z, n = np.zeros(FEATURES), np.zeros(FEATURES)
     for x, y, w in rows(7):
         u = -soft(z, l1) / ((beta + np.sqrt(n)) / alpha + l2)

@@ -49,7 +49,9 @@ def test_a_matrix_over_too_many_features_is_refused_before_anything_is_written()
     model = rm.AROWClassifier(covariance="full", max_dimension=3, classes=["a", "b", "c"], intercept=False)
     model.learn_one({"f0": 1.0, "f1": 1.0}, "a")
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match=r"4 features, and `Full\(a=1\.0, max_dimension=3\)`.* `max_features`"):
+    with pytest.raises(
+        ValueError, match=r"4 features, and `Full\(a=1\.0, max_dimension=3, half_life=None\)`.* `max_features`"
+    ):
         model.learn_one({"f1": 1.0, "f2": 1.0, "f3": 1.0}, "d")
     assert pickle.dumps(model) == before
     model.learn_one({"f2": 1.0}, "b")

@@ -297,7 +297,9 @@ cdef class Gaussian(Space):
         means = np.ascontiguousarray(state["means"], dtype=np.float64)
         variances = np.ascontiguousarray(state["variances"], dtype=np.float64)
         units = state["units"]
-        decays, starts = state.get("decays", [1.0] * len(units)), state.get("starts", [self.a] * len(units))
+        decays, starts = [1.0] * len(units), [self.a] * len(units)
+        if self.half_life is not None:
+            decays, starts = state["decays"], state["starts"]
         if not (len(decays) == len(units) and all(LEAST_DECAY <= decay <= 1.0 for decay in decays)):
             raise ValueError(f"a decay from {LEAST_DECAY} to 1 is needed for each of {len(units)} blocks")
         if not (len(starts) == len(units) and all(self.a <= start <= self.largest_variance for start in starts)):

@@ -17,9 +17,10 @@ from kafka import KafkaConsumer, TopicPartition
 from river import compose
 
 from connectors.config import Config
-from connectors.config.schema import AnyConfig
+from connectors.config.files_schema import FileConfig
 from connectors.errors import ConnectorError
 from connectors.kafka.kafka_python.settings import from_any_client
+from river_margins import INTERCEPT
 
 MOST_EXAMPLES = 5
 LONGEST_READ = 120.0  # seconds
@@ -168,7 +169,7 @@ def _has_label(config: Config, value: bytes | None) -> bool:
         return False
 
 
-def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: bool = True) -> dict[str, Any]:
+def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes, learns: bool = True) -> dict[str, Any]:
     """Return the output that the bare learner gives for a record, as with River alone, and learn the record.
 
     A record that is not to be learned has no label in the output.
@@ -189,10 +190,19 @@ def expected(config: AnyConfig, learner: Any, name: str, value: bytes, learns: b
     }
     if output["score"] == {} and (label is None or label is True or label is False):
         output["score"] = 0.0  # as long as no label was learned, a score is that of `true` and `false`
+    if config.output.explain:
+        output["explanation"] = _explanation(config.output.explain, last.explain_one(transformed), output)
     if label is not None:
         output["label"] = label
         learner.learn_one(fields, label)
     return json.loads(json.dumps(output))
+
+
+def _explanation(count: int, explained: dict[Any, Any], output: dict[str, Any]) -> dict[str, float]:
+    if isinstance(output["score"], dict):
+        explained = explained.get(output["prediction"], {})
+    features = {str(name): part for name, part in explained.items() if part and name is not INTERCEPT}
+    return {name: features[name] for name in list(features)[:count]}
 
 
 def _find(fields: Any, path: str, missing: Any = None) -> Any:

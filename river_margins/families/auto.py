@@ -81,6 +81,13 @@ class _Auto(Described, Estimator):
         """The experts with their weights, which add up to 1: those that are trusted most come first."""
         return sorted(zip(self._experts.weights, self._experts.members, strict=True), key=lambda pair: -pair[0])
 
+    def explain_one(self, x: Mapping[Any, Any]) -> Any:
+        """Raise a TypeError: what experts say together is no sum over features."""
+        raise TypeError(
+            f"a score of `{type(self).__name__}` is not a sum over features, but what many experts say: explain one of "
+            "its `experts`"
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         return {"weights": self._experts.weights, "experts": [each.__getstate__() for each in self._experts.members]}
 

@@ -595,6 +595,7 @@ def test_what_has_no_explanation_is_named(load, problems):
     for learner, words in (
         ("KernelPerceptron", "is not a sum over features: use a learner with plain weights"),
         ("VotedPerceptron", "is not a sum over features"),
+        ("AutoClassifier", "is not a sum over features, but what many experts say"),
         ("Calibrated: {classifier: Forgetron}", "is not a sum over features"),
     ):
         found = problems(asked.replace("PAClassifier: {C: 0.01, mode: 1}", learner))

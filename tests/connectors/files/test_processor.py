@@ -30,7 +30,7 @@ from connectors.files.record_files import Reader
 from connectors.model.records import Decoder
 from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
-from connectors.tools import schema
+from connectors.tools import referee, schema
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import DEADLINE, phishing, twin
@@ -150,6 +150,8 @@ def test_outputs_are_explained(folder, name):
     assert not validator.is_valid(output)
     of_three = folder.config(learner=learner, output={"file": str(folder.path / "out.jsonl"), "explain": 3})
     jsonschema.Draft202012Validator(schema.of_output(of_three)).validate(output)
+    bare = of_three.first_learner()
+    assert folder.output() == [referee.expected(of_three, bare, "", json.dumps(record).encode()) for record in records]
 
 
 def test_the_log_begins_with_what_runs(folder, caplog):

@@ -6,6 +6,7 @@ Ends with 1 if a fault survives without an explanation. A fault takes some secon
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from tests.helpers.paths import ROOT
 from tests.mutation.edits import EDITS, Edit
 
 BUILT = (".so", ".c")
+BY = re.compile("(FAILED|ERROR) tests/")
 
 
 def copy_of_the_repository(folder: Path) -> Path:

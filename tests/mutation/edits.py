@@ -13,11 +13,16 @@ LEARNERS += (
     "reference",
     "river_margins/test_river_contract.py",
 )
-COMMIT = ("connectors/model", "connectors/topics/test_checkpoint.py", "connectors/topics/test_processor.py")
+COMMIT = ("connectors/topics/test_checkpoint.py", "connectors/topics/test_accidents.py")
 COMMIT += (
+    "connectors/snapshots/test_retention.py",
     "connectors/topics/test_rereading.py",
-    "connectors/topics/test_retention.py",
-    "connectors/topics/test_accidents.py",
+    "connectors/topics/test_processor.py",
+)
+COMMIT += (
+    "connectors/topics/test_startup.py",
+    "connectors/topics/test_bad_partitions.py",
+    "connectors/topics/test_assignment.py",
 )
 
 

@@ -8,3 +8,4 @@ from tests.mutation.edits import EDITS
 def test_the_text_to_replace_is_there_once(edit):
     assert (ROOT / edit.file).read_text().count(edit.old) == 1
     assert edit.old != edit.new
+    assert all((ROOT / "tests" / tests).exists() for tests in edit.tests)

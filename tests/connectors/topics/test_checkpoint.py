@@ -9,6 +9,7 @@ from connectors.kafka import ClientError
 from connectors.model.counts import Counts
 from connectors.snapshots import retention as module
 from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor
 from connectors.topics.commit import Committer
 from river_margins import snapshot
@@ -278,3 +279,25 @@ def test_a_failed_last_commit_is_left_to_the_next_start(kafka, tmp_path, monkeyp
     monkeypatch.undo()
     with running(stream.config(checkpoint={"every": "50ms"})):
         assert_exact(stream, records)
+
+
+def test_no_offset_names_a_snapshot_that_could_not_be_written(kafka, tmp_path, monkeypatch):
+    """The disk is full for a moment: the commit fails as a whole, and its records are processed again."""
+    stream, write, failed = Stream(kafka, tmp_path), FolderStore.write, []
+
+    def fail_once(store, number, name, data):
+        if not failed:
+            failed.append(name)
+            raise OSError("no space left on device")
+        write(store, number, name, data)
+
+    records = phishing(60)
+    with running(stream.config()) as process:
+        stream.produce(records[:30])
+        stream.read(stream.output, 30)
+        monkeypatch.setattr(FolderStore, "write", fail_once)
+        stream.produce(records[30:])
+        stream.read(stream.output, 60)
+        process.end()
+    assert_exact(stream, records)
+    assert failed and not {stream.pointer(number).snapshot for number in range(stream.partitions)} & set(failed)

@@ -12,6 +12,9 @@ who installs packages decides what can be imported, and a file does not.
 import functools
 from typing import TYPE_CHECKING
 
+from river_margins.core.estimator import Estimator
+from river_margins.core.recipe import Recipe
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -36,7 +39,8 @@ def find_class(name: str) -> type | None:
     Raises
     ------
     ImportError
-        The class is registered, and its package cannot be imported, or has no such class.
+        The class is registered, and its package cannot be imported, or it is no estimator, rule, space or kernel built
+        on those of this library, which are all that a snapshot can hold.
     """
     point = _entry_points().get(name)
     if point is None:
@@ -45,12 +49,19 @@ def find_class(name: str) -> type | None:
         found = point.load()
     except Exception as error:  # whatever the module raises
         raise ImportError(f"`{name}` is registered as an entry point, but cannot be imported: {error}") from error
-    if not isinstance(found, type):
-        raise ImportError(f"`{name}` is registered as an entry point, but is no class: {found!r}")
+    if not _fits(found):
+        raise ImportError(
+            f"`{name}` is registered as an entry point, but is neither an estimator nor a part of river_margins: "
+            f"{found!r}"
+        )
     return found
 
 
 def name_of(kind: type) -> str | None:
     """Return the name under which a class is registered, or None."""
     name = f"{kind.__module__}.{kind.__qualname__}"
-    return name if name in _entry_points() else None
+    return name if name in _entry_points() and _fits(kind) else None
+
+
+def _fits(found: object) -> bool:
+    return isinstance(found, type) and issubclass(found, Estimator | Recipe)

@@ -141,7 +141,7 @@ class FileConfig(AnyConfig):
         """Find problems of values that are valid by themselves and contradict each other."""
         return [
             *_check_files(values),
-            *_check_explanation(values),
+            *_check_column_of_explanation(values),
             *_check_guarantee(values),
             *super().check_values(values, data),
         ]
@@ -159,7 +159,7 @@ def _check_files(values: ValidValues) -> Iterator[PathProblem]:
                 break
 
 
-def _check_explanation(values: ValidValues) -> Iterator[PathProblem]:
+def _check_column_of_explanation(values: ValidValues) -> Iterator[PathProblem]:
     writes = values.get("output", "file")
     if writes is not None and is_csv(writes) and values.get("output", "explain"):
         sentence = f"`output.explain`: `{writes}` has no column for it: use a name that ends with `.jsonl`"

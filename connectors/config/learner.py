@@ -97,6 +97,11 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     return Pipeline(*built), []
 
 
+def last_step(learner: Any) -> Any:
+    """Return the step of a learner that predicts."""
+    return list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner
+
+
 def _class_of(step: Any) -> type | None:
     name = next(iter(step), None) if isinstance(step, dict) and len(step) == 1 else step
     return find_class(name) if isinstance(name, str) else None

@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from connectors.config.learner import assemble
+from connectors.config.learner import assemble, last_step
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
@@ -261,12 +261,13 @@ def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
 
 
 def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
-    learner, problems = assemble(values.get("learner"))
-    if problems or not values.get("output", "explain"):
+    if not values.get("output", "explain"):
         return
-    last = list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner
+    learner, problems = assemble(values.get("learner"))
+    if problems:
+        return
     try:
-        last.explain_one({})
+        last_step(learner).explain_one({})
     except TypeError as error:
         yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
 

@@ -201,8 +201,8 @@ def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes,
 def _explanation(count: int, explained: dict[Any, Any], output: dict[str, Any]) -> dict[str, float]:
     if isinstance(output["score"], dict):
         explained = explained.get(output["prediction"], {})
-    features = {str(name): part for name, part in explained.items() if part and name is not INTERCEPT}
-    return {name: features[name] for name in list(features)[:count]}
+    features = [(str(name), part) for name, part in explained.items() if part and name is not INTERCEPT]
+    return dict(features[:count])
 
 
 def _find(fields: Any, path: str, missing: Any = None) -> Any:

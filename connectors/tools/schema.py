@@ -4,10 +4,10 @@ import re
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
-from river import base, compose
+from river import base
 
 from connectors.config import Config, FileConfig
-from connectors.config.learner import our_classes
+from connectors.config.learner import last_step, our_classes
 from river_margins import river_internals
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -156,7 +156,7 @@ class Score:
 
 def score_of(config: Config | FileConfig) -> Score:
     """Return what the score of a processor is, as far as its file says."""
-    last = _predictor(config)
+    last = last_step(config.first_learner())
     if isinstance(last, base.Regressor):
         return Score("number")
     score = last.score_one({})
@@ -165,13 +165,8 @@ def score_of(config: Config | FileConfig) -> Score:
     return Score("number")
 
 
-def _predictor(config: Config | FileConfig) -> Any:
-    learner = config.first_learner()
-    return list(learner.steps.values())[-1] if isinstance(learner, compose.Pipeline) else learner
-
-
 def _label_and_prediction(config: Config | FileConfig, score: Score) -> tuple[dict[str, Any], dict[str, Any]]:
-    last = _predictor(config)
+    last = last_step(config.first_learner())
     if isinstance(last, base.Regressor):
         return {"type": ["number", "boolean"]}, {"type": "number"}
     classes = river_internals.parameters(last).get("classes")

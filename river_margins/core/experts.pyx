@@ -1,6 +1,6 @@
 """Experts with weights, which fall with their losses: exponential weights with a fixed share."""
 
-from libc.math cimport exp
+from libc.math cimport exp, isfinite
 from libc.stdlib cimport free, malloc
 
 
@@ -50,13 +50,19 @@ cdef class Experts:
         for i in range(len(self.members)):
             self.weight[i] = values[i]
 
-    def mean(self, x):
-        """Return the weighted mean of the predictions."""
+    def predictions(self, x):
+        """Return the predictions of all experts."""
+        return [predict(x) for predict in self.predict_calls]
+
+    def mean(self, list predictions):
+        """Return the weighted mean of the predictions that are finite numbers; 0 if there is none."""
         cdef Py_ssize_t i
-        cdef double total = 0.0
+        cdef double total = 0.0, weight = 0.0
         for i in range(len(self.members)):
-            total += self.weight[i] * <double> self.predict_calls[i](x)
-        return total
+            if predictions[i] is not None and isfinite(<double> predictions[i]):
+                total += self.weight[i] * <double> predictions[i]
+                weight += self.weight[i]
+        return total / weight if weight > 0.0 else 0.0
 
     def votes(self, x, labels):
         """Return the share of each label in the weight of the experts that predict one; {} if none does."""
@@ -96,9 +102,13 @@ cdef class Experts:
     def reweigh(self, list losses):
         """Change the weights after losses from 0 to 1, one for each expert."""
         cdef Py_ssize_t i, count = len(self.members)
-        cdef double total = 0.0
+        cdef double total = 0.0, least = 1.0
+        # Less the least loss of those with a weight, so that not all weights become 0, however large eta is.
         for i in range(count):
-            self.weight[i] *= exp(-self.eta * <double> losses[i])
+            if self.weight[i] > 0.0:
+                least = min(least, <double> losses[i])
+        for i in range(count):
+            self.weight[i] *= exp(-self.eta * max(<double> losses[i] - least, 0.0))
             total += self.weight[i]
         for i in range(count):
             self.weight[i] = (1.0 - self.share) / total * self.weight[i] + self.share / count

@@ -306,8 +306,9 @@ cdef class Learner(Estimator):
             explained = self.explain_one(x)
         except TypeError as error:
             return str(error)
-        if explained and isinstance(self.score_one(x), dict):
-            explained = explained[max(explained, key=self.score_one(x).__getitem__)]
+        score = self.score_one(x)
+        if score and isinstance(score, dict):
+            explained = explained[max(score, key=score.__getitem__)]
         return contribution_table(explained, self.reader.features_of(x), decimals)
 
     def _probabilities(self, x):

@@ -6,7 +6,7 @@ A sampler wraps any margin classifier, which learns the labels that were request
 import math
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from river import base
 from river.active import base as river_active
@@ -14,17 +14,10 @@ from river.active import base as river_active
 from river_margins.core.checks import positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
-
-
-class ScoringClassifier(Protocol):
-    """A classifier with scores, such as those of this library."""
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
-    def score_one(self, x: Any) -> Any: ...
-    def predict_proba_one(self, x: Any) -> Any: ...
 
 
 class _Sampler(Described, Estimator, base.Classifier):

@@ -1,7 +1,7 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from river import base
@@ -64,12 +64,12 @@ class _Auto(Described, Estimator):
     _experts: Experts
 
     def _open(
-        self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Sequence[Any], kind: type
+        self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Callable[[], list[Any]], kind: type[Any]
     ) -> None:
-        chosen = usual if portfolio is None else list(portfolio)
-        if not chosen or not all(isinstance(each, kind) for each in chosen):
+        chosen = usual() if portfolio is None else [each.clone() for each in portfolio if isinstance(each, kind)]
+        if not chosen or (portfolio is not None and len(chosen) < len(portfolio)):
             raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {portfolio!r}")
-        experts = Experts([each.clone() for each in chosen], positive("eta", eta), below_one("share", share))
+        experts = Experts(chosen, positive("eta", eta), below_one("share", share))
         vars(self).update(portfolio=portfolio, eta=eta, share=share, _experts=experts)
 
     @property
@@ -153,7 +153,7 @@ class AutoClassifier(_Auto, base.Classifier):
         self, portfolio: Sequence[base.Classifier] | None = None, *, eta: float = 0.5, share: float = 0.001
     ) -> None:
         vars(self).update(_labels=[])
-        self._open(portfolio, eta, share, usual_classifiers(), base.Classifier)
+        self._open(portfolio, eta, share, usual_classifiers, base.Classifier)
 
     @property
     def _multiclass(self) -> bool:
@@ -271,7 +271,7 @@ class AutoRegressor(_Auto, base.Regressor):
         self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
     ) -> None:
         vars(self).update(_count=0, _mean=0.0, _squares=0.0, _error=0.0)
-        self._open(portfolio, eta, share, usual_regressors(), base.Regressor)
+        self._open(portfolio, eta, share, usual_regressors, base.Regressor)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -292,17 +292,18 @@ class AutoRegressor(_Auto, base.Regressor):
         found = self._experts.predict_and_learn(
             x, (label - mean) / (math.sqrt(squares / count) if squares > 0.0 else 1.0)
         )
-        errors = [math.inf if each is None else abs(old_mean + old_unit * each - label) for each in found]
-        combined = sum(weight * (each or 0.0) for weight, each in zip(self._experts.weights, found, strict=True))
+        errors = [math.nan if each is None else abs(old_mean + old_unit * each - label) for each in found]
+        combined = self._experts.mean(found)
         if self._error > 0.0:
-            self._experts.reweigh([min(error / (2.0 * self._error), 1.0) for error in errors])
+            scale = 2.0 * self._error
+            self._experts.reweigh([error / scale if error < scale else 1.0 for error in errors])
         error = abs(old_mean + old_unit * combined - label)
         error = self._error + (error - self._error) * max(1.0 / count, SCALE_MEMORY)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the weighted mean of the experts; 0 before the first label."""
-        return self._mean + self._unit * self._experts.mean(x)
+        return self._mean + self._unit * self._experts.mean(self._experts.predictions(x))
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the prediction."""

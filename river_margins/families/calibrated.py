@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from river import base
 
@@ -10,6 +10,7 @@ from river_margins import river_internals
 from river_margins.core.checks import not_negative, positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
 __all__ = ["Calibrated"]
@@ -18,14 +19,6 @@ PRECISION = 0.3  # of each parameter before the first label, in rounds with a pr
 STEEPNESS = 6.0  # of the second function of the lead, in units of its root mean square
 LARGEST_LEAD = 1e150  # whose square is finite
 LARGEST_LOGIT = 1e6
-
-
-class ScoringClassifier(Protocol):
-    """A classifier with scores, such as those of this library."""
-
-    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
-    def score_one(self, x: Any) -> Any: ...
-    def predict_proba_one(self, x: Any) -> Any: ...
 
 
 class Calibrated(Described, Estimator, base.Classifier):
@@ -205,9 +198,8 @@ class _Calibration:
     def __init__(self) -> None:
         self.slopes = (0.0, 0.0)
         self.curvature = (0.0, 0.0, 0.0)  # of the first slope, of both, of the second slope
-        self.rounds = self.squares = (
-            0.0  # the discounted sums of the weights, and of the squared leads of the best class
-        )
+        self.rounds = 0.0  # the discounted sum of the weights
+        self.squares = 0.0  # that of the squared leads of the best class
         self.constants: dict[Any, tuple[float, float]] = {}  # by class, with their curvatures
 
     def probabilities(self, scores: Mapping[Any, float]) -> dict[Any, float]:

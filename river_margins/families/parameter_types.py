@@ -1,7 +1,7 @@
 """The types of parameters that several estimators share."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Classes = Sequence[Hashable] | None
 Rivals = Literal["max", "uniform", "proportional"]
@@ -13,3 +13,11 @@ CostScale = Literal["sqrt", "linear"]
 
 # `RBF()` and the other kernel functions of the library are such callables too.
 KernelChoice = Callable[[dict[Any, float], dict[Any, float]], float] | None
+
+
+class ScoringClassifier(Protocol):
+    """A classifier with scores, such as those of this library."""
+
+    def clone(self, new_params: dict[str, Any] | None = None, include_attributes: bool = False) -> Any: ...
+    def score_one(self, x: Any) -> Any: ...
+    def predict_proba_one(self, x: Any) -> Any: ...

@@ -8,11 +8,12 @@
 >>> again.score_one({"a": 1.0}) == model.score_one({"a": 1.0})
 True
 
-A file can hold every learner and scaler of river_margins with the rules and spaces of river_margins, and these steps of
-River: Pipeline, TransformerUnion, TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer of `compose`, and
-StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and PreviousImputer of
-`preprocessing`. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object that a
-model holds twice is read back as two equal ones.
+A file can hold every learner and scaler of river_margins with the rules and spaces of river_margins, those of other
+packages that `river_margins.registered` describes, and these steps of River: Pipeline, TransformerUnion,
+TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer of `compose`, and StandardScaler, MinMaxScaler,
+MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and PreviousImputer of `preprocessing`. Names of features and
+labels may be None, bools, numbers, strings and tuples of these. An object that a model holds twice is read back as
+two equal ones.
 """
 
 import contextlib
@@ -26,6 +27,7 @@ from typing import Any, BinaryIO
 
 from river import base
 
+from river_margins import registered
 from river_margins.snapshot import codec, nodes, river_steps
 from river_margins.snapshot.changes import Changes, find_changes
 from river_margins.snapshot.codec import SnapshotError
@@ -283,7 +285,10 @@ def _refusal(model: Any, error: SnapshotError) -> str:
     reason = f"it {error}"
     if not nodes.is_known(type(culprit)):
         steps = ", ".join(name.rpartition(".")[2] for name in river_steps.STEPS)
-        reason = f"a snapshot holds learners, rules, spaces and scalers of river_margins, and of River {steps}"
+        reason = (
+            f"a snapshot holds learners, rules, spaces and scalers of river_margins, those that a package registers as "
+            f"entry points in the group `{registered.GROUP}`, and of River {steps}"
+        )
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
 

@@ -141,7 +141,7 @@ EDITS = [
     *_edits(
         "river_margins/core/experts.pyx",
         ("nothing is shared among experts", "+ self.share / count", "+ 0.0 * self.share"),
-        ("losses count twice", "exp(-self.eta * <double>", "exp(-2.0 * self.eta * <double>"),
+        ("losses count twice", "exp(-self.eta * max(", "exp(-2.0 * self.eta * max("),
         ("a refusal is no loss", "predicted, refusal, refused = None, error, refused + 1", "predicted, refusal, refused = y, error, refused + 1"),
     ),
     *_edits(

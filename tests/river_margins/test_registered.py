@@ -8,6 +8,7 @@ from river_margins import registered, snapshot
 from river_margins.snapshot import SnapshotError
 
 CODE = """
+from river import base
 import river_margins as rm
 
 class MarginPerceptron(rm.Rule):
@@ -27,12 +28,17 @@ class Wide(rm.MarginClassifier):
 class Hidden(MarginPerceptron):
     pass
 
+class Foreign(base.Transformer):
+    def transform_one(self, x):
+        return x
+
 NUMBER = 3
 """
 POINTS = """[river_margins]
 MarginPerceptron = guest.parts:MarginPerceptron
 Wide = guest.parts:Wide
 Number = guest.parts:NUMBER
+Foreign = guest.parts:Foreign
 Gone = guest.nowhere:Gone
 """
 
@@ -94,6 +100,11 @@ def test_a_registration_that_is_wrong_is_named(guest):
     ((_, problem),) = assemble(["guest.nowhere.Gone"])[1]
     assert "cannot be imported: No module named 'guest.nowhere'" in problem
     with pytest.raises(
-        ImportError, match=r"`guest\.parts\.NUMBER` is registered as an entry point, but is no class: 3"
+        ImportError,
+        match=r"`guest\.parts\.NUMBER` is registered as an entry point, but is neither an estimator nor",
     ):
         registered.find_class("guest.parts.NUMBER")
+    ((_, problem),) = assemble(["guest.parts.Foreign"])[1]
+    assert "is neither an estimator nor a part of river_margins" in problem
+    with pytest.raises(SnapshotError, match=r"guest\.parts\.Foreign"):
+        snapshot.dumps(guest.Foreign())

@@ -121,15 +121,15 @@ class Consumer:
                 self._has_new_positions = False
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
-                if self._callback_error is not None:
-                    error, self._callback_error = self._callback_error, None
-                    raise error
                 if self._instance and self._has_lost:
                     raise lost_place()
-                if messages or self.ownership is not before or time.monotonic() >= end:
+                if messages or self._callback_error or self.ownership is not before or time.monotonic() >= end:
                     break
                 self._errors.check_authentication()
             messages += self._consumer.consume(MAX_RECORDS_PER_POLL - 1, 0)
+        if self._callback_error is not None:
+            error, self._callback_error = self._callback_error, None
+            raise error
         records = self._take(messages)
         return records if self.ownership is before else []
 

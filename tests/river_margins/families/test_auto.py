@@ -188,6 +188,38 @@ def test_an_expert_that_refuses_an_example_is_wrong_and_the_others_learn():
     assert model.experts[0][1].n_seen == 2 and model.experts[1][1].n_seen == 1
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_with_any_eta_the_weights_add_up_to_1(share):
+    """exp(-1000) is 0: the weights follow who is less wrong than the others."""
+    model = scripted(1000.0, share)
+    for right in ([0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 1, 1], [0, 0, 0, 0]):
+        model.learn_one(dict(enumerate(map(bool, right))), True)
+        assert weights_by_number(model).sum() == pytest.approx(1.0)
+    # The first is alone in being wrong in the third round, so it keeps a share of that round, and one of the last.
+    expected = (1.0 - share) * share / EXPERTS + share / EXPERTS if share else 1.0
+    assert weights_by_number(model)[0] == pytest.approx(expected)
+
+
+class Diverging(base.Regressor):
+    """Predicts what is no number."""
+
+    def predict_one(self, x):
+        return math.nan
+
+    def learn_one(self, x, y):
+        pass
+
+
+def test_an_expert_that_predicts_no_number_has_no_say():
+    alone, beside = rm.AutoRegressor([rm.PARegressor()]), rm.AutoRegressor([Diverging(), rm.PARegressor()])
+    for x, y in flipped(50):
+        assert beside.predict_one(x) == pytest.approx(alone.predict_one(x))
+        alone.learn_one(x, float(y))
+        beside.learn_one(x, float(y))
+    (trusted, expert), _ = beside.experts
+    assert type(expert) is rm.PARegressor and trusted > 0.9
+
+
 @pytest.mark.parametrize("make", [rm.AutoClassifier, rm.AutoRegressor])
 def test_what_all_refuse_changes_nothing(make):
     model = make()

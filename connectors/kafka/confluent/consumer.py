@@ -193,7 +193,13 @@ class Consumer:
 
     def _offset_range(self, partition: int, seconds: float) -> tuple[int, int]:
         with self._errors.translated():
-            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), seconds)
+            try:
+                return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), seconds)
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._UNKNOWN_PARTITION:
+                    # The library answers from what it knew before the topic grew, for up to five minutes.
+                    self._consumer.list_topics(self._topic, seconds)
+                raise
 
     def seek(self, partition: int, offset: int) -> None:
         if not (self._is_assigned and self.ownership and partition in self.ownership.partitions):

@@ -177,6 +177,15 @@ def test_the_offsets_of_a_topic_created_a_moment_ago(kafka, place):
     assert {consumer.offset_range(number) for number in range(64)} == {(0, 0)}
 
 
+def test_the_offsets_of_a_partition_added_a_moment_ago(kafka, place):
+    """Also for a client that has asked for others before, and has not heard that the topic grew."""
+    consumer = place.consumer()
+    assert consumer.offset_range(1) == (0, 0)
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_partitions({place.name: 3})
+    assert consumer.offset_range(2) == (0, 0)
+
+
 def test_an_instance_that_was_replaced_can_know_it(place):
     """Also if it slept for so long that the library has forgotten the coordinator of the group."""
     older, newer = (place.consumer("same", heartbeat_interval_ms=300) for _ in range(2))

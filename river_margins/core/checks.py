@@ -3,6 +3,8 @@
 import math
 from numbers import Real
 
+from river import base
+
 
 def positive(name: str, value: float) -> float:
     """Return `value` if it is a finite number above 0.
@@ -106,6 +108,16 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
         *others, last = map(repr, choices)
         raise ValueError(f"`{name}` must be {', '.join(others)} or {last}, not {value!r}")
     return value
+
+
+def short(value: object) -> str:
+    """Return what an error says a value is: only the class of a River estimator, whose repr has many lines.
+
+    >>> from river import linear_model
+    >>> short(linear_model.LogisticRegression()), short("PA")
+    ('a LogisticRegression', "'PA'")
+    """
+    return f"a {type(value).__name__}" if isinstance(value, base.Base) else repr(value)
 
 
 def _is_finite(value: object) -> bool:

@@ -1,7 +1,9 @@
 """Experts with weights, which fall with their losses: exponential weights with a fixed share."""
 
-from libc.math cimport exp, isfinite
+from libc.math cimport INFINITY, exp, isfinite
 from libc.stdlib cimport free, malloc
+
+from river_margins.core.learner cimport Learner
 
 
 cdef class Experts:
@@ -20,13 +22,12 @@ cdef class Experts:
     cdef readonly list members
     cdef double eta, share
     cdef double* weight
-    cdef list learn_calls, predict_calls
+    cdef list learners  # the members that can be called without the overhead of Python; None for each of the others
 
     def __cinit__(self, list members, double eta, double share):
         cdef Py_ssize_t i
         self.members, self.eta, self.share = members, eta, share
-        self.learn_calls = [getattr(each, "predict_learn_one", None) for each in members]
-        self.predict_calls = [each.predict_one for each in members]
+        self.learners = [each if isinstance(each, Learner) and (<Learner> each).takes_scaled_rows else None for each in members]
         self.weight = <double*> malloc(len(members) * sizeof(double))
         if self.weight == NULL:
             raise MemoryError()
@@ -50,9 +51,26 @@ cdef class Experts:
         for i in range(len(self.members)):
             self.weight[i] = values[i]
 
+    cdef object predict(self, Py_ssize_t i, x):
+        cdef Learner learner = self.learners[i]
+        return self.members[i].predict_one(x) if learner is None else learner.predict(x)
+
+    cdef object predict_learn(self, Py_ssize_t i, x, y, double w):
+        cdef Learner learner = self.learners[i]
+        if learner is not None:
+            return learner.learn(x, y, w, True)
+        member = self.members[i]
+        predicted = member.predict_one(x)
+        if w == 1.0:
+            member.learn_one(x, y)
+        else:
+            member.learn_one(x, y, w=w)
+        return predicted
+
     def predictions(self, x):
         """Return the predictions of all experts."""
-        return [predict(x) for predict in self.predict_calls]
+        cdef Py_ssize_t i
+        return [self.predict(i, x) for i in range(len(self.members))]
 
     def mean(self, list predictions):
         """Return the weighted mean of the predictions that are finite numbers; 0 if there is none."""
@@ -70,13 +88,17 @@ cdef class Experts:
         cdef double total = 0.0
         cdef dict votes = dict.fromkeys(labels, 0.0)
         for i in range(len(self.members)):
-            predicted = self.predict_calls[i](x)
+            predicted = self.predict(i, x)
             if predicted is not None:
                 votes[predicted] = <double> votes.get(predicted, 0.0) + self.weight[i]
                 total += self.weight[i]
         return {label: <double> vote / total for label, vote in votes.items()} if total > 0.0 else {}
 
-    def predict_and_learn(self, x, y):
+    def learn_label(self, x, y, double w=1.0):
+        """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight."""
+        self.reweigh([0.0 if predicted == y else w for predicted in self.predict_and_learn(x, y, w)])
+
+    def predict_and_learn(self, x, y, double w=1.0):
         """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
 
         If all refuse it, raise the error of the last one: then nothing has changed.
@@ -86,12 +108,7 @@ cdef class Experts:
         refusal = None
         for i in range(len(self.members)):
             try:
-                call = self.learn_calls[i]
-                if call is not None:
-                    predicted = call(x, y)
-                else:
-                    predicted = self.predict_calls[i](x)
-                    self.members[i].learn_one(x, y)
+                predicted = self.predict_learn(i, x, y, w)
             except (ValueError, OverflowError) as error:
                 predicted, refusal, refused = None, error, refused + 1
             predictions.append(predicted)
@@ -100,9 +117,9 @@ cdef class Experts:
         return predictions
 
     def reweigh(self, list losses):
-        """Change the weights after losses from 0 to 1, one for each expert."""
+        """Change the weights after losses, one for each expert: from 0 to 1, times the sample weight."""
         cdef Py_ssize_t i, count = len(self.members)
-        cdef double total = 0.0, least = 1.0
+        cdef double total = 0.0, least = INFINITY
         # Less the least loss of those with a weight, so that not all weights become 0, however large eta is.
         for i in range(count):
             if self.weight[i] > 0.0:

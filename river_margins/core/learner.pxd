@@ -26,6 +26,10 @@ cdef class Learner(Estimator):
     @cython.final
     cdef Round read_and_score(self, object x)
     @cython.final
+    cdef object predict(self, object x)
+    @cython.final
+    cdef object learn(self, object x, object y, double weight, bint predicting)
+    @cython.final
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1
     @cython.final
     cdef int score_for_prediction(self, Row row) except -1
@@ -33,8 +37,6 @@ cdef class Learner(Estimator):
     cdef int refuse_score(self) except -1
     @cython.final
     cdef dict contributions(self, object x, Row row, Py_ssize_t block)
-    @cython.final
-    cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
                           double code, double weight, bint predicting)

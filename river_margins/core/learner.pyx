@@ -59,6 +59,12 @@ cdef class Learner(Estimator):
         self.score_for_prediction(round.row)
         return round
 
+    cdef object predict(self, object x):
+        cdef Round round = self.read_and_score(x)
+        prediction = self.task.predict(round.row)
+        self.spare_round = round
+        return prediction
+
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1:
         self.own_space.score(row, blocks)
         if not all_finite(row.scores, blocks):
@@ -247,10 +253,7 @@ cdef class Learner(Estimator):
 
     def predict_one(self, x):
         """Predict the label of x. A classifier predicts None before its first label."""
-        cdef Round round = self.read_and_score(x)
-        prediction = self.task.predict(round.row)
-        self.spare_round = round
-        return prediction
+        return self.predict(x)
 
     def score_one(self, x):
         """Return the signed score ⟨w, x⟩, or a dict of scores by class. A classifier returns {} before its first label."""

@@ -11,7 +11,7 @@ from typing import Any
 from river import base
 from river.active import base as river_active
 
-from river_margins.core.checks import positive
+from river_margins.core.checks import positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.families.parameter_types import ScoringClassifier
@@ -31,7 +31,7 @@ class _Sampler(Described, Estimator, base.Classifier):
 
     def _wrap(self, classifier: ScoringClassifier) -> None:
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
-            raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {classifier!r}")
+            raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {short(classifier)}")
         learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
         vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, n_open=0)
 

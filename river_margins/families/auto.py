@@ -1,12 +1,13 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from river import base
 
-from river_margins.core.checks import below_one, positive
+from river_margins.core.checks import below_one, not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.experts import Experts
@@ -66,11 +67,24 @@ class _Auto(Described, Estimator):
     def _open(
         self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Callable[[], list[Any]], kind: type[Any]
     ) -> None:
-        chosen = usual() if portfolio is None else [each.clone() for each in portfolio if isinstance(each, kind)]
-        if not chosen or (portfolio is not None and len(chosen) < len(portfolio)):
-            raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {portfolio!r}")
+        if portfolio is None:
+            chosen = usual()
+        elif not isinstance(portfolio, Sequence) or not portfolio:
+            raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {short(portfolio)}")
+        else:
+            chosen = [_copy(each, kind) for each in portfolio]
         experts = Experts(chosen, positive("eta", eta), below_one("share", share))
         vars(self).update(portfolio=portfolio, eta=eta, share=share, _experts=experts)
+
+    def _check_weight(self, w: float) -> None:
+        not_negative("w", w)
+        for expert in self._experts.members:
+            if hasattr(expert, "_check_weight"):
+                expert._check_weight(w)
+            elif "w" not in (taken := inspect.signature(expert.learn_one).parameters) and "params" not in taken:
+                raise ValueError(
+                    f"`{type(expert).__name__}` of the portfolio takes no sample weight, here {w}: leave it out"
+                )
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -95,6 +109,13 @@ class _Auto(Described, Estimator):
         self._experts.weights = state["weights"]
         for expert, inner in zip(self._experts.members, state["experts"], strict=True):
             expert.__setstate__(inner)
+
+
+def _copy(expert: Any, kind: type[Any]) -> Any:
+    if isinstance(expert, kind):
+        return expert.clone()
+    advice = f": write {expert.__name__}()" if isinstance(expert, type) else ""
+    raise TypeError(f"`portfolio` must hold River {kind.__name__.lower()}s, not {short(expert)}{advice}")
 
 
 class AutoClassifier(_Auto, base.Classifier):
@@ -164,10 +185,21 @@ class AutoClassifier(_Auto, base.Classifier):
         yield {}
         yield {"portfolio": [PAClassifier(C=0.1), AROWClassifier()], "share": 0.0}
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
-        """Let every expert predict and learn, and change the weights."""
-        predictions = self._experts.predict_and_learn(x, y)
-        self._experts.reweigh([0.0 if predicted == y else 1.0 for predicted in predictions])
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Let every expert predict and learn, and change the weights.
+
+        Parameters
+        ----------
+        x
+            Features: a dict from hashable names to finite numbers. A missing feature counts as 0.
+        y
+            The label.
+        w
+            Sample weight, >= 0, for the experts; a mistake on this example counts as so many.
+        """
+        if w != 1.0:
+            self._check_weight(w)
+        self._experts.learn_label(x, y, w)
         if y not in self._labels:
             self._labels.append(y)
 
@@ -262,7 +294,7 @@ class AutoRegressor(_Auto, base.Regressor):
     )
     advice = "Use it if there is no time to tune, if nobody knows when the stream changes, or if labels are far from 0."
 
-    _count: int
+    _count: float  # the sum of the weights of all labels
     _mean: float
     _squares: float
     _error: float
@@ -270,7 +302,7 @@ class AutoRegressor(_Auto, base.Regressor):
     def __init__(
         self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
     ) -> None:
-        vars(self).update(_count=0, _mean=0.0, _squares=0.0, _error=0.0)
+        vars(self).update(_count=0.0, _mean=0.0, _squares=0.0, _error=0.0)
         self._open(portfolio, eta, share, usual_regressors, base.Regressor)
 
     @classmethod
@@ -283,22 +315,34 @@ class AutoRegressor(_Auto, base.Regressor):
         """The standard deviation of the labels; 1 if there is none."""
         return math.sqrt(self._squares / self._count) if self._squares > 0.0 else 1.0
 
-    def learn_one(self, x: Mapping[Any, Any], y: float) -> None:
-        """Let every expert predict and learn, and change the weights."""
+    def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
+        """Let every expert predict and learn, and change the weights.
+
+        Parameters
+        ----------
+        x
+            Features: a dict from hashable names to finite numbers. A missing feature counts as 0.
+        y
+            The label.
+        w
+            Sample weight, >= 0, for the experts, their losses, and the mean and the variance of the labels.
+        """
         self.check_label(y)
-        label, count, old_mean, old_unit = float(y), self._count + 1, self._mean, self._unit
-        mean = old_mean + (label - old_mean) / count
-        squares = self._squares + (label - old_mean) * (label - mean)
-        found = self._experts.predict_and_learn(
-            x, (label - mean) / (math.sqrt(squares / count) if squares > 0.0 else 1.0)
-        )
+        if w != 1.0:
+            self._check_weight(w)
+        label, count, old_mean, old_unit = float(y), self._count + w, self._mean, self._unit
+        part = w / count if w else 0.0
+        mean = old_mean + (label - old_mean) * part
+        squares = self._squares + w * (label - old_mean) * (label - mean)
+        unit = math.sqrt(squares / count) if squares > 0.0 else 1.0
+        found = self._experts.predict_and_learn(x, (label - mean) / unit, w)
         errors = [math.nan if each is None else abs(old_mean + old_unit * each - label) for each in found]
         combined = self._experts.mean(found)
         if self._error > 0.0:
             scale = 2.0 * self._error
-            self._experts.reweigh([error / scale if error < scale else 1.0 for error in errors])
+            self._experts.reweigh([w * error / scale if error < scale else w for error in errors])
         error = abs(old_mean + old_unit * combined - label)
-        error = self._error + (error - self._error) * max(1.0 / count, SCALE_MEMORY)
+        error = self._error + (error - self._error) * min(max(part, w * SCALE_MEMORY), 1.0)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from river import base
+from river import base, compose
 
 from river_margins import river_internals
-from river_margins.core.checks import not_negative, positive
+from river_margins.core.checks import not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.families.parameter_types import ScoringClassifier
@@ -76,8 +76,12 @@ class Calibrated(Described, Estimator, base.Classifier):
 
     def __init__(self, classifier: ScoringClassifier, *, half_life: float = 1000) -> None:
         if not (isinstance(classifier, Estimator) and isinstance(classifier, base.Classifier)):
+            advice = ""
+            if isinstance(classifier, compose.Pipeline):
+                advice = ". Wrap the last step of a pipeline: `StandardScaler() | Calibrated(PAClassifier())`"
             raise TypeError(
-                f"`classifier` must be a classifier of this library, such as PAClassifier(), not {classifier!r}"
+                "`classifier` must be a classifier of this library, such as PAClassifier(), not "
+                f"{short(classifier)}{advice}"
             )
         vars(self).update(
             classifier=classifier.clone(include_attributes=True),

@@ -142,6 +142,7 @@ EDITS = [
         "river_margins/core/experts.pyx",
         ("nothing is shared among experts", "+ self.share / count", "+ 0.0 * self.share"),
         ("losses count twice", "exp(-self.eta * max(", "exp(-2.0 * self.eta * max("),
+        ("a weighted mistake counts once", "0.0 if predicted == y else w", "0.0 if predicted == y else 1.0"),
         ("a refusal is no loss", "predicted, refusal, refused = None, error, refused + 1", "predicted, refusal, refused = y, error, refused + 1"),
     ),
     *_edits(

@@ -389,7 +389,7 @@ def signature(callable):
 
 STRUCTURED = {"learn_one": "(self, x, y)", "predict_one": "(self, x)", "score_one": "(self, x, y)"}
 AUTOMATIC = {
-    "learn_one": "(self, x, y)",
+    "learn_one": "(self, x, y, w=1.0)",
     "predict_one": "(self, x)",
     "score_one": "(self, x)",
     "check_label": "(self, y)",

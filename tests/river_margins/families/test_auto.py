@@ -200,6 +200,45 @@ def test_with_any_eta_the_weights_add_up_to_1(share):
     assert weights_by_number(model)[0] == pytest.approx(expected)
 
 
+class Weighed(Scripted):
+    """Remembers the sample weights it is given."""
+
+    weights: tuple[float, ...] = ()
+
+    def learn_one(self, x, y, w=1.0):
+        self.weights += (w,)
+
+
+def test_a_sample_weight_goes_to_the_experts_and_counts_as_so_many_mistakes():
+    heavy = rm.AutoClassifier([Weighed(0), Weighed(1)], eta=0.25, share=0.0)
+    heavy.learn_one({0: True, 1: False}, True, w=3.0)
+    heavy.learn_one({0: True, 1: False}, True)
+    heavy.learn_one({0: False, 1: True}, True, w=0.0)
+    (right, first), (wrong, second) = heavy.experts
+    assert (first.number, first.weights, second.weights) == (0, (3.0, 1.0, 0.0), (3.0, 1.0, 0.0))
+    assert wrong / right == pytest.approx(math.exp(-0.25 * 4))
+
+
+def test_a_weight_of_2_is_the_same_label_twice_for_the_scale_of_a_regressor():
+    once, twice = (rm.AutoRegressor([rm.PARegressor(C=1e-12)]) for _ in range(2))
+    for y in (3.0, 5.0, 10.0):
+        once.learn_one({}, y, w=2.0)
+        twice.learn_one({}, y)
+        twice.learn_one({}, y)
+    assert once.predict_one({}) == pytest.approx(6.0)  # the mean
+    assert once._unit == pytest.approx(twice._unit) == pytest.approx(np.std([3.0, 5.0, 10.0]))
+
+
+@pytest.mark.parametrize("expert", [rm.CWClassifier(), Scripted(0)])
+def test_a_weight_that_an_expert_cannot_take_is_refused_and_nobody_learns(expert):
+    model = rm.AutoClassifier([rm.PAClassifier(), expert])
+    with pytest.raises(ValueError, match=r"sample weight"):
+        model.learn_one({0: 1.0}, True, w=2.0)
+    with pytest.raises(ValueError, match=r"`w` must be a finite number of at least 0, not -1"):
+        model.learn_one({0: 1.0}, True, w=-1.0)
+    assert all(other.n_seen == 0 for _, other in model.experts if hasattr(other, "n_seen"))
+
+
 class Diverging(base.Regressor):
     """Predicts what is no number."""
 
@@ -254,7 +293,9 @@ def test_a_snapshot_goes_on(make):
     ("make", "error", "words"),
     [
         (lambda: rm.AutoClassifier([]), TypeError, "`portfolio` must be a list of River classifiers"),
-        (lambda: rm.AutoClassifier([rm.PARegressor()]), TypeError, "`portfolio` must be a list of River classifiers"),
+        (lambda: rm.AutoClassifier(rm.PAClassifier()), TypeError, "a list of River classifiers, not a PAClassifier"),
+        (lambda: rm.AutoClassifier([rm.PARegressor()]), TypeError, "must hold River classifiers, not a PARegressor"),
+        (lambda: rm.AutoClassifier([rm.PAClassifier]), TypeError, r"PAClassifier'>: write PAClassifier\(\)"),
         (lambda: rm.AutoRegressor(eta=0.0), ValueError, "`eta` must be a finite number above 0"),
         (lambda: rm.AutoClassifier(share=1.0), ValueError, "`share` must be a number of at least 0 and below 1"),
     ],

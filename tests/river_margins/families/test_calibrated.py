@@ -244,3 +244,20 @@ def test_it_takes_samplers_and_is_taken_by_them():
         inside.learn_one(x, y)
         outside.learn_one(x, y)
     assert snapshot.loads(snapshot.dumps(outside)).predict_proba_one({0: 1.0}) == inside.predict_proba_one({0: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("classifier", "words"),
+    [
+        (rm.PARegressor(), "not a PARegressor"),
+        (linear_model.LogisticRegression(), "not a LogisticRegression"),
+        (
+            rm.StandardScaler() | rm.PAClassifier(),
+            r"a Pipeline\. Wrap the last step of a pipeline: `StandardScaler\(\) \|",
+        ),
+    ],
+    ids=["regressor", "River's", "pipeline"],
+)
+def test_what_cannot_be_calibrated_is_refused_with_advice(classifier, words):
+    with pytest.raises(TypeError, match=words):
+        rm.Calibrated(classifier)

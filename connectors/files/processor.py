@@ -30,6 +30,7 @@ from connectors.model.field_paths import FieldPath, named
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
+from connectors.model.rejects import log_reject
 from connectors.runtime.health import Health, serving
 from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
@@ -257,7 +258,7 @@ class FileProcessor:
                 f"`{self._config.input.file}`: the work stopped after line {self._reader.lines}: {error.strerror}; "
                 f"what no checkpoint holds is done again by the next start"
             ) from error
-        log.info("ended at line %d of %s: %s", self._reader.lines, self._config.input.file, self.counts)
+        log.info("ended at line %d of %s %s", self._reader.lines, self._config.input.file, self.counts)
         return self.counts
 
     def _open(self, files: contextlib.ExitStack, what: str, path: str, writer: Writer) -> None:
@@ -294,7 +295,7 @@ class FileProcessor:
         if self._rejects is not None:
             self._rejects.write(reject_line(record))
         else:
-            log.warning("rejected %s: %s", record.source, record.reason)
+            log_reject(log, record.source, record.reason, self._pending.rejected)
 
     # Commit
 

@@ -28,6 +28,8 @@ class Counts:
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
     Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
+    >>> print(Counts(read=2, predicted=2))
+    read=2 predicted=2 learned=0 rejected=0 shortened=0 unsent=0 snapshots=0 checkpoints=0
     """
 
     read: int = 0
@@ -43,6 +45,10 @@ class Counts:
     judged: int = field(default=0, repr=False, compare=False)
     right: int = field(default=0, repr=False, compare=False)
     error: float = field(default=0.0, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """Return the counts as words of a line of the log."""
+        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(Counts) if field.repr)
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Counts)))

@@ -1,4 +1,9 @@
-"""Why a record cannot be processed."""
+"""Why a record cannot be processed, and the lines of the log about it where rejects are not kept."""
+
+import logging
+from typing import Any
+
+MOST_LOGGED = 10  # rejects between two commits
 
 
 class Reject(Exception):
@@ -11,3 +16,26 @@ class Reject(Exception):
 
 class Unlearnable(Reject):
     """A record can be predicted and not learned, most often because of its label."""
+
+
+def log_reject(log: logging.Logger, source: str, reason: str, count: int, place: dict[str, Any] | None = None) -> None:
+    """Log a reject of a processor that keeps none; of many between two commits, only the first ones.
+
+    Parameters
+    ----------
+    log
+        The logger.
+    source, reason
+        Which record was rejected, and why.
+    count
+        The rejects since the last commit, with this one.
+    place
+        Its topic, partition and offset for a log in JSON.
+    """
+    if count <= MOST_LOGGED:
+        log.warning("rejected %s: %s", source, reason, extra=place)
+    elif count == MOST_LOGGED + 1:
+        log.warning(
+            "rejected %s, too: more rejects are only counted until the next commit. Add `rejects` to the YAML file to "
+            "keep each of them with its reason", source, extra=place,
+        )  # fmt: skip

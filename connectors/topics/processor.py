@@ -32,6 +32,7 @@ from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
 from connectors.model.process_record import process_record
 from connectors.model.records import Record
+from connectors.model.rejects import log_reject
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.health import Health, serving
 from connectors.runtime.start_line import log_start
@@ -222,7 +223,7 @@ class Processor:
             self._consumer.before_rebalance = None
             gc.set_threshold(*before)
             self._committer.close()
-        log.info("ended: %s", self.counts)
+        log.info("ended %s", self.counts)
         return self.counts
 
     def _step(self) -> None:
@@ -299,7 +300,7 @@ class Processor:
             return
         if record.reason is not None and not self._has_rejects:
             at = where(self._config.input.topic, number, offset)
-            log.warning("rejected %s: %s", record.source, record.reason, extra=at)
+            log_reject(log, record.source, record.reason, self._outbox.pending.rejected, at)
         self._outbox.send(number, offset, record, partition)
 
     def _finish(self) -> None:

@@ -288,6 +288,16 @@ def test_without_a_file_rejects_are_logged_and_counted(folder, caplog):
     assert [output["id"] for output in folder.output()] == [f"in.jsonl:{n}" for n in range(2, 7)]
 
 
+def test_of_many_rejects_between_two_commits_only_the_first_are_logged(folder, caplog):
+    folder.put([b"nonsense"] * 300)
+    with caplog.at_level(logging.WARNING):
+        counts = folder.run(rejects=None, record={"label": "y"}, checkpoint={"every": "1h"})
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert counts.rejected == 300 and len(said) == 11
+    assert all(line.startswith(f"rejected in.jsonl:{n}: not JSON") for n, line in enumerate(said[:10], 1))
+    assert said[10].startswith("rejected in.jsonl:11, too: more rejects are only counted until the next commit. Add")
+
+
 def disturbed(kind):
     """4000 good records with bad ones between them; rows of CSV take up two lines each."""
     good = phishing(4000)

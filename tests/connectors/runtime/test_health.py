@@ -401,4 +401,4 @@ def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
             os.close(ours)
     assert (b"\x1b[" in said) == is_terminal
     assert (b"committed partitions=" in said) != is_terminal
-    assert b"ended: Counts(read=201" in said, said
+    assert b"ended read=201 " in said, said

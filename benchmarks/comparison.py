@@ -2,22 +2,24 @@
 
     python benchmarks/comparison.py          # writes the figure and benchmarks/results/comparison.md
 
-Compares every classifier of the library, behind the scaler and with an intercept where it has one. Each example is
-predicted before it is learned. The first parameter is tried at several values; the others keep their defaults.
+Compares every classifier of the library, and three of River, behind the scaler and with an intercept where it has one.
+Each example is predicted before it is learned. The first parameter is tried at several values; the others keep their
+defaults. So do River's trees.
 """
 
 import contextlib
 import inspect
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 import river
-from river import base, datasets
+from rich.progress import track
+from river import base, datasets, forest, linear_model, optim, tree
 from river.datasets import synth
 
 import river_margins as rm
@@ -77,6 +79,21 @@ def settings(kind: type) -> Iterator[Any]:
         yield made(kind)
 
 
+def of_river() -> dict[str, Callable[[bool], Iterable[base.Classifier]]]:
+    """Return classifiers of River by name, each as a function that says whether there are more than two classes."""
+
+    def linear(many: bool) -> Iterator[base.Classifier]:
+        kind = linear_model.SoftmaxRegression if many else linear_model.LogisticRegression
+        for multiple in MULTIPLES:
+            yield kind(optim.SGD(0.01 * multiple))  # 0.01 is River's default
+
+    return {
+        "River: LogisticRegression": linear,
+        "River: HoeffdingTreeClassifier": lambda many: [tree.HoeffdingTreeClassifier()],
+        "River: ARFClassifier": lambda many: [forest.ARFClassifier(seed=1)],
+    }
+
+
 def error(model: Any, stream: Stream) -> float:
     """Return the share of wrong predictions, or infinity if the learner refuses the labels or a step overflows."""
     if not (model._multiclass or isinstance(stream[0][1], bool)):
@@ -93,11 +110,20 @@ def error(model: Any, stream: Stream) -> float:
 
 def compare() -> tuple[list[str], list[str], np.ndarray]:
     """Return the learners from best to worst by mean rank, the data sets, and the errors."""
-    data, kinds = streams(), named()
-    errors = np.array([[min(error(model, s) for model in settings(kind)) for s in data.values()] for kind in kinds])
+    data = streams()
+    candidates: dict[str, Callable[[bool], Iterable[Any]]] = {
+        kind.__name__: lambda many, kind=kind: settings(kind) for kind in named()
+    }
+    candidates |= of_river()
+    errors = np.array(
+        [
+            [min(error(model, s) for model in make(not isinstance(s[0][1], bool))) for s in data.values()]
+            for make in track(candidates.values(), "learners")
+        ]
+    )
     ranks = np.array([[(column < value).sum() for value in column] for column in errors.T])
     order = np.argsort(ranks.mean(axis=0), kind="stable")
-    return [kinds[i].__name__ for i in order], [*data], errors[order]
+    return [list(candidates)[i] for i in order], [*data], errors[order]
 
 
 def draw(names: list[str], columns: list[str], errors: np.ndarray, path: Path) -> None:
@@ -124,7 +150,8 @@ def report(names: list[str], columns: list[str], errors: np.ndarray) -> str:
         f"Share of wrong predictions in %, at most {ROWS} examples each, with the best of {len(MULTIPLES)} values of "
         f"the first parameter: its default times {', '.join(map(str, MULTIPLES))}. River {river.__version__}.",
         "",
-        "-: the learner is for two classes only, or refused a step that would have overflowed.",
+        "-: the learner is for two classes only, or refused a step that would have overflowed. With more than two "
+        "classes, River's LogisticRegression is its SoftmaxRegression. River's trees have their defaults.",
         "",
         f"| learner | {' | '.join(columns)} |",
         f"|{'---|' * (len(columns) + 1)}",

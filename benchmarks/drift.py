@@ -100,7 +100,16 @@ FORGETTING: dict[str, Make] = {
     "SecondOrderPerceptron": rm.SecondOrderPerceptron,
     "AveragedPerceptron": rm.AveragedPerceptron,
 }
+
+
+def automatic(*, intercept: bool) -> Any:
+    """Return the learner as it is; each of its experts has an intercept."""
+    return rm.AutoClassifier()
+
+
 OTHERS: dict[str, Make] = {
+    "AutoClassifier": automatic,
+    "AveragedPAClassifier": rm.AveragedPAClassifier,
     "Perceptron": rm.Perceptron,
     "ShiftingPerceptron": rm.ShiftingPerceptron,
     "PNormPerceptron": rm.PNormPerceptron,

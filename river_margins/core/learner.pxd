@@ -1,5 +1,6 @@
 cimport cython
 
+from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
@@ -13,6 +14,7 @@ cdef class Learner(Estimator):
     cdef Reader reader
     cdef Space own_space
     cdef Task task
+    cdef ClassWeights class_weights  # or None
     cdef Round spare_round
     cdef bint rule_in_python  # whether `step` is a method of Python
     cdef bint moves_all_classes  # whether the rule is an `AllClassesRule`

@@ -1,5 +1,5 @@
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +9,7 @@ from river_margins.core.estimator import Estimator
 
 @disjoint_base
 class Learner(Estimator):
+    _no_class_weight: ClassVar[str | None]
     @property
     def n_seen(self) -> int: ...
     @property
@@ -43,4 +44,5 @@ class Learner(Estimator):
         max_features: int | None,
         constant: float = 1.0,
     ) -> None: ...
+    def _weigh_classes(self, class_weight: Any) -> Any: ...
     def _predict_batch(self, batch: Any, *, probabilities: bool = False) -> list[Any]: ...

@@ -10,6 +10,7 @@ from libc.math cimport isfinite, isnan
 from libc.stdlib cimport calloc, free
 
 from river_margins.core.batch cimport Batch
+from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row, as_float
 from river_margins.core.round cimport Round
@@ -22,7 +23,7 @@ from river_margins.tasks.base cimport Task
 from river_margins.core.batch import csr_batch, frame_batch
 from river_margins.core.checks import not_negative
 from river_margins.core.explain import contribution_table, largest_first
-from river_margins.core.pairs import check_pair, check_rule
+from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import Weights
 from river_margins.spaces.linear import Linear
@@ -38,6 +39,12 @@ cdef class Learner(Estimator):
     Every check comes before the first write, so a round that raises an exception leaves the learner unchanged. Each call
     has its own working memory (`Round`), so threads may predict at the same time.
     """
+
+    _no_class_weight = None  # why the constructor has no parameter `class_weight`, where users would look for one
+
+    def __cinit__(self, *_, class_weight=None, **__):
+        if class_weight is not None and self._no_class_weight is not None:
+            raise ValueError(f"`{type(self).__name__}` {self._no_class_weight}")
 
     # ------------------------------------------------------------------------------------------------ rounds
 
@@ -135,6 +142,7 @@ cdef class Learner(Estimator):
                           double code, double weight, bint predicting):
         cdef object prediction = None
         cdef bint demanded, mistaken = False, moving = False
+        cdef Py_ssize_t place = -1
         if predicting and space.predicts_apart:
             self.score_for_prediction(row)
             prediction = self.task.predict(row)
@@ -144,6 +152,13 @@ cdef class Learner(Estimator):
             prediction = self.task.predict(row)
         demanded = task.constraint(row, y, code, direction)
         seen.weight = weight
+        if self.class_weights is not None:
+            place = task.place(code)
+            seen.weight *= self.class_weights.weight(task, y, place)
+            if not isfinite(seen.weight):
+                raise OverflowError(
+                    f"`{type(self).__name__}`: the sample weight {weight} times that of its class is beyond floating point"
+                )
         if demanded:
             seen.target = direction.target
             seen.wrong, seen.equality = direction.wrong, direction.equality
@@ -167,6 +182,8 @@ cdef class Learner(Estimator):
         # Nothing below may fail.
         self.n_seen += 1
         self.n_mistakes += mistaken
+        if place >= 0:
+            self.class_weights.count(place)
         if moving:
             space.move(row, direction, seen, step)
             # Some rules shrink w in every round. In the mistake bounds only a step is an update.
@@ -249,7 +266,10 @@ cdef class Learner(Estimator):
 
     def check_label(self, y):
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        self.task.decided_by(y).code(y)
+        cdef Task task = self.task.decided_by(y)
+        task.code(y)
+        if self.class_weights is not None:
+            self.class_weights.check_labels(task)
 
     def predict_one(self, x):
         """Predict the label of x. A classifier predicts None before its first label."""
@@ -322,11 +342,20 @@ cdef class Learner(Estimator):
 
     def _check_weight(self, w):
         not_negative("w", w)
+        self._check_rule_takes(f"a sample weight of {w}")
+
+    def _check_rule_takes(self, what):
         if not self.own_rule.weighted:
-            raise ValueError(
-                f"`{self.own_rule!r}` puts no price on a loss, so a sample weight of {w} has nothing to multiply: use a learner "
-                "that does, such as PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
-            )
+            raise ValueError(f"`{self.own_rule!r}` {no_price(what)}")
+
+    def _weigh_classes(self, class_weight):
+        """Multiply sample weights by those of classes, if any. Return the parameter, checked, as a value of its own."""
+        if class_weight is None:
+            return None
+        self.class_weights = ClassWeights(class_weight)
+        self.class_weights.check_labels(self.task)
+        self._check_rule_takes(f"class_weight={class_weight!r}")
+        return self.class_weights.parameter
 
     # ------------------------------------------------------------------------------------------------ batches
 
@@ -474,6 +503,8 @@ cdef class Learner(Estimator):
         vars(self).update(vars(fresh))
         self.own_rule = fresh.own_rule
         self.rule_in_python, self.moves_all_classes = fresh.rule_in_python, fresh.moves_all_classes
+        if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):  # else the counts are kept
+            self.class_weights = fresh.class_weights
         self.task = self.task.updated(fresh.task)
 
     def __getstate__(self):
@@ -484,6 +515,7 @@ cdef class Learner(Estimator):
             "n_seen": self.n_seen,
             "n_mistakes": self.n_mistakes,
             "n_updates": self.n_updates,
+            **({} if self.class_weights is None else self.class_weights.state()),
         }
 
     def __setstate__(self, state):
@@ -494,6 +526,12 @@ cdef class Learner(Estimator):
         self.own_space.bind_rule(self.own_rule)
         self.own_space.__setstate__(state["space"])
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
+        if self.class_weights is not None:
+            self.class_weights.restore(state)
+
+
+cdef inline bint is_balanced(ClassWeights weights) noexcept:
+    return weights is not None and weights.balanced
 
 
 cdef inline bint all_finite(const double* values, Py_ssize_t length) noexcept:

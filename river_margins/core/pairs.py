@@ -109,3 +109,11 @@ def _subclasses(kind: Any) -> Iterable[Any]:
     for subclass in kind.__subclasses__():
         yield subclass
         yield from _subclasses(subclass)
+
+
+def no_price(what: str) -> str:
+    """Return why a learner refuses weights of examples; the sentence begins with its rule or its name."""
+    return (
+        f"puts no price on a loss, so {what} has nothing to multiply: use a learner that does, such as "
+        "PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
+    )

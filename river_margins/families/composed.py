@@ -10,7 +10,7 @@ from river_margins.core.batch import frame_batch
 from river_margins.core.checks import not_negative, one_of
 from river_margins.core.described import Described
 from river_margins.core.learner import Learner
-from river_margins.families.parameter_types import Classes, Rivals
+from river_margins.families.parameter_types import Classes, ClassWeight, Rivals
 from river_margins.rules import PA1, PA2, PerceptronRule, Rule
 from river_margins.spaces import Kernel, Multiplicative, RandomFourier
 from river_margins.spaces.base import Space
@@ -34,6 +34,10 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         The space in which the weights live; None (default) is `Linear()`.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     rivals
         With more than two classes, the wrong classes whose weights change: "max" (default) is the best-scoring one;
         "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
@@ -66,6 +70,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
     rule: Rule
     space: Space | None
     classes: Classes
+    class_weight: ClassWeight
     rivals: Rivals
     intercept: bool | None
     max_features: int | None
@@ -76,6 +81,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         space: Space | None = None,
         *,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         rivals: Rivals = "max",
         intercept: bool | None = None,
         max_features: int | None = None,
@@ -85,15 +91,16 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         )
         one_of("rivals", rivals, RIVALS)
         self._open(rule, space, task_of(classes, rivals), _has_intercept(intercept, space), max_features)
+        vars(self).update(class_weight=self._weigh_classes(class_weight))
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"rule"}
+        return {"rule", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"rule": PA1(0.1)}
-        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64}
+        yield {"rule": PerceptronRule(), "intercept": True, "max_features": 64, "class_weight": "balanced"}
 
     @property
     def _multiclass(self) -> bool:

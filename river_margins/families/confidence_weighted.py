@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from river_margins.core.checks import one_of
+from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.gaussian import space_of
-from river_margins.families.parameter_types import Classes, Covariance
+from river_margins.families.parameter_types import Classes, ClassWeight, Covariance
 from river_margins.rules import CWRule, CWVarianceRule, Rule, SCW1Rule, SCW2Rule
 
 __all__ = ["CWClassifier", "SCWClassifier"]
@@ -71,6 +72,7 @@ class CWClassifier(MarginClassifier):
     )
     guarantee = "After a step the example is classified correctly with probability eta."
     advice = "Use it for correct labels and many rare features, such as words."
+    _no_class_weight = no_price("`class_weight`")
 
     eta: float
     phi: float | None
@@ -146,6 +148,10 @@ class SCWClassifier(MarginClassifier):
         learner freezes after a change of concept. It does so with more than about 500, too.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -195,6 +201,7 @@ class SCWClassifier(MarginClassifier):
         max_dimension: int = 5000,
         half_life: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -210,7 +217,12 @@ class SCWClassifier(MarginClassifier):
         )
         space = space_of(covariance, a, max_dimension, half_life)
         super().__init__(
-            _soft(C, mode, eta, phi), space, classes=classes, intercept=intercept, max_features=max_features
+            _soft(C, mode, eta, phi),
+            space,
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
         )
 
     @classmethod
@@ -218,11 +230,11 @@ class SCWClassifier(MarginClassifier):
         yield {}
         yield {"covariance": "full", "mode": 2}
         yield {"half_life": 20}
-        yield {"covariance": "full", "half_life": 20}
+        yield {"covariance": "full", "half_life": 20, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "mode", "eta", "phi"}
+        return {"C", "mode", "eta", "phi", "class_weight"}
 
 
 def _confident(eta: float, phi: float | None, form: Literal["deviation", "variance"]) -> Rule:

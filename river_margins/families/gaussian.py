@@ -5,7 +5,7 @@ from typing import Any
 
 from river_margins.core.checks import one_of
 from river_margins.families.composed import MarginClassifier, MarginRegressor
-from river_margins.families.parameter_types import Classes, Covariance
+from river_margins.families.parameter_types import Classes, ClassWeight, Covariance
 from river_margins.rules import AROWRule, NAROWRule, NHERDRule
 from river_margins.spaces import Diagonal, Full
 from river_margins.spaces.base import Space
@@ -44,6 +44,10 @@ class AROWClassifier(MarginClassifier):
         learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -89,23 +93,31 @@ class AROWClassifier(MarginClassifier):
         max_dimension: int = 5000,
         half_life: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(r=r, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
         space = space_of(covariance, a, max_dimension, half_life)
-        super().__init__(AROWRule(r), space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            AROWRule(r),
+            space,
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "r": 0.1}
         yield {"half_life": 20}
-        yield {"covariance": "full", "half_life": 20}
+        yield {"covariance": "full", "half_life": 20, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"r"}
+        return {"r", "class_weight"}
 
 
 class AROWRegressor(MarginRegressor):
@@ -214,6 +226,10 @@ class NAROWClassifier(MarginClassifier):
         The number of rounds after which an example counts half, >= 1; None (default) forgets nothing.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -260,23 +276,31 @@ class NAROWClassifier(MarginClassifier):
         max_dimension: int = 5000,
         half_life: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(b=b, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
         space = space_of(covariance, a, max_dimension, half_life)
-        super().__init__(NAROWRule(b), space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            NAROWRule(b),
+            space,
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "b": 10.0}
         yield {"half_life": 20}
-        yield {"covariance": "full", "half_life": 20}
+        yield {"covariance": "full", "half_life": 20, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"b"}
+        return {"b", "class_weight"}
 
 
 class NHERDClassifier(MarginClassifier):
@@ -302,6 +326,10 @@ class NHERDClassifier(MarginClassifier):
         learner freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -345,20 +373,28 @@ class NHERDClassifier(MarginClassifier):
         max_dimension: int = 5000,
         half_life: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(C=C, covariance=covariance, a=a, max_dimension=max_dimension, half_life=half_life)
         space = space_of(covariance, a, max_dimension, half_life)
-        super().__init__(NHERDRule(C), space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            NHERDRule(C),
+            space,
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"covariance": "full", "C": 0.1}
         yield {"half_life": 20}
-        yield {"covariance": "full", "half_life": 20}
+        yield {"covariance": "full", "half_life": 20, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C"}
+        return {"C", "class_weight"}

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from river_margins.core.checks import one_of
 from river_margins.families.composed import MarginClassifier, MarginRegressor
-from river_margins.families.parameter_types import Classes, Loss, Schedule
+from river_margins.families.parameter_types import Classes, ClassWeight, Loss, Schedule
 from river_margins.rules import GradientDescent, LeastMeanSquares, PegasosRule
 
 __all__ = ["AdalineClassifier", "AdalineRegressor", "OGDClassifier", "OGDRegressor", "PegasosClassifier"]
@@ -26,6 +26,10 @@ class AdalineClassifier(MarginClassifier):
         Whether to divide the step by the squared length of the example (default), so that every step is bounded.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -62,21 +66,24 @@ class AdalineClassifier(MarginClassifier):
         *,
         normalised: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(lr=lr, normalised=normalised)
         rule = LeastMeanSquares(lr, normalised=normalised)
-        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"lr": 1.0, "intercept": True}
+        yield {"lr": 1.0, "intercept": True, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "normalised"}
+        return {"lr", "normalised", "class_weight"}
 
 
 class AdalineRegressor(MarginRegressor):
@@ -158,6 +165,10 @@ class OGDClassifier(MarginClassifier):
         The largest length |w|, > 0; None (default) sets no limit.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -198,21 +209,24 @@ class OGDClassifier(MarginClassifier):
         schedule: Schedule = "1/sqrt(t)",
         radius: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(lr=lr, loss=loss, schedule=schedule, radius=radius)
         rule = GradientDescent(lr, loss=loss, schedule=schedule, radius=radius)
-        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"loss": "logistic", "schedule": "1/t", "radius": 2.0}
+        yield {"loss": "logistic", "schedule": "1/t", "radius": 2.0, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "loss", "schedule", "radius"}
+        return {"lr", "loss", "schedule", "radius", "class_weight"}
 
 
 LOSSES = {"squared": "squared hinge", "absolute": "hinge"}  # the loss of an error, as a loss of a margin
@@ -312,6 +326,10 @@ class PegasosClassifier(MarginClassifier):
         Whether to shorten w to at most 1/sqrt(lam) (default); the bound requires it.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
@@ -350,18 +368,21 @@ class PegasosClassifier(MarginClassifier):
         *,
         project: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(lam=lam, project=project)
         rule = PegasosRule(lam, project=project)
-        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"lam": 0.1, "project": False}
+        yield {"lam": 0.1, "project": False, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lam", "project"}
+        return {"lam", "project", "class_weight"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from river_margins.families.composed import MarginClassifier, MarginRegressor
-from river_margins.families.parameter_types import Classes, KernelChoice, Mode
+from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Kernel
@@ -40,6 +40,10 @@ class KernelPerceptron(MarginClassifier):
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -83,6 +87,7 @@ class KernelPerceptron(MarginClassifier):
         lr: float = 1.0,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -91,18 +96,19 @@ class KernelPerceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update),
             Kernel(kernel, budget_of(budget)),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"kernel": Polynomial(2), "budget": RandomRemoval(20), "tie_update": False}
+        yield {"kernel": Polynomial(2), "budget": RandomRemoval(20), "tie_update": False, "class_weight": "balanced"}
 
 
 class KernelPAClassifier(MarginClassifier):
@@ -128,6 +134,10 @@ class KernelPAClassifier(MarginClassifier):
         `BPAClassifier` chooses more carefully what to remove.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all. `mode=0` takes none.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -169,6 +179,7 @@ class KernelPAClassifier(MarginClassifier):
         mode: Mode = 1,
         budget: Budget | int | None = 1000,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -177,18 +188,19 @@ class KernelPAClassifier(MarginClassifier):
             passive_aggressive_rule(C, mode),
             Kernel(kernel, budget_of(budget)),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "mode"}
+        return {"C", "mode", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "budget": RandomRemoval(50)}
-        yield {"mode": 2, "C": 0.1}
+        yield {"mode": 2, "C": 0.1, "class_weight": "balanced"}
 
 
 class KernelPARegressor(MarginRegressor):

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes, KernelChoice
+from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice
 from river_margins.rules import PA1
 from river_margins.rules.perceptron import UnitRule
 from river_margins.spaces import Kernel
@@ -62,6 +63,7 @@ class RandomizedBudgetPerceptron(MarginClassifier):
     round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
     guarantee = "A bound on the expected mistakes for every u with |u|² below the budget."
     advice = "Use it as the simplest kernel learner with bounded memory."
+    _no_class_weight = no_price("`class_weight`")
 
     kernel: KernelChoice
     budget: int
@@ -139,6 +141,7 @@ class Forgetron(MarginClassifier):
     round_cost = "One evaluation of the kernel for each support, and `budget` limits their number."
     guarantee = "At most 2|u|² + 4·Σ l(u) mistakes for short u, without randomness."
     advice = "Use it if the newest examples matter most."
+    _no_class_weight = no_price("`class_weight`")
 
     kernel: KernelChoice
     budget: int
@@ -222,6 +225,7 @@ class Projectron(MarginClassifier):
     round_cost = "The square of the number of supports."
     guarantee = "A bound on the mistakes on any stream for |u| < 1/eta, with finitely many supports."
     advice = "Use it if examples resemble each other."
+    _no_class_weight = no_price("`class_weight`")
 
     kernel: KernelChoice
     eta: float
@@ -275,6 +279,10 @@ class BPAClassifier(MarginClassifier):
         The largest number of supports, >= 1; 300 by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -314,6 +322,7 @@ class BPAClassifier(MarginClassifier):
         C: float = 0.3,
         budget: int = 300,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -322,14 +331,16 @@ class BPAClassifier(MarginClassifier):
             PA1(C),
             SimpleRemovalKernel(kernel, OldestRemoval(budget)),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C"}
+        return {"C", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": RBF(0.1), "C": 0.1, "budget": 20}
+        yield {"kernel": RBF(0.1), "C": 0.1, "budget": 20, "class_weight": "balanced"}

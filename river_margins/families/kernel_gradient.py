@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes, KernelChoice, Loss
+from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice, Loss
 from river_margins.rules import GradientDescent, NORMARule
 from river_margins.spaces import Kernel, RandomFourier
 from river_margins.spaces.budgets import OldestRemoval
@@ -33,6 +33,10 @@ class BOGDClassifier(MarginClassifier):
         The largest number of supports, >= 1; 300 by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -79,6 +83,7 @@ class BOGDClassifier(MarginClassifier):
         lam: float = 0.001,
         budget: int = 300,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -87,17 +92,19 @@ class BOGDClassifier(MarginClassifier):
             NORMARule(lr, lam=lam),
             Kernel(kernel, OldestRemoval(budget)),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "lam"}
+        return {"lr", "lam", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"kernel": LinearKernel(), "budget": 20, "lam": 0.1}
+        yield {"kernel": LinearKernel(), "budget": 20, "lam": 0.1, "class_weight": "balanced"}
 
 
 class FOGDClassifier(MarginClassifier):
@@ -122,6 +129,10 @@ class FOGDClassifier(MarginClassifier):
         that they are the same in every process and in every order of examples.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -166,6 +177,7 @@ class FOGDClassifier(MarginClassifier):
         loss: Loss = "hinge",
         seed: int = 0,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -174,14 +186,16 @@ class FOGDClassifier(MarginClassifier):
             GradientDescent(lr, loss=loss, schedule="constant"),
             RandomFourier(gamma, components, seed),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "loss"}
+        return {"lr", "loss", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"gamma": 0.1, "components": 10, "lr": 0.5, "seed": 3}
+        yield {"gamma": 0.1, "components": 10, "lr": 0.5, "seed": 3, "class_weight": "balanced"}

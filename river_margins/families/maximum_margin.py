@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes
+from river_margins.families.parameter_types import Classes, ClassWeight
 from river_margins.rules import ALMARule, ROMMARule
 from river_margins.spaces import Linear, PNorm
 
@@ -54,6 +55,7 @@ class ROMMAClassifier(MarginClassifier):
     round_cost = "The number of features in x times the number of classes."
     guarantee = "At most R²|u|² mistakes if u separates with margin 1."
     advice = "Use it for a wide margin on a separable stream, without a parameter to tune."
+    _no_class_weight = no_price("`class_weight`")
 
     aggressive: bool
     tie_update: bool
@@ -105,6 +107,10 @@ class ALMAClassifier(MarginClassifier):
         The length of the first step, > 0; sqrt(2) by default.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -147,6 +153,7 @@ class ALMAClassifier(MarginClassifier):
         B: float | None = None,
         C: float = 2**0.5,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -155,6 +162,7 @@ class ALMAClassifier(MarginClassifier):
             ALMARule(alpha, B=B, C=C),
             Linear() if p == 2 else PNorm(p),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
@@ -163,8 +171,8 @@ class ALMAClassifier(MarginClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"alpha": 0.9, "B": 2.0}
-        yield {"p": 3}
+        yield {"p": 3, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"alpha", "B", "C"}
+        return {"alpha", "B", "C", "class_weight"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes
+from river_margins.families.parameter_types import Classes, ClassWeight
 from river_margins.rules import MIRARule, OriginalMIRARule
 
 __all__ = ["MIRAClassifier"]
@@ -32,6 +32,10 @@ class MIRAClassifier(MarginClassifier):
         Whether to use the rule of 2003; False by default. This rule refuses `best` and sample weights.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all. `original=True` takes none.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -75,6 +79,7 @@ class MIRAClassifier(MarginClassifier):
         best: int | None = 1,
         original: bool = False,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -83,15 +88,19 @@ class MIRAClassifier(MarginClassifier):
         if original and best != 1:
             raise ValueError(f"`original=True` looks at all classes: leave out `best`, which is {best!r}")
         super().__init__(
-            OriginalMIRARule() if original else rule, classes=classes, intercept=intercept, max_features=max_features
+            OriginalMIRARule() if original else rule,
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "best", "original"}
+        return {"C", "best", "original", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"C": 0.1}
-        yield {"best": None}
+        yield {"best": None, "class_weight": "balanced"}
         yield {"original": True}

@@ -7,7 +7,7 @@ from river.base import tags
 
 from river_margins.core.checks import one_of
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes
+from river_margins.families.parameter_types import Classes, ClassWeight
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Multiplicative
 
@@ -32,6 +32,10 @@ class Winnow(MarginClassifier):
         for targets that are disjunctions of features and for labels without noise.
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default, because all weights speak for True, and `theta`
         is what they must outweigh.
@@ -83,6 +87,7 @@ class Winnow(MarginClassifier):
         beta: float = 2.0,
         demotion: Literal["divide", "erase"] = "divide",
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -92,13 +97,14 @@ class Winnow(MarginClassifier):
             PerceptronRule(tie_update=False),
             Multiplicative(beta, theta, form="positive" if demotion == "divide" else "erasing"),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return set()
+        return {"class_weight"}
 
     @property
     def _multiclass(self) -> bool:
@@ -110,7 +116,7 @@ class Winnow(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"theta": 4.5}
-        yield {"theta": 2, "beta": 1.5, "demotion": "erase"}
+        yield {"theta": 2, "beta": 1.5, "demotion": "erase", "class_weight": "balanced"}
 
 
 class BalancedWinnow(MarginClassifier):
@@ -128,6 +134,10 @@ class BalancedWinnow(MarginClassifier):
         The threshold, >= 0; 1 by default.
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1, which moves the threshold as it learns; True by default.
     max_features
@@ -163,6 +173,7 @@ class BalancedWinnow(MarginClassifier):
         *,
         theta: float = 1.0,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -171,13 +182,14 @@ class BalancedWinnow(MarginClassifier):
             PerceptronRule(tie_update=False),
             Multiplicative(beta, theta, form="balanced"),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return set()
+        return {"class_weight"}
 
     @property
     def _multiclass(self) -> bool:
@@ -186,4 +198,4 @@ class BalancedWinnow(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"beta": 2, "theta": 0, "intercept": False}
+        yield {"beta": 2, "theta": 0, "intercept": False, "class_weight": "balanced"}

@@ -1,9 +1,10 @@
 """The types of parameters that several estimators share."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 Classes = Sequence[Hashable] | None
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 Rivals = Literal["max", "uniform", "proportional"]
 Mode = Literal[0, 1, 2]  # PA, PA-I, PA-II
 Covariance = Literal["diagonal", "full"]

@@ -8,7 +8,7 @@ from river import base
 from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.families.composed import MarginClassifier, MarginRegressor
-from river_margins.families.parameter_types import Classes, Mode
+from river_margins.families.parameter_types import Classes, ClassWeight, Mode
 from river_margins.rules import PA, PA1, PA2, Rule, SupportClassPA
 from river_margins.spaces import AveragedLinear
 from river_margins.tasks.multilabel import Multilabel
@@ -39,6 +39,10 @@ class PAClassifier(MarginClassifier):
         best-scoring one. Two classes that share one vector have the same update in both forms.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all. `mode=0` takes none.
     intercept
         Whether to add a constant feature of value 1; True by default. Unlike in River's learner, it counts in q.
     max_features
@@ -83,22 +87,25 @@ class PAClassifier(MarginClassifier):
         mode: Mode = 1,
         exact: bool = False,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(C=C, mode=mode, exact=exact)
         rule = SupportClassPA(C, mode) if exact else passive_aggressive_rule(C, mode)
-        super().__init__(rule, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "mode", "exact"}
+        return {"C", "mode", "exact", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         for mode in (0, 1, 2):
             yield {"mode": mode, "C": 0.1}
-        yield {"exact": True}
+        yield {"exact": True, "class_weight": "balanced"}
 
 
 class AveragedPAClassifier(MarginClassifier):
@@ -119,6 +126,10 @@ class AveragedPAClassifier(MarginClassifier):
         The number of first rounds that the mean leaves out, >= 0; 0 by default. Until then, w itself predicts.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all. `mode=0` takes none.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -159,6 +170,7 @@ class AveragedPAClassifier(MarginClassifier):
         mode: Mode = 1,
         burn_in: int = 0,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -167,18 +179,19 @@ class AveragedPAClassifier(MarginClassifier):
             passive_aggressive_rule(C, mode),
             AveragedLinear(burn_in),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"C", "mode"}
+        return {"C", "mode", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"C": 1.0, "mode": 2, "burn_in": 20}
+        yield {"C": 1.0, "mode": 2, "burn_in": 20, "class_weight": "balanced"}
 
 
 class PARegressor(MarginRegressor):
@@ -307,6 +320,10 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
         "A bound on ranking mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any u."
     )
     advice = "Use it if several labels can hold at once."
+    _no_class_weight = (
+        "has no `class_weight`: an example has several labels, and its loss compares two of them: give `learn_one` a "
+        "sample weight `w`"
+    )
 
     C: float
     mode: Mode

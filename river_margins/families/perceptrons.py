@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes, Rivals
+from river_margins.families.parameter_types import Classes, ClassWeight, Rivals
 from river_margins.rules import PerceptronRule, ShiftingPerceptronRule
 from river_margins.spaces import AveragedLinear, PNorm, PocketLinear, VotedLinear
 
@@ -34,6 +35,10 @@ class Perceptron(MarginClassifier):
         in LIBOL. `n_mistakes` counts a margin of 0 in both cases.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     rivals
         With more than two classes, the wrong classes whose weights change: "max" (default) is the best-scoring one;
         "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
@@ -78,6 +83,7 @@ class Perceptron(MarginClassifier):
         *,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         rivals: Rivals = "max",
         intercept: bool = True,
         max_features: int | None = None,
@@ -86,6 +92,7 @@ class Perceptron(MarginClassifier):
         super().__init__(
             PerceptronRule(lr, tie_update=tie_update),
             classes=classes,
+            class_weight=class_weight,
             rivals=rivals,
             intercept=intercept,
             max_features=max_features,
@@ -93,13 +100,13 @@ class Perceptron(MarginClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "tie_update": False, "intercept": True}
-        yield {"rivals": "proportional"}
+        yield {"rivals": "proportional", "class_weight": "balanced"}
 
 
 class AveragedPerceptron(MarginClassifier):
@@ -123,6 +130,10 @@ class AveragedPerceptron(MarginClassifier):
         does.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -163,6 +174,7 @@ class AveragedPerceptron(MarginClassifier):
         half_life: float | None = None,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -171,19 +183,20 @@ class AveragedPerceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update),
             AveragedLinear(burn_in, half_life=half_life),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"lr": 0.5, "burn_in": 20, "intercept": True}
-        yield {"half_life": 20, "intercept": False}
+        yield {"half_life": 20, "intercept": False, "class_weight": "balanced"}
 
 
 class ShiftingPerceptron(MarginClassifier):
@@ -233,6 +246,7 @@ class ShiftingPerceptron(MarginClassifier):
     round_cost = "The number of features in x times the number of classes."
     guarantee = "A bound on the mistakes against any u, which may move: the way that it moves counts like its length."
     advice = "Use it to study drift with a guarantee; `half_life` in a Gaussian learner predicts better."
+    _no_class_weight = no_price("`class_weight`")
 
     lam: float
     tie_update: bool
@@ -281,6 +295,10 @@ class PNormPerceptron(MarginClassifier):
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -319,6 +337,7 @@ class PNormPerceptron(MarginClassifier):
         lr: float = 1.0,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -327,18 +346,19 @@ class PNormPerceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update),
             PNorm(p),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"p": 3, "tie_update": False, "intercept": True}
+        yield {"p": 3, "tie_update": False, "intercept": True, "class_weight": "balanced"}
 
 
 class VotedPerceptron(MarginClassifier):
@@ -358,6 +378,10 @@ class VotedPerceptron(MarginClassifier):
         current weights does.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -393,6 +417,7 @@ class VotedPerceptron(MarginClassifier):
         *,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -401,18 +426,19 @@ class VotedPerceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update),
             VotedLinear(),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"lr": 0.5, "tie_update": False, "intercept": True}
+        yield {"lr": 0.5, "tie_update": False, "intercept": True, "class_weight": "balanced"}
 
 
 class PocketPerceptron(MarginClassifier):
@@ -436,6 +462,10 @@ class PocketPerceptron(MarginClassifier):
         Whether a margin of exactly 0 also causes an update (default). With False, only a wrong predicted label does.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -475,6 +505,7 @@ class PocketPerceptron(MarginClassifier):
         lr: float = 1.0,
         tie_update: bool = True,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -483,16 +514,17 @@ class PocketPerceptron(MarginClassifier):
             PerceptronRule(lr, tie_update=tie_update),
             PocketLinear(ratchet, window),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lr", "tie_update"}
+        return {"lr", "tie_update", "class_weight"}
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"window": 20}
-        yield {"ratchet": False, "intercept": False}
+        yield {"ratchet": False, "intercept": False, "class_weight": "balanced"}

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from river_margins.core.checks import positive
+from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.gaussian import space_of
-from river_margins.families.parameter_types import Classes, Covariance, KernelChoice
+from river_margins.families.parameter_types import Classes, ClassWeight, Covariance, KernelChoice
 from river_margins.rules import IELLIPRule, SecondOrderPerceptronRule
 from river_margins.spaces import SecondOrderKernel
 from river_margins.spaces.kernel_functions import Laplace
@@ -43,6 +44,10 @@ class SecondOrderPerceptron(MarginClassifier):
         the learner with `every_label=True` freezes after a change of concept.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -90,6 +95,7 @@ class SecondOrderPerceptron(MarginClassifier):
         max_dimension: int = 5000,
         half_life: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -106,6 +112,7 @@ class SecondOrderPerceptron(MarginClassifier):
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
             space,
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
@@ -115,11 +122,11 @@ class SecondOrderPerceptron(MarginClassifier):
         yield {}
         yield {"covariance": "full", "a": 0.1}
         yield {"half_life": 20}
-        yield {"covariance": "full", "half_life": 20}
+        yield {"covariance": "full", "half_life": 20, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"tie_update", "every_label"}
+        return {"tie_update", "every_label", "class_weight"}
 
 
 class KernelSecondOrderPerceptron(MarginClassifier):
@@ -146,6 +153,10 @@ class KernelSecondOrderPerceptron(MarginClassifier):
         The largest number of supports, >= 1; 5000 (200 MB for two classes) by default. One more raises a ValueError.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -192,6 +203,7 @@ class KernelSecondOrderPerceptron(MarginClassifier):
         every_label: bool = False,
         max_supports: int = 5000,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = False,
         max_features: int | None = None,
     ) -> None:
@@ -200,6 +212,7 @@ class KernelSecondOrderPerceptron(MarginClassifier):
             SecondOrderPerceptronRule(tie_update=tie_update, every_label=every_label),
             SecondOrderKernel(kernel, 1.0 / positive("a", a), max_supports=max_supports),
             classes=classes,
+            class_weight=class_weight,
             intercept=intercept,
             max_features=max_features,
         )
@@ -207,11 +220,11 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"kernel": Laplace(0.1), "a": 0.1, "tie_update": False}
+        yield {"kernel": Laplace(0.1), "a": 0.1, "tie_update": False, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"tie_update", "every_label"}
+        return {"tie_update", "every_label", "class_weight"}
 
 
 class IELLIPClassifier(MarginClassifier):
@@ -270,6 +283,7 @@ class IELLIPClassifier(MarginClassifier):
     )
     guarantee = "After a mistake the margin is 1, and with a full matrix the variance is unchanged."
     advice = "Use it to compare; SCW and AROW make fewer mistakes on most streams."
+    _no_class_weight = no_price("`class_weight`")
 
     b: float
     c: float

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from river_margins.core.checks import one_of
 from river_margins.families.composed import MarginClassifier
-from river_margins.families.parameter_types import Classes, Loss
+from river_margins.families.parameter_types import Classes, ClassWeight, Loss
 from river_margins.rules import FOBOSRule, Rule, Subgradient
 from river_margins.rules.gradient import SCHEDULES
 from river_margins.spaces import AdaptiveThreshold, DualAveraging, ProximalLeader, SoftThreshold
@@ -36,6 +36,10 @@ class FTRLProximalClassifier(MarginClassifier):
         "logistic" (default), "hinge", "squared hinge" or "squared", as in `OGDClassifier`.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
@@ -83,21 +87,24 @@ class FTRLProximalClassifier(MarginClassifier):
         l2: float = 0.0,
         loss: Loss = "logistic",
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(alpha=alpha, beta=beta, l1=l1, l2=l2, loss=loss)
         rule, space = Subgradient(loss=loss), ProximalLeader(alpha, beta, l1, l2)
-        super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, space, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"l1": 0.5, "l2": 0.1, "loss": "hinge"}
+        yield {"l1": 0.5, "l2": 0.1, "loss": "hinge", "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"loss"}
+        return {"loss", "class_weight"}
 
 
 class AdaGradRDAClassifier(MarginClassifier):
@@ -118,6 +125,10 @@ class AdaGradRDAClassifier(MarginClassifier):
         "hinge" (default), "squared hinge", "logistic" or "squared", as in `OGDClassifier`.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
@@ -164,21 +175,24 @@ class AdaGradRDAClassifier(MarginClassifier):
         lam: float = 0.0,
         loss: Loss = "hinge",
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
         vars(self).update(lr=lr, delta=delta, lam=lam, loss=loss)
         rule, space = Subgradient(lam, loss=loss), DualAveraging(lr, delta)
-        super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, space, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"lam": 0.01, "loss": "logistic", "intercept": True}
+        yield {"lam": 0.01, "loss": "logistic", "intercept": True, "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lam", "loss"}
+        return {"lam", "loss", "class_weight"}
 
 
 class FOBOSClassifier(MarginClassifier):
@@ -203,6 +217,10 @@ class FOBOSClassifier(MarginClassifier):
         schedules have no damping and refuse it.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
@@ -252,6 +270,7 @@ class FOBOSClassifier(MarginClassifier):
         schedule: Literal["constant", "1/sqrt(t)", "1/t", "adagrad"] = "1/sqrt(t)",
         delta: float | None = None,
         classes: Classes = None,
+        class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
@@ -267,13 +286,15 @@ class FOBOSClassifier(MarginClassifier):
         else:
             rule = FOBOSRule(lr, lam, loss=loss, schedule=schedule)
             space = SoftThreshold()
-        super().__init__(rule, space, classes=classes, intercept=intercept, max_features=max_features)
+        super().__init__(
+            rule, space, classes=classes, class_weight=class_weight, intercept=intercept, max_features=max_features
+        )
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"lam": 0.01, "loss": "logistic", "schedule": "adagrad"}
+        yield {"lam": 0.01, "loss": "logistic", "schedule": "adagrad", "class_weight": "balanced"}
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lam", "loss"} if self.schedule == "adagrad" else {"lr", "lam", "loss"}
+        return {"lam", "loss", "class_weight"} if self.schedule == "adagrad" else {"lr", "lam", "loss"}

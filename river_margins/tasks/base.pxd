@@ -8,6 +8,7 @@ cdef class Task:
     cdef bint undecided
     cdef double code(self, object y) except? -1.0
     cdef object codes(self, object labels)
+    cdef Py_ssize_t place(self, double code) noexcept
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1
     cdef bint mistaken(self, Seen seen) noexcept
     cdef int accept(self, object y) except -1

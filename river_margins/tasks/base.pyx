@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from libc.math cimport isnan
+
 from river_margins.rules.base cimport Seen
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction
@@ -29,6 +31,13 @@ cdef class Task:
     cdef object codes(self, object labels):
         """Return the codes of a sequence of labels, as an array."""
         return np.array([self.code(y) for y in labels])
+
+    cdef Py_ssize_t place(self, double code) noexcept:
+        """Return the place of the label with this code among the labels; for a new label, the place after the last.
+
+        Called only if classes have weights.
+        """
+        return self.blocks if isnan(code) else <Py_ssize_t> code
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         """Fill `direction` with the half-space of this row and label; return False if the label asks for nothing.

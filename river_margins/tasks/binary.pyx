@@ -40,6 +40,9 @@ cdef class Binary(Labels):
             )
         )
 
+    cdef Py_ssize_t place(self, double code) noexcept:
+        return code > 0.0
+
     cdef object codes(self, object labels):
         if isinstance(labels, np.ndarray) and labels.dtype != object and same_kind(plain(labels[0]), self.positive):
             codes = (labels == self.positive) * 1.0 - (labels == self.negative) * 1.0

@@ -12,6 +12,7 @@ LEARNERS += (
     "river_margins/core",
     "reference",
     "river_margins/test_river_contract.py",
+    "river_margins/test_class_weights.py",
 )
 COMMIT = ("connectors/topics/test_checkpoint.py", "connectors/topics/test_accidents.py")
 COMMIT += (
@@ -196,7 +197,23 @@ EDITS = [
         ("the gain of the p-norm is that of p = 2", "(self.exponent - 1.0) * length * length", "length * length"),
     ),
     *_edits(
+        "river_margins/core/class_weights.pyx",
+        ("the present example is not counted in n", "<double> (self.examples + 1)", "<double> self.examples"),
+        ("the present example is not counted in n_y", "cdef long long own = 1", "cdef long long own = 0"),
+        ("all labels count as seen", "(self.kinds + (own == 1))", "len((<Labels> task).labels)"),
+        ("a new label takes the weight of another", "plain(y) if place == len(labels) else labels[place]", "labels[place - 1]"),
+        ("no label is refused", "self.checked = self.balanced", "self.checked = True"),
+        ("counts are not restored", "        self.counts = counts\n", ""),
+        ("examples are not restored", "self.examples, self.kinds = sum(counts),", "self.kinds ="),
+    ),
+    *_edits(
+        "river_margins/core/learner.pyx",
+        ("weights of classes do not multiply", "seen.weight *= self.class_weights", "seen.weight = self.class_weights"),
+        ("a mutation resets the counts", "if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):", "if True:"),
+    ),
+    *_edits(
         "river_margins/tasks/binary.pyx",
+        ("the classes change places", "return code > 0.0", "return code < 0.0"),
         ("a score of 0 predicts the negative", "return self.positive if row.scores[0] >= 0.0", "return self.positive if row.scores[0] > 0.0"),
     ),
     *_edits(

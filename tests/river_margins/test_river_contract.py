@@ -270,80 +270,100 @@ def test_a_dict_changes_parameters_of_a_part():
 # --------------------------------------------------------------------------------------------------- signatures
 
 CONSTRUCTORS = {
-    rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, rivals='max', intercept=True, max_features=None)",
-    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, intercept=True, "
+    rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, "
+    "class_weight=None, rivals='max', intercept=True, max_features=None)",
+    rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, "
+    "class_weight=None, intercept=True, "
     "max_features=None)",
-    rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, intercept=True, max_features=None)",
-    rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, intercept=False, max_features=None)",
-    rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, intercept=True, max_features=None)",
-    rm.VotedPerceptron: "(lr=1.0, *, tie_update=True, classes=None, intercept=True, max_features=None)",
-    rm.PocketPerceptron: "(ratchet=True, *, window=200, lr=1.0, tie_update=True, classes=None, intercept=True, "
+    rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
+    rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, "
+    "class_weight=None, intercept=False, max_features=None)",
+    rm.BalancedWinnow: "(beta=1.5, *, theta=1.0, classes=None, class_weight=None, intercept=True, max_features=None)",
+    rm.VotedPerceptron: "(lr=1.0, *, tie_update=True, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
+    rm.PocketPerceptron: "(ratchet=True, *, window=200, lr=1.0, tie_update=True, classes=None, "
+    "class_weight=None, intercept=True, "
     "max_features=None)",
     rm.ShiftingPerceptron: "(lam=2.0, *, tie_update=True, classes=None, intercept=True, max_features=None)",
-    rm.PAClassifier: "(C=0.01, *, mode=1, exact=False, classes=None, intercept=True, max_features=None)",
-    rm.AveragedPAClassifier: "(C=0.1, *, mode=1, burn_in=0, classes=None, intercept=True, max_features=None)",
+    rm.PAClassifier: "(C=0.01, *, mode=1, exact=False, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
+    rm.AveragedPAClassifier: "(C=0.1, *, mode=1, burn_in=0, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
     rm.PAMultiLabelClassifier: "(C=1.0, *, mode=1, classes=None, intercept=True, max_features=None)",
     rm.PAOneClass: "(C=1.0, *, mode=1, eps=1.0, learn_radius=False, max_features=None)",
     rm.StructuredPA: "(phi, decode, cost=None, *, decode_cost=None, C=1.0, mode=1, cost_scale='sqrt')",
     rm.SequenceTagger: "(C=1.0, *, mode=1, max_loss=False, cost_scale='sqrt', tags=None)",
-    rm.MIRAClassifier: "(C=0.01, *, best=1, original=False, classes=None, intercept=True, max_features=None)",
+    rm.MIRAClassifier: "(C=0.01, *, best=1, original=False, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
     rm.PARegressor: "(C=1.0, *, mode=2, eps=0.1, intercept=True, max_features=None)",
     rm.ROMMAClassifier: "(*, aggressive=True, tie_update=True, classes=None, intercept=True, max_features=None)",
-    rm.ALMAClassifier: f"(alpha=0.5, *, p=2, B=None, C={2**0.5}, classes=None, intercept=True, max_features=None)",
-    rm.AdalineClassifier: "(lr=0.1, *, normalised=True, classes=None, intercept=True, max_features=None)",
+    rm.ALMAClassifier: f"(alpha=0.5, *, p=2, B=None, C={2**0.5}, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
+    rm.AdalineClassifier: "(lr=0.1, *, normalised=True, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
     rm.AdalineRegressor: "(lr=0.5, *, normalised=True, intercept=True, max_features=None)",
-    rm.OGDClassifier: "(lr=0.3, *, loss='hinge', schedule='1/sqrt(t)', radius=None, classes=None, intercept=True, "
+    rm.OGDClassifier: "(lr=0.3, *, loss='hinge', schedule='1/sqrt(t)', radius=None, classes=None, "
+    "class_weight=None, intercept=True, "
     "max_features=None)",
     rm.OGDRegressor: "(lr=1.0, *, loss='squared', eps=0.0, schedule='1/sqrt(t)', radius=None, intercept=True, "
     "max_features=None)",
-    rm.PegasosClassifier: "(lam=0.2, *, project=True, classes=None, intercept=True, max_features=None)",
+    rm.PegasosClassifier: "(lam=0.2, *, project=True, classes=None, "
+    "class_weight=None, intercept=True, max_features=None)",
     rm.FTRLProximalClassifier: "(alpha=0.1, *, beta=1.0, l1=0.0, l2=0.0, loss='logistic', classes=None, "
+    "class_weight=None, "
     "intercept=True, max_features=None)",
-    rm.AdaGradRDAClassifier: "(lr=0.1, *, delta=1.0, lam=0.0, loss='hinge', classes=None, intercept=True, "
+    rm.AdaGradRDAClassifier: "(lr=0.1, *, delta=1.0, lam=0.0, loss='hinge', classes=None, "
+    "class_weight=None, intercept=True, "
     "max_features=None)",
     rm.FOBOSClassifier: "(lr=0.3, *, lam=0.001, loss='hinge', schedule='1/sqrt(t)', delta=None, classes=None, "
+    "class_weight=None, "
     "intercept=True, max_features=None)",
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
     rm.AutoClassifier: "(portfolio=None, *, eta=0.5, share=0.001)",
     rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.Calibrated: "(classifier, *, half_life=1000)",
-    rm.MarginClassifier: "(rule, space=None, *, classes=None, rivals='max', intercept=None, max_features=None)",
+    rm.MarginClassifier: "(rule, space=None, *, classes=None, "
+    "class_weight=None, rivals='max', intercept=None, max_features=None)",
     rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
-    "classes=None, intercept=True, max_features=None)",
+    "classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.NAROWClassifier: "(b=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
-    "classes=None, intercept=True, max_features=None)",
+    "classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.NHERDClassifier: "(C=0.1, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, classes=None, "
+    "class_weight=None, "
     "intercept=True, max_features=None)",
     rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, "
     "max_dimension=5000, half_life=None, "
     "classes=None, intercept=True, max_features=None)",
     rm.SCWClassifier: "(C=1.0, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
     "half_life=None, "
-    "classes=None, intercept=True, max_features=None)",
+    "classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.IELLIPClassifier: "(b=0.3, *, c=0.1, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "
     "half_life=None, "
     "classes=None, intercept=True, max_features=None)",
     rm.SecondOrderPerceptron: "(*, tie_update=True, every_label=False, covariance='diagonal', a=1.0, "
-    "max_dimension=5000, half_life=None, classes=None, intercept=True, max_features=None)",
+    "max_dimension=5000, half_life=None, classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.KernelSecondOrderPerceptron: "(kernel=None, *, a=1.0, tie_update=True, every_label=False, max_supports=5000, "
-    "classes=None, intercept=False, max_features=None)",
+    "classes=None, class_weight=None, intercept=False, max_features=None)",
     rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=100.0, max_dimension=5000, half_life=None, "
     "intercept=True, "
     "max_features=None)",
-    rm.KernelPerceptron: "(kernel=None, *, budget=1000, lr=1.0, tie_update=True, classes=None, "
+    rm.KernelPerceptron: "(kernel=None, *, budget=1000, lr=1.0, tie_update=True, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
-    rm.KernelPAClassifier: "(kernel=None, *, C=0.3, mode=1, budget=1000, classes=None, "
+    rm.KernelPAClassifier: "(kernel=None, *, C=0.3, mode=1, budget=1000, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
     rm.KernelPARegressor: "(kernel=None, *, C=1.0, mode=2, eps=0.1, budget=1000, intercept=False, max_features=None)",
     rm.RandomizedBudgetPerceptron: "(kernel=None, *, budget=300, seed=0, classes=None, intercept=False, "
     "max_features=None)",
     rm.Forgetron: "(kernel=None, *, budget=300, classes=None, intercept=False, max_features=None)",
     rm.Projectron: "(kernel=None, *, eta=0.1, plus_plus=False, classes=None, intercept=False, max_features=None)",
-    rm.BOGDClassifier: "(kernel=None, *, lr=0.5, lam=0.001, budget=300, classes=None, intercept=False, "
+    rm.BOGDClassifier: "(kernel=None, *, lr=0.5, lam=0.001, budget=300, classes=None, "
+    "class_weight=None, intercept=False, "
     "max_features=None)",
-    rm.BPAClassifier: "(kernel=None, *, C=0.3, budget=300, classes=None, intercept=False, max_features=None)",
-    rm.FOGDClassifier: "(gamma=None, *, components=300, lr=0.5, loss='hinge', seed=0, classes=None, "
+    rm.BPAClassifier: "(kernel=None, *, C=0.3, budget=300, classes=None, "
+    "class_weight=None, intercept=False, max_features=None)",
+    rm.FOGDClassifier: "(gamma=None, *, components=300, lr=0.5, loss='hinge', seed=0, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",

@@ -112,6 +112,7 @@ OTHERS: dict[str, Make] = {
     "ROMMAClassifier": rm.ROMMAClassifier,
     "ALMAClassifier": rm.ALMAClassifier,
     "AdalineClassifier": partial(rm.AdalineClassifier, 0.05),
+    "CoinBettingClassifier": rm.CoinBettingClassifier,
     "FTRLProximalClassifier": rm.FTRLProximalClassifier,
     "AdaGradRDAClassifier": rm.AdaGradRDAClassifier,
     "FOBOSClassifier": rm.FOBOSClassifier,

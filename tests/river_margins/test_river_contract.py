@@ -297,6 +297,8 @@ CONSTRUCTORS = {
     rm.OGDRegressor: "(lr=1.0, *, loss='squared', eps=0.0, schedule='1/sqrt(t)', radius=None, intercept=True, "
     "max_features=None)",
     rm.PegasosClassifier: "(lam=0.2, *, project=True, classes=None, intercept=True, max_features=None)",
+    rm.CoinBettingClassifier: "(loss='logistic', *, classes=None, intercept=True, max_features=None)",
+    rm.CoinBettingRegressor: "(eps=0.0, *, intercept=True, max_features=None)",
     rm.FTRLProximalClassifier: "(alpha=0.1, *, beta=1.0, l1=0.0, l2=0.0, loss='logistic', classes=None, "
     "intercept=True, max_features=None)",
     rm.AdaGradRDAClassifier: "(lr=0.1, *, delta=1.0, lam=0.0, loss='hinge', classes=None, intercept=True, "

@@ -215,7 +215,10 @@ EDITS = [
     ),
     *_edits(
         "river_margins/tasks/regression.pyx",
-        ("eps is ignored", "direction.target = sign * code - self.eps", "direction.target = sign * code"),
+        ("a quantile is the median", "(quantile, 1.0 - quantile)", "(0.5, 0.5)"),
+        ("a quantile is its complement", "self.up if sign > 0.0 else self.down", "self.down if sign > 0.0 else self.up"),
+        ("the target of a quantile is that of an error", "price * (sign * code - self.eps)", "sign * code - self.eps"),
+        ("eps is ignored", "price * (sign * code - self.eps)", "price * (sign * code)"),
         ("no label demands equality", "direction.equality = self.eps == 0.0", "direction.equality = False"),
     ),
     *_edits(

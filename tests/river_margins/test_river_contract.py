@@ -294,8 +294,8 @@ CONSTRUCTORS = {
     rm.AdalineRegressor: "(lr=0.5, *, normalised=True, intercept=True, max_features=None)",
     rm.OGDClassifier: "(lr=0.3, *, loss='hinge', schedule='1/sqrt(t)', radius=None, classes=None, intercept=True, "
     "max_features=None)",
-    rm.OGDRegressor: "(lr=1.0, *, loss='squared', eps=0.0, schedule='1/sqrt(t)', radius=None, intercept=True, "
-    "max_features=None)",
+    rm.OGDRegressor: "(lr=1.0, *, loss='squared', quantile=0.5, eps=0.0, schedule='1/sqrt(t)', radius=None, "
+    "intercept=True, max_features=None)",
     rm.PegasosClassifier: "(lam=0.2, *, project=True, classes=None, intercept=True, max_features=None)",
     rm.CoinBettingClassifier: "(loss='logistic', *, classes=None, intercept=True, max_features=None)",
     rm.CoinBettingRegressor: "(eps=0.0, *, intercept=True, max_features=None)",

@@ -99,6 +99,7 @@ FORGETTING: dict[str, Make] = {
     "IELLIPClassifier": rm.IELLIPClassifier,
     "SecondOrderPerceptron": rm.SecondOrderPerceptron,
     "AveragedPerceptron": rm.AveragedPerceptron,
+    "AveragedPAClassifier": rm.AveragedPAClassifier,
 }
 
 
@@ -109,7 +110,6 @@ def automatic(*, intercept: bool) -> Any:
 
 OTHERS: dict[str, Make] = {
     "AutoClassifier": automatic,
-    "AveragedPAClassifier": rm.AveragedPAClassifier,
     "Perceptron": rm.Perceptron,
     "ShiftingPerceptron": rm.ShiftingPerceptron,
     "PNormPerceptron": rm.PNormPerceptron,
@@ -121,6 +121,7 @@ OTHERS: dict[str, Make] = {
     "ROMMAClassifier": rm.ROMMAClassifier,
     "ALMAClassifier": rm.ALMAClassifier,
     "AdalineClassifier": partial(rm.AdalineClassifier, 0.05),
+    "CoinBettingClassifier": rm.CoinBettingClassifier,
     "FTRLProximalClassifier": rm.FTRLProximalClassifier,
     "AdaGradRDAClassifier": rm.AdaGradRDAClassifier,
     "FOBOSClassifier": rm.FOBOSClassifier,

@@ -12,6 +12,7 @@ from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
 from river_margins.families.auto import AutoClassifier, AutoRegressor
 from river_margins.families.calibrated import Calibrated
+from river_margins.families.coin_betting import CoinBettingClassifier, CoinBettingRegressor
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.confidence_weighted import CWClassifier, SCWClassifier
 from river_margins.families.gaussian import (
@@ -59,6 +60,7 @@ from river_margins.rules import (
     PA2,
     ALMARule,
     AROWRule,
+    CoinBettingRule,
     CWRule,
     CWVarianceRule,
     FOBOSRule,
@@ -86,6 +88,7 @@ from river_margins.rules import (
 from river_margins.spaces import (
     AdaptiveThreshold,
     AveragedLinear,
+    CoinBetting,
     Diagonal,
     DualAveraging,
     Full,
@@ -130,6 +133,10 @@ __all__ = [
     "CWRule",
     "CWVarianceRule",
     "Calibrated",
+    "CoinBetting",
+    "CoinBettingClassifier",
+    "CoinBettingRegressor",
+    "CoinBettingRule",
     "Diagonal",
     "DualAveraging",
     "FOBOSClassifier",

@@ -86,6 +86,17 @@ def whole(name: str, value: int, least: int = 0) -> int:
     return value
 
 
+def inside_unit(name: str, value: float) -> float:
+    """Return `value` if it is a number above 0 and below 1.
+
+    >>> inside_unit("quantile", 0.9)
+    0.9
+    """
+    if not (_is_finite(value) and 0 < value < 1):
+        raise ValueError(f"`{name}` must be a number above 0 and below 1, not {value!r}")
+    return value
+
+
 def below_one(name: str, value: float) -> float:
     """Return `value` if it is a number of at least 0 and below 1.
 

@@ -9,6 +9,7 @@
 | `one_class` | passive-aggressive learning without labels |
 | `structured`, `tagger` | passive-aggressive learning of structured outputs; a sequence tagger |
 | `gradient` | Adaline, online gradient descent, Pegasos |
+| `coin_betting` | coin betting, without a learning rate |
 | `sparse` | FTRL-proximal, AdaGrad-RDA, FOBOS |
 | `maximum_margin` | ROMMA, ALMA |
 | `multiplicative` | Winnow |

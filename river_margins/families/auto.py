@@ -11,6 +11,7 @@ from river_margins.core.checks import below_one, not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.experts import Experts
+from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
@@ -42,12 +43,13 @@ def usual_classifiers() -> list[base.Classifier]:
 
 def usual_regressors() -> list[base.Regressor]:
     """Return the experts of an `AutoRegressor` that is given none. They see labels of mean 0 and variance 1."""
-    bounds = (0.001, 0.01, 0.1, 1.0)
+    bounds = (0.01, 0.1, 1.0)
     return [
-        *(PARegressor(C, mode=1, eps=0.01) for C in bounds),
+        *(PARegressor(C, mode=1, eps=0.01) for C in (0.001, *bounds)),
         *(MarginRegressor(PA1(C), AveragedLinear(), eps=0.01) for C in bounds),
         *(AROWRegressor(r, eps=0.0, a=1.0) for r in (0.1, 1.0, 10.0)),
         *(OGDRegressor(lr) for lr in (0.01, 0.1)),
+        CoinBettingRegressor(),
     ]
 
 
@@ -257,7 +259,7 @@ class AutoRegressor(_Auto, base.Regressor):
     portfolio
         The experts, a list of River regressors; clones of them learn. None (default) is 13: `PARegressor`, its mean
         over all rounds, `AROWRegressor` and `OGDRegressor` with the squared loss, each with several values of its
-        main parameter.
+        main parameter, and `CoinBettingRegressor`.
     eta
         How fast weights fall, > 0; 1 by default.
     share

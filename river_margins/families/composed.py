@@ -168,8 +168,11 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         max_features: int | None = None,
     ) -> None:
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
-        task = Regression(not_negative("eps", eps))
-        self._open(rule, space, task, _has_intercept(intercept, space), max_features)
+        not_negative("eps", eps)
+        self._open(rule, space, self._task(), _has_intercept(intercept, space), max_features)
+
+    def _task(self) -> Regression:
+        return Regression(self.eps)
 
     @property
     def _mutable_attributes(self) -> set[str]:

@@ -124,6 +124,9 @@ class AveragedPAClassifier(MarginClassifier):
         The step: 0 is PA, 1 (default) is PA-I, 2 is PA-II.
     burn_in
         The number of first rounds that the mean leaves out, >= 0; 0 by default. Until then, w itself predicts.
+    half_life
+        The number of rounds after which the weights of a round count half in the mean, >= 1; None (default) counts all
+        rounds equally. Without it the mean follows a change of concept only when the new concept has lasted longer.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
@@ -157,11 +160,12 @@ class AveragedPAClassifier(MarginClassifier):
 
     round_cost = "The number of features in x times the number of classes."
     guarantee = "Its weights w keep the bounds of `PAClassifier`."
-    advice = "Use it for noisy labels on a stream that does not drift, without a parameter to tune."
+    advice = "Use it for noisy labels, with `half_life` on a stream that drifts; hardly a parameter to tune."
 
     C: float
     mode: Mode
     burn_in: int
+    half_life: float | None
 
     def __init__(
         self,
@@ -169,15 +173,16 @@ class AveragedPAClassifier(MarginClassifier):
         *,
         mode: Mode = 1,
         burn_in: int = 0,
+        half_life: float | None = None,
         classes: Classes = None,
         class_weight: ClassWeight = None,
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        vars(self).update(C=C, mode=mode, burn_in=burn_in)
+        vars(self).update(C=C, mode=mode, burn_in=burn_in, half_life=half_life)
         super().__init__(
             passive_aggressive_rule(C, mode),
-            AveragedLinear(burn_in),
+            AveragedLinear(burn_in, half_life=half_life),
             classes=classes,
             class_weight=class_weight,
             intercept=intercept,
@@ -191,6 +196,7 @@ class AveragedPAClassifier(MarginClassifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
+        yield {"half_life": 20}
         yield {"C": 1.0, "mode": 2, "burn_in": 20, "class_weight": "balanced"}
 
 

@@ -14,6 +14,7 @@ from river_margins.rules.gaussian import (
     SecondOrderPerceptronRule,
 )
 from river_margins.rules.gradient import (
+    CoinBettingRule,
     FOBOSRule,
     GradientDescent,
     LeastMeanSquares,
@@ -33,6 +34,7 @@ __all__ = [
     "AROWRule",
     "CWRule",
     "CWVarianceRule",
+    "CoinBettingRule",
     "FOBOSRule",
     "GradientDescent",
     "IELLIPRule",

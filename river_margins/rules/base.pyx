@@ -102,7 +102,8 @@ cdef class Rule(Recipe):
         "inner product": gain is |d|² and size is |w|², so that a step raises the margin by step·gain. "covariance":
         `shrink` and `inflate` work, and gain is the variance. "look-ahead score": the space can score with the current
         example already in its covariance. "soft threshold": every weight comes nearer to 0 in each round. "learning
-        rates": each weight has a rate of its own.
+        rates": each weight has a rate of its own. "bets": each weight is a bet on its next step, which must be at most
+        as long as the sample weight.
     spaces
         The names of the spaces that the rule suits, in place of `needs`; None by default.
     tasks

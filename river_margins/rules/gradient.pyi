@@ -3,6 +3,7 @@ from typing_extensions import disjoint_base
 from river_margins.rules.base import Rule, Seen, Step
 
 LOSSES: tuple[str, ...]
+SLOPES_UP_TO_1: tuple[str, ...]
 SCHEDULES: tuple[str, ...]
 
 @disjoint_base
@@ -50,6 +51,13 @@ class Subgradient(Rule):
     @property
     def loss(self) -> str: ...
     def __init__(self, lam: float = 0.0, *, loss: str = "hinge") -> None: ...
+    def step(self, seen: Seen) -> Step: ...
+
+@disjoint_base
+class CoinBettingRule(Rule):
+    @property
+    def loss(self) -> str: ...
+    def __init__(self, loss: str = "logistic") -> None: ...
     def step(self, seen: Seen) -> Step: ...
 
 @disjoint_base

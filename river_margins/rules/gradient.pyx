@@ -6,6 +6,7 @@ from river_margins.rules.base cimport Rule, Seen, Step, hinge
 from river_margins.core.checks import not_negative, one_of, positive
 
 LOSSES = ("hinge", "squared hinge", "logistic", "squared")
+SLOPES_UP_TO_1 = ("logistic", "hinge")
 SCHEDULES = ("constant", "1/sqrt(t)", "1/t")
 
 cdef enum:
@@ -179,6 +180,46 @@ cdef class Subgradient(Rule):
         # The gradient of an example without features is 0, which is no step.
         out.step = seen.weight * slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
         out.threshold = seen.weight * self.lam
+        return 0
+
+
+cdef class CoinBettingRule(Rule):
+    """CoinBettingRule(loss='logistic')\n--\n
+    Step -loss' of a loss whose slope is at most 1, for spaces where each weight bets on its next step.
+
+    A sample weight multiplies the step.
+
+    Parameters
+    ----------
+    loss
+        "logistic" (default) or "hinge", as in `GradientDescent`. In regression "hinge" is the absolute error beyond eps.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.CoinBettingRule().step(rm.Seen(margin=0.0)).step
+    0.5
+
+    References
+    ----------
+    Kempka, M., Kotłowski, W. and Warmuth, M., 2019. Adaptive scale-invariant online algorithms for learning linear models,
+    algorithm 2. ICML.
+    """
+
+    _parameter_names = ("loss",)
+    weighted = True
+    needs = frozenset({"bets"})
+
+    cdef readonly str loss
+    cdef int loss_kind
+
+    def __init__(self, loss="logistic"):
+        self.loss = one_of("loss", loss, SLOPES_UP_TO_1)
+        self.loss_kind = LOSSES.index(loss)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        # The gradient of an example without features is 0, which is no step.
+        out.step = seen.weight * slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
         return 0
 
 

@@ -1,6 +1,7 @@
 """Spaces: the ways to keep, score, measure and move weights."""
 
 from river_margins.spaces.averaged import AveragedLinear
+from river_margins.spaces.coin_betting import CoinBetting
 from river_margins.spaces.diagonal import Diagonal
 from river_margins.spaces.fourier import RandomFourier
 from river_margins.spaces.full import Full
@@ -16,6 +17,7 @@ from river_margins.spaces.voted import VotedLinear
 __all__ = [
     "AdaptiveThreshold",
     "AveragedLinear",
+    "CoinBetting",
     "Diagonal",
     "DualAveraging",
     "Full",

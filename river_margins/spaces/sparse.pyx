@@ -12,12 +12,6 @@ from river_margins.spaces.base cimport Direction, Space
 
 from river_margins.core.checks import not_negative, positive
 
-cdef struct Coordinate:
-    double pull     # the sum of the steps, without the thresholds subtracted so far
-    double settled  # the sum of thresholds that `pull` takes into account
-    double squares  # the sum of the squares of the steps
-    double rate     # the weight is the soft-thresholded `pull` times the rate
-
 
 cdef inline double soft_threshold(Coordinate* at, double threshold) noexcept:
     """Return `pull`, nearer to 0 by the thresholds that are due, or exactly 0 if these are larger."""
@@ -31,11 +25,6 @@ cdef class Sparse(Space):
     `threshold` is the sum of the thresholds of all rounds. A weight subtracts what is due when it is read, so a round takes
     time in proportion to the features of its example only. `planned` has the result of a step before it is taken.
     """
-
-    cdef Coordinate* coordinates
-    cdef Coordinate* planned
-    cdef Py_ssize_t capacity, stride, planned_capacity
-    cdef double threshold
 
     def __cinit__(self):
         self.adds_up = True

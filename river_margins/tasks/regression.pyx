@@ -11,12 +11,17 @@ from river_margins.tasks.base cimport Task
 
 
 cdef class Regression(Task):
-    """Ask for |⟨w, x⟩ - y| <= eps: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - ⟨w, x⟩. A mistake is a larger error than eps."""
+    """Ask for |⟨w, x⟩ - y| <= eps: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - ⟨w, x⟩. A mistake is a larger error than eps.
+
+    With a quantile q, both sides are multiplied by q if y is above ⟨w, x⟩, and by 1 - q if it is below: the hinge loss of
+    this half-space is the pinball loss.
+    """
 
     kind = "regression"
 
-    def __init__(self, double eps):
+    def __init__(self, double eps, quantile=None):
         self.eps = eps
+        self.up, self.down = (1.0, 1.0) if quantile is None else (quantile, 1.0 - quantile)
         self.blocks = 1
 
     cdef double code(self, object y) except? -1.0:
@@ -29,8 +34,9 @@ cdef class Regression(Task):
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         cdef double sign = 1.0 if code >= row.scores[0] else -1.0
-        set_one(direction, 0, sign)
-        direction.target = sign * code - self.eps
+        cdef double price = self.up if sign > 0.0 else self.down
+        set_one(direction, 0, sign * price)
+        direction.target = price * (sign * code - self.eps)
         direction.wrong = sign * (code - row.scores[0]) > self.eps
         direction.equality = self.eps == 0.0
         return True

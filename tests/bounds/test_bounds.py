@@ -67,6 +67,7 @@ def test_a_bound_is_nearly_reached_on_orthonormal_examples(form, name):
 IMPOSTORS = {
     "does not move": lambda run: np.zeros_like(run.weights),
     "moves half as far": lambda run: run.weights / 2,
+    "moves the wrong way": lambda run: -run.weights,
     "moves anywhere": lambda run: np.random.default_rng(0).choice([-1, 1], size=run.weights.shape) * run.weights,
 }
 
@@ -75,7 +76,7 @@ IMPOSTORS = {
 @pytest.mark.parametrize(("form", "name"), [pair for pair in PAIRS if "regret" in pair.values[1]])
 def test_a_regret_bound_finds_who_does_not_learn(form, name, impostor):
     """Small steps towards one example that comes again and again, where the bounds are nearly reached."""
-    rounds, given = 400, {"lr": 0.025, "alpha": 0.025, "radius": 1.0, "lam": 0.1, "l1": 1e-3, "l2": 1e-3}
+    rounds, given = 400, {"lr": 0.025, "alpha": 0.025, "radius": 1.0, "lam": 0.1, "l1": 1e-3, "l2": 1e-3, "eps": 0.1}
     separator = np.array([1.0, -0.5, -0.5]) if form.task in SEVERAL else np.ones(1)
     stream = Stream(np.ones((rounds, 1)), np.zeros(rounds) if form.task in SEVERAL else np.ones(rounds), separator)
     run = play(form, stream, **{parameter: given.get(parameter, 1.0) for parameter in form.learner.free})

@@ -5,6 +5,7 @@ A module here is a family; each has entries of its own in `tests/golden` and `te
 """
 
 from tests.learners import (
+    coin_betting,
     gaussian,
     gradient,
     kernels,
@@ -24,6 +25,7 @@ FAMILIES = [
     perceptrons,
     passive_aggressive,
     gradient,
+    coin_betting,
     maximum_margin,
     sparse,
     multiplicative,

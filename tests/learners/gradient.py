@@ -56,6 +56,12 @@ LEARNERS = [
         partial(rm.OGDRegressor, loss="absolute"),
         sections={"regression": "4.8"},
     ),
+    Learner(
+        "gradient descent on a quantile",
+        partial(rm.OGDRegressor, loss="quantile", quantile=0.9),
+        sections={"regression": "4.8"},
+        golden={"ogd_quantile": {"lr": 1.0, "quantile": 0.75, "schedule": "constant"}},
+    ),
     Learner("gradient descent on errors", rm.OGDRegressor, sections={"regression": "4.8"}),
     Learner(
         "Adaline as a classifier", partial(rm.AdalineClassifier, normalised=False, lr=0.01), sections={"binary": "4.7"}

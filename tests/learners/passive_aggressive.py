@@ -57,6 +57,14 @@ LEARNERS = [
         spaces=("averagedlinear",),
     ),
     Learner(
+        "averaged PA-I that forgets",
+        partial(rm.AveragedPAClassifier, half_life=20),
+        sections={"binary": "5.3", "multiclass": "5.8"},
+        bounds=("mistakes_of_capped_steps",),
+        free={"C": AGGRESSIVENESS},
+        spaces=("averagedlinear",),
+    ),
+    Learner(
         "PA regression",
         partial(rm.PARegressor, mode=0),
         sections={"regression": "5.7"},

@@ -160,6 +160,15 @@ EDITS = [
         ("l2 is ignored", "/ self.alpha + self.l2", "/ self.alpha"),
     ),
     *_edits(
+        "river_margins/spaces/coin_betting.pyx",
+        ("the present value does not count in a score", "bet(at + block, max(at[block].settled, fabs(value)))", "bet(at + block, at[block].settled)"),
+        ("a bet is twice as high", "(2.0 * (variance if", "(1.0 * (variance if"),
+        ("a bet is not cut off", "variance if at.pull * at.pull <= variance else fabs(at.pull) * sqrt(variance)", "variance"),
+        ("nothing is won", "at.rate += here * bet(at, at.settled)", "at.rate += 0.0"),
+        ("the first wealth of a regressor is 1", "else seen.target - seen.margin", "else 1.0"),
+        ("a heavy example loses more than half", "max(at.settled, fabs(value), fabs(here))", "max(at.settled, fabs(value))"),
+    ),
+    *_edits(
         "river_margins/spaces/pocket.pyx",
         ("the pocket takes the last weights", "if self.run <= self.record:", "if self.run < 1:"),
         ("the ratchet takes equals", "self.count_right(self) > self.count_right", "self.count_right(self) >= self.count_right"),
@@ -224,7 +233,10 @@ EDITS = [
     ),
     *_edits(
         "river_margins/tasks/regression.pyx",
-        ("eps is ignored", "direction.target = sign * code - self.eps", "direction.target = sign * code"),
+        ("a quantile is the median", "(quantile, 1.0 - quantile)", "(0.5, 0.5)"),
+        ("a quantile is its complement", "self.up if sign > 0.0 else self.down", "self.down if sign > 0.0 else self.up"),
+        ("the target of a quantile is that of an error", "price * (sign * code - self.eps)", "sign * code - self.eps"),
+        ("eps is ignored", "price * (sign * code - self.eps)", "price * (sign * code)"),
         ("no label demands equality", "direction.equality = self.eps == 0.0", "direction.equality = False"),
     ),
     *_edits(

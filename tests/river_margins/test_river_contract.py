@@ -288,7 +288,7 @@ CONSTRUCTORS = {
     rm.ShiftingPerceptron: "(lam=2.0, *, tie_update=True, classes=None, intercept=True, max_features=None)",
     rm.PAClassifier: "(C=0.01, *, mode=1, exact=False, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
-    rm.AveragedPAClassifier: "(C=0.1, *, mode=1, burn_in=0, classes=None, "
+    rm.AveragedPAClassifier: "(C=0.1, *, mode=1, burn_in=0, half_life=None, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
     rm.PAMultiLabelClassifier: "(C=1.0, *, mode=1, classes=None, intercept=True, max_features=None)",
     rm.PAOneClass: "(C=1.0, *, mode=1, eps=1.0, learn_radius=False, max_features=None)",
@@ -306,10 +306,13 @@ CONSTRUCTORS = {
     rm.OGDClassifier: "(lr=0.3, *, loss='hinge', schedule='1/sqrt(t)', radius=None, classes=None, "
     "class_weight=None, intercept=True, "
     "max_features=None)",
-    rm.OGDRegressor: "(lr=1.0, *, loss='squared', eps=0.0, schedule='1/sqrt(t)', radius=None, intercept=True, "
-    "max_features=None)",
+    rm.OGDRegressor: "(lr=1.0, *, loss='squared', quantile=0.5, eps=0.0, schedule='1/sqrt(t)', radius=None, "
+    "intercept=True, max_features=None)",
     rm.PegasosClassifier: "(lam=0.2, *, project=True, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
+    rm.CoinBettingClassifier: "(loss='logistic', *, classes=None, class_weight=None, intercept=True, "
+    "max_features=None)",
+    rm.CoinBettingRegressor: "(eps=0.0, *, intercept=True, max_features=None)",
     rm.FTRLProximalClassifier: "(alpha=0.1, *, beta=1.0, l1=0.0, l2=0.0, loss='logistic', classes=None, "
     "class_weight=None, "
     "intercept=True, max_features=None)",

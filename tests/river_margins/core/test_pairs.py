@@ -14,6 +14,7 @@ SUITS = {
     "AROWRule": (GAUSSIAN, ALL),
     "CWRule": (GAUSSIAN, CLASSES),
     "CWVarianceRule": (GAUSSIAN, CLASSES),
+    "CoinBettingRule": ({"CoinBetting"}, ALL),
     "FOBOSRule": ({"SoftThreshold"}, ALL),
     "GradientDescent": (PLAIN, ALL),
     "IELLIPRule": (GAUSSIAN, CLASSES),

@@ -1,6 +1,7 @@
 """Gradient steps, round by round, as their papers write them down: NumPy with dense vectors."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -83,6 +84,77 @@ def test_a_regressor_on_the_squared_loss_survives_long_examples():
     for _ in range(1000):
         model.learn_one({"a": 1e4, "b": -1e4}, 5e4)
     assert model.predict_one({"a": 1e4, "b": -1e4}) == pytest.approx(5e4)
+
+
+# ---------------------------------------------------------------------------------------------------- quantiles
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.2])
+@pytest.mark.parametrize("schedule", RATES)
+def test_a_quantile_round_by_round(schedule, eps):
+    """The slope of the pinball loss is q below the label and 1 - q above it, times the sample weight."""
+    draw, w, q = np.random.default_rng(4), np.zeros(FEATURES), 0.8
+    model = rm.OGDRegressor(0.6, loss="quantile", quantile=q, eps=eps, schedule=schedule, intercept=False)
+    for t, x in enumerate(draw.normal(size=(ROUNDS, FEATURES)), 1):
+        y, weight = float(draw.normal()), float(draw.choice([0.5, 1.0, 3.0]))
+        error = y - w @ x
+        slope = 0.0 if abs(error) <= eps else q if error > 0 else q - 1.0
+        model.learn_one({f"f{i}": value for i, value in enumerate(x)}, y, w=weight)
+        w = w + 0.6 * RATES[schedule](t) * weight * slope * x
+        assert [model.weights[f"f{i}"] for i in range(FEATURES)] == pytest.approx(w, rel=1e-9, abs=1e-12), f"round {t}"
+
+
+def noisy_line(rounds=20_000):
+    """Labels 3 + 2a + noise from a normal distribution, whose quantiles are known."""
+    draw = np.random.default_rng(5)
+    for a, noise in draw.normal(size=(rounds, 2)).tolist():
+        yield {"a": a}, 3.0 + 2.0 * a + noise
+
+
+def pinball(q, error):
+    return q * error if error > 0 else (q - 1.0) * error
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_a_share_q_of_the_labels_is_below_the_prediction(q):
+    model, mean, below, losses, of_mean = rm.OGDRegressor(3.0, loss="quantile", quantile=q), 0.0, 0, 0.0, 0.0
+    for t, (x, y) in enumerate(noisy_line(), 1):
+        predicted = model.predict_one(x)
+        below += t > 10_000 and y < predicted
+        losses, of_mean = losses + pinball(q, y - predicted), of_mean + pinball(q, y - mean)
+        model.learn_one(x, y)
+        mean += (y - mean) / t
+    assert below / 10_000 == pytest.approx(q, abs=0.015)  # three deviations of a share of 10,000
+    expected = {rm.INTERCEPT: 3.0 + NormalDist().inv_cdf(q), "a": 2.0}
+    assert dict(model.weights) == pytest.approx(expected, abs=0.15)
+    assert losses < 0.6 * of_mean
+
+
+def test_the_median_moves_half_as_far_as_the_absolute_error():
+    absolute, median = rm.OGDRegressor(0.5, loss="absolute"), rm.OGDRegressor(1.0, loss="quantile")
+    for x, y in noisy_line(200):
+        absolute.learn_one(x, y)
+        median.learn_one(x, y)
+    assert dict(median.weights) == dict(absolute.weights)
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, float("nan"), "0.5"])
+def test_a_quantile_outside_its_range_is_refused(quantile):
+    with pytest.raises(ValueError, match=f"`quantile` must be a number above 0 and below 1, not {quantile!r}"):
+        rm.OGDRegressor(loss="quantile", quantile=quantile)
+
+
+def test_a_quantile_of_another_loss_is_refused():
+    with pytest.raises(ValueError, match=r"`quantile=0\.9` is for `loss='quantile'`, and the loss is 'absolute'"):
+        rm.OGDRegressor(loss="absolute", quantile=0.9)
+
+
+def test_another_quantile_can_be_asked_for_in_mid_stream():
+    model = rm.OGDRegressor(1.0, loss="quantile", quantile=0.5, schedule="constant", intercept=False)
+    model.learn_one({"a": 1.0}, 8.0)
+    model.mutate({"quantile": 0.75})
+    model.learn_one({"a": 1.0}, 8.0)
+    assert dict(model.weights) == {"a": 1.25}
 
 
 @pytest.mark.parametrize("project", [True, False])

@@ -5,7 +5,14 @@ import pytest
 
 import river_margins as rm
 
-BY_FORMULA = (rm.AROWRule, rm.NAROWRule, rm.SecondOrderPerceptronRule, rm.PegasosRule, rm.Subgradient)
+BY_FORMULA = (
+    rm.AROWRule,
+    rm.NAROWRule,
+    rm.SecondOrderPerceptronRule,
+    rm.PegasosRule,
+    rm.Subgradient,
+    rm.CoinBettingRule,
+)
 FEATURES = 4
 
 

@@ -2,6 +2,7 @@
 
 import time
 
+from cpython.object cimport PyObject_GenericSetAttr
 from cpython.pythread cimport PyThread_get_thread_ident
 
 from river_margins.core.recipe cimport Recipe
@@ -14,7 +15,9 @@ cdef class Estimator:
     """
 
     def __setattr__(self, name, value):
-        if name not in vars(self):
+        if hasattr(getattr(type(self), name, None), "__set__"):  # a property
+            PyObject_GenericSetAttr(self, name, value)
+        elif name not in vars(self):
             object.__setattr__(self, name, value)
         elif name in self._mutable_attributes and name in self._get_params():
             self._change(name, value)

@@ -49,4 +49,6 @@ cdef class Learner(Estimator):
     @cython.final
     cdef int accept_label(self, Task task, object y) except -1
     @cython.final
+    cdef int take_weights(self, given) except -1
+    @cython.final
     cdef int open_blocks(self, Task task) except -1

@@ -1,6 +1,7 @@
 """The learner: it joins a rule, a space and a task, and has the methods that River calls."""
 
 import copy
+from collections.abc import Mapping
 from numbers import Real
 
 import numpy as np
@@ -25,7 +26,7 @@ from river_margins.core.checks import not_negative
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
-from river_margins.core.weights import Weights
+from river_margins.core.weights import WeightMatrix, Weights, weight_table
 from river_margins.spaces.linear import Linear
 
 
@@ -461,8 +462,68 @@ cdef class Learner(Estimator):
 
     @property
     def weights(self):
-        """The present weights: {feature: weight}, or {class: {feature: weight}}; {} before the first label."""
+        """The present weights: {feature: weight}, or {class: {feature: weight}}; {} before the first label.
+
+        A learner with plain weights also takes weights: `model.weights = {"age": 0.5, INTERCEPT: -1.0}`. They replace all
+        weights; a feature or a class that they do not name has the weight 0. Before the first label, {feature: weight} are
+        weights for True against False, and {class: {feature: weight}} also name the classes. `n_seen` and `n_updates` stay.
+        Rules that count rounds or updates go on from there: Pegasos and the shifting perceptron, which shrink all weights to
+        0 in their first step, lose weights that are set before it.
+        """
         return self.task.present([Weights(self.own_space, block) for block in range(self.task.blocks)])
+
+    @weights.setter
+    def weights(self, given):
+        if type(self.own_space) is not Linear:
+            raise TypeError(
+                f"the weights of `{type(self).__name__}`, in the space `{self.own_space!r}`, are not all that it has learned, so they "
+                "cannot be set: restore a snapshot, or set the weights of a learner with plain weights, such as PAClassifier, "
+                "OGDClassifier or PARegressor"
+            )
+        if not isinstance(given, Mapping):
+            raise TypeError(f"`weights` must be a mapping from features to weights, not {given!r}")
+        self.start_learning()
+        try:
+            self.take_weights(given)
+        finally:
+            self.end_learning()
+
+    cdef int take_weights(self, given) except -1:
+        cdef Task task = self.task.named_by(given)
+        features, table = weight_table(task.separate(given), self.reader.intercept, self.reader.buckets)
+        size = float(np.vdot(table, table))
+        if not isfinite(size):
+            raise OverflowError(f"`{type(self).__name__}`: the squares of these weights are beyond floating point")
+        learned = features[1:] if self.reader.intercept else features  # every reader knows the constant feature
+        space = {"features": learned, "weights": table, "scale": 1.0, "size": size, "moves": 0}
+        self.__setstate__(self.__getstate__() | task.state() | {"space": space})
+        return 0
+
+    def weight_matrix(self):
+        """Return the present weights as an array with names, such that `values @ x` is the score of each label.
+
+        Returns
+        -------
+        (values, labels, features): `values` is a float64 array with a row for each label and a column for each feature. x is
+        the vector of the values of these features; that of `INTERCEPT` is 1. Two labels that share a weight vector have one
+        row, that of the positive label; that of a regressor has the label None. Before the first label there is no row.
+
+        Raises
+        ------
+        TypeError
+            If a score is not the product of such an array with the features, as with a kernel.
+        """
+        cdef Space space = self.own_space
+        if not space.adds_up or space.weighs_by_example or space.constant_in_score() != 0.0 or space.weight_of_new() != 0.0:
+            raise TypeError(
+                f"a score of `{type(self).__name__}`, in the space `{space!r}`, is not a product of weights with features: use a "
+                "learner with plain weights or variances, such as PAClassifier or AROWClassifier, or `weights`"
+            )
+        features, blocks = list(space.features), range(self.task.blocks)
+        values = np.array([[space.weight(feature, block) for feature in features] for block in blocks], dtype=np.float64)
+        labels = self.task.state()["labels"]
+        labels = [None] * len(blocks) if labels is None else labels[len(labels) - len(blocks):]
+        return WeightMatrix(values.reshape(len(blocks), len(features)), labels, features)
 
     @property
     def supports(self):

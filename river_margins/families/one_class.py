@@ -11,6 +11,7 @@ from river_margins.core.checks import positive
 from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.core.reader import INTERCEPT
+from river_margins.core.weights import WeightMatrix
 from river_margins.families.parameter_types import Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import Rule
@@ -146,6 +147,10 @@ class PAOneClass(Described, Learner, base.AnomalyDetector):
     def predict_one(self, x: Mapping[Any, Any]) -> bool:
         """Return whether the distance from x to the centre is above the radius."""
         return super().predict_one(x)
+
+    def weight_matrix(self) -> WeightMatrix:
+        """Raise a TypeError: a score is a distance. `weights` has the centre."""
+        raise TypeError(f"the score of `{type(self).__name__}` is a distance; `weights` has the centre")
 
     def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Raise TypeError: a distance is not a sum over features."""

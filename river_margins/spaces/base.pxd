@@ -32,7 +32,7 @@ cdef inline void set_two(Direction direction, Py_ssize_t up, Py_ssize_t down) no
 cdef class Space(Recipe):
     cdef Reader reader
     cdef Py_ssize_t blocks
-    cdef bint predicts_apart, counts_rounds, needs_one_vector, refuses_negative, adds_up
+    cdef bint predicts_apart, counts_rounds, needs_one_vector, refuses_negative, adds_up, weighs_by_example
     cdef Space open(self, Reader reader)
     cdef int bind_rule(self, Rule rule) except -1
     cdef int check_python_step(self, Rule rule, Step step) except -1

@@ -43,7 +43,8 @@ cdef class Space(Recipe):
     `predicts_apart` if it predicts with other weights than it learns with: then it implements `score_for_prediction`, too.
     `counts_rounds` says that every round changes it, also one without a move: then it implements `end_round`.
     `needs_one_vector` says that it has room for one block only, `refuses_negative` that it takes no negative features,
-    `adds_up` that a score is a sum over features, so that `weight_in_score` is implemented.
+    `adds_up` that a score is a sum over features, so that `weight_in_score` is implemented, and `weighs_by_example` that the
+    weights in this sum depend on the example.
     """
 
     offers = frozenset()

@@ -52,6 +52,7 @@ cdef class CoinBetting(Sparse):
     def __init__(self, wealth=1.0):
         self.wealth = wealth
         self.first_wealth = 0.0 if wealth is None else positive("wealth", wealth)
+        self.weighs_by_example = True
 
     cdef int score(self, Row row, Py_ssize_t blocks) except -1:
         cdef Py_ssize_t i, block, present = self.blocks

@@ -98,6 +98,7 @@ cdef class Gaussian(Space):
         if self.blocks and self.reader.size() and rule.looks_ahead != (self.lookahead_rule is not None):
             raise ValueError(f"`{rule!r}` keeps other sums than the rule it is to replace: give it a learner of its own")
         self.lookahead_rule = rule if rule.looks_ahead else None
+        self.weighs_by_example = rule.looks_ahead
         return 0
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:

@@ -16,6 +16,8 @@ cdef class Task:
     cdef object score(self, Row row)
     cdef dict probabilities(self, Row row)
     cdef object present(self, list values)
+    cdef Task named_by(self, weights)
+    cdef list separate(self, weights)
     cdef Task decided_by(self, object y)
     cdef Task with_one_vector(self, str learner)
     cdef Task updated(self, Task fresh)

@@ -1,5 +1,7 @@
 """The task: the half-space that a label asks for, and the prediction that follows from scores."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from libc.math cimport isnan
@@ -69,6 +71,16 @@ cdef class Task:
     cdef object present(self, list values):
         """Return one value for each block in the form that users see: the value itself if there is one block."""
         return values[0]
+
+    cdef Task named_by(self, weights):
+        """Return the task for weights that a user sets, in the form of `present`: with the labels that these name."""
+        if any(isinstance(vector, Mapping) for vector in weights.values()):
+            raise ValueError("this learner has one weight vector: give its weights as {feature: weight}, without labels")
+        return self
+
+    cdef list separate(self, weights):
+        """Return the weight vector of each block."""
+        return [weights]
 
     # ------------------------------------------------------------------------------- labels that are not known yet
 

@@ -1,5 +1,7 @@
 """Classification with classes that are not known yet."""
 
+from collections.abc import Mapping
+
 from river_margins.core.reader cimport Row
 from river_margins.tasks.base cimport Task
 from river_margins.tasks.binary cimport Binary
@@ -41,6 +43,16 @@ cdef class FirstLabel(Task):
 
     cdef object present(self, list values):
         return {}
+
+    cdef Task named_by(self, weights):
+        if not weights:
+            return self
+        if all(isinstance(vector, Mapping) for vector in weights.values()):
+            return Multiclass([plain(label) for label in weights], self.rivals)
+        return Binary(False, True).named_by(weights)
+
+    cdef list separate(self, weights):
+        return []
 
     cdef Task restored(self, state):
         if state["labels"] is None:

@@ -1,5 +1,7 @@
 """Any number of classes, each with a weight vector."""
 
+from collections.abc import Mapping
+
 from libc.math cimport NAN, exp, isnan
 
 from river_margins.core.reader cimport Row
@@ -120,6 +122,15 @@ cdef class Multiclass(Labels):
 
     cdef object present(self, list values):
         return dict(zip(self.labels, values, strict=True))
+
+    cdef Task named_by(self, weights):
+        if not all(isinstance(vector, Mapping) for vector in weights.values()):
+            raise ValueError("each label has a weight vector here: give the weights as {label: {feature: weight}}")
+        new = [plain(label) for label in weights if plain(label) not in self.block_of]
+        return self.restored({"labels": [*self.labels, *new], "one_vector": False})
+
+    cdef list separate(self, weights):
+        return [weights.get(label, {}) for label in self.labels]
 
     # --------------------------------------------------------------------------------------------------- state
 

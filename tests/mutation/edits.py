@@ -240,6 +240,18 @@ EDITS = [
         ("no label demands equality", "direction.equality = self.eps == 0.0", "direction.equality = False"),
     ),
     *_edits(
+        "river_margins/core/learner.pyx",
+        ("weights that are set have no length", "float(np.vdot(table, table))", "0.0"),
+        ("the row of two labels is that of the first", "labels[len(labels) - len(blocks):]", "labels[: len(blocks)]"),
+        ("a score from bets is a product", "or space.weighs_by_example or", "or"),
+    ),
+    *_edits(
+        "river_margins/core/weights.py",
+        ("a feature that one class names is not in the others", "np.zeros((len(places), len(vectors)))", "np.ones((len(places), len(vectors)))"),
+        ("a weight may be infinite", "and math.isfinite(weight)", "and True"),
+        ("a bucket may be any number", "0 <= feature < buckets", "True"),
+    ),
+    *_edits(
         "river_margins/families/active.py",
         ("the sampler's logarithm starts at 2", "math.log(t) / self.n_queries", "math.log(t + 1) / self.n_queries"),
     ),

@@ -1,0 +1,236 @@
+"""Weights that a user sets, and weights as an array."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+
+import river_margins as rm
+from river_margins import snapshot
+from tests.helpers.rounds import state, stream, stream_for, trained
+from tests.learners import CLASSES, FORMS
+
+
+def vector(model, x):
+    """The values of x in the order of the columns, 1 for the constant feature."""
+    return np.array([1.0 if f == rm.INTERCEPT else x.get(f, 0.0) for f in model.weight_matrix().features])
+
+
+def scores_of(model, x):
+    """The scores as a dict by label."""
+    score = model.score_one(x)
+    return score if isinstance(score, dict) else {None: score}
+
+
+# --------------------------------------------------------------------------------------------------- as an array
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_the_array_times_x_is_the_score_or_refused(form):
+    """Whether a score is such a product shows without the array: it must be additive and homogeneous in x."""
+    model = trained(form.make())
+    rows = [x for x, _ in stream_for(model, seed=1, rounds=20)]
+    if not all(is_linear(model, x, z) for x, z in itertools.pairwise(rows)):
+        with pytest.raises(TypeError, match=r"is not a product of weights with features|is a distance"):
+            model.weight_matrix()
+        return
+    values, labels, features = model.weight_matrix()
+    assert values.dtype == np.float64 and values.shape == (len(labels), len(features))
+    for x in rows:
+        found = values @ vector(model, x)
+        expected = scores_of(model, x)
+        assert found == pytest.approx(list(expected.values()), rel=1e-9, abs=1e-9)
+        assert list(expected) in (labels, [None])
+
+
+def is_linear(model, x, z):
+    """Whether scores of x and z add up, also if both are ten times as large; without a new feature."""
+    both = {f: 10.0 * (x.get(f, 0.0) + z.get(f, 0.0)) for f in x | z}
+    one, other, together = (np.array(list(scores_of(model, each).values())) for each in (x, z, both))
+    return together == pytest.approx(10.0 * (one + other), rel=1e-6, abs=1e-6)
+
+
+def test_names_of_rows_and_columns():
+    model = rm.PAClassifier(classes=["ham", "spam"], C=1.0)
+    model.learn_one({"a": 1.0, "b": -1.0}, "spam")
+    values, labels, features = model.weight_matrix()
+    assert (labels, features) == (["spam"], [rm.INTERCEPT, "a", "b"])  # one vector, whose score is that of the positive
+    assert values.tolist() == [pytest.approx([1 / 3, 1 / 3, -1 / 3])]
+    several = rm.Perceptron(intercept=False)
+    several.learn_one({"a": 1.0}, "x")
+    several.learn_one({"a": 2.0}, "y")
+    assert [part if isinstance(part, list) else part.tolist() for part in several.weight_matrix()] == [
+        [[-2.0], [2.0]],
+        ["x", "y"],
+        ["a"],
+    ]
+    number = rm.PARegressor(intercept=False, mode=0, eps=0.0)
+    number.learn_one({"a": 2.0}, 4.0)
+    assert (number.weight_matrix().values.tolist(), number.weight_matrix().labels) == ([[2.0]], [None])
+
+
+def test_before_the_first_label_there_is_no_row():
+    values, labels, features = rm.PAClassifier().weight_matrix()
+    assert (values.shape, labels, features) == ((0, 1), [], [rm.INTERCEPT])
+
+
+def test_the_array_is_a_copy():
+    model = trained(rm.PAClassifier())
+    before = state(model)
+    model.weight_matrix().values[:] = 7.0
+    model.weight_matrix().features.clear()
+    assert state(model) == before
+
+
+# ------------------------------------------------------------------------------------------------ weights that are set
+
+
+def test_weights_by_hand():
+    model = rm.PAClassifier(C=1.0)
+    model.weights = {"age": 0.5, "height": -0.25, rm.INTERCEPT: 1.0}
+    assert dict(model.weights) == {rm.INTERCEPT: 1.0, "age": 0.5, "height": -0.25}
+    assert model.score_one({"age": 2.0, "height": 4.0, "new": 9.0}) == 1.0
+    assert model.predict_one({"height": 8.0}) is False
+    model.learn_one({"age": 1.0}, False)  # the margin is -1.5, |x|² = 2: the step is min(1, 2.5/2)
+    assert dict(model.weights) == {rm.INTERCEPT: 0.0, "age": -0.5, "height": -0.25}
+    assert (model.n_seen, model.n_mistakes, model.n_updates) == (1, 1, 1)
+
+
+def test_they_replace_all_weights():
+    model = trained(rm.PAClassifier())
+    seen = model.n_seen
+    model.weights = {"f1": 2}
+    assert dict(model.weights) == {rm.INTERCEPT: 0.0, "f1": 2.0}
+    assert model.n_seen == seen
+
+
+def test_weights_by_class_name_the_classes():
+    model = rm.PAClassifier(intercept=False)
+    model.weights = {"x": {"a": 1.0}, "y": {"a": -1.0, "b": 3.0}}
+    assert model.score_one({"a": 1.0, "b": 1.0}) == {"x": 1.0, "y": 2.0}
+    model.weights = {"z": {"b": 5.0}, "y": {"b": 1.0}}  # x is known, and has no weight
+    assert model.score_one({"a": 1.0, "b": 1.0}) == {"x": 0.0, "y": 1.0, "z": 5.0}
+    model.learn_one({"b": 1.0}, "w")
+    assert list(model.weights) == ["x", "y", "z", "w"]
+
+
+def test_nothing_is_nothing():
+    model = rm.PAClassifier()
+    model.weights = rm.PAClassifier().weights
+    assert model.predict_one({"a": 1.0}) is None
+    model.learn_one({"a": 1.0}, "spam")
+    assert list(model.weights) == ["spam"]
+    regressor = trained(rm.PARegressor(intercept=False))
+    regressor.weights = {}
+    assert dict(regressor.weights) == {} and regressor.predict_one({"f0": 1.0}) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "labels"),
+    [
+        (rm.PAClassifier, (False, True)),
+        (lambda: rm.PAClassifier(mode=0), CLASSES),
+        (lambda: rm.PAClassifier(exact=True), CLASSES),
+        (rm.Perceptron, (False, True)),
+        (lambda: rm.Perceptron(intercept=False), CLASSES),
+        (rm.PARegressor, (0.5, -2.0, 3.0)),
+        (lambda: rm.PAClassifier(max_features=4), (False, True)),
+        (lambda: rm.AdalineRegressor(0.1), (0.5, -2.0, 3.0)),
+    ],
+)
+def test_a_learner_with_the_weights_of_another_goes_on_as_the_other(make, labels):
+    """Bit for bit: the steps of these rules depend on nothing but weights."""
+    model, other = make(), make()
+    for x, y in stream(labels=labels):
+        model.learn_one(x, y)
+    other.weights = model.weights
+    clone, restored = other.clone(include_attributes=True), snapshot.loads(snapshot.dumps(other))
+    for x, y in stream(1, labels=labels):
+        x = x | {"late": 1.0}
+        expected = model.score_one(x), model.predict_one(x)
+        assert all((each.score_one(x), each.predict_one(x)) == expected for each in (other, clone, restored))
+        for each in (model, other, clone, restored):
+            each.learn_one(x, y)
+    assert dict(other.weights) == dict(model.weights)
+    assert state(clone) == state(restored) == state(other)
+
+
+def test_the_length_of_the_weights_is_measured():
+    """ROMMA scales by |w|²: the next step is that of a model that has learned its way to these weights."""
+    model, other = trained(rm.ROMMAClassifier(), 100), rm.ROMMAClassifier()
+    other.weights = model.weights
+    for each in (model, other):
+        trained(each, 100, seed=2)
+    assert dict(other.weights) == pytest.approx(dict(model.weights), rel=1e-6)
+
+
+def test_a_set_of_labels_and_a_centre_have_weights_too():
+    topics = rm.PAMultiLabelClassifier(intercept=False)
+    topics.weights = {"sport": {"goal": 1.0}, "music": {"song": 1.0}}
+    assert topics.predict_one({"goal": 1.0, "song": -1.0}) == {"sport": True, "music": False}
+    centre = rm.PAOneClass(eps=1.0)
+    centre.weights = {"a": 3.0, "b": 4.0}
+    assert centre.score_one({}) == 5.0 and centre.score_one({"a": 3.0, "b": 3.0}) == 1.0
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_weights_are_the_state_or_cannot_be_set(form):
+    """Where they can, the weights of a trained learner are all that predictions depend on."""
+    model, other = trained(form.make()), form.make()
+    try:
+        other.weights = model.weights
+    except TypeError as error:
+        assert form.space != "linear"
+        assert "restore a snapshot, or set the weights of a learner with plain weights" in str(error)
+        assert state(other) == state(form.make())
+        return
+    assert form.space == "linear"
+    for x, _ in stream_for(model, seed=1, rounds=20):
+        assert other.score_one(x) == pytest.approx(model.score_one(x), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "error", "message"),
+    [
+        (rm.PAClassifier(), [("a", 1.0)], TypeError, "`weights` must be a mapping"),
+        (rm.PAClassifier(), {"a": "1"}, ValueError, "the weight of feature 'a' must be a finite number, not '1'"),
+        (
+            rm.PARegressor(),
+            {"a": float("nan")},
+            ValueError,
+            "feature 'a' must be a finite number, not nan",
+        ),
+        (rm.PARegressor(), {"a": 1e200}, OverflowError, "`PARegressor`: the squares of these weights are beyond"),
+        (rm.PARegressor(), {"x": {"a": 1.0}}, ValueError, "one weight vector: give its weights as {feature: weight}"),
+        (rm.PAClassifier(), {"x": {"a": 1.0}, "b": 1.0}, ValueError, "one weight vector: give its weights as"),
+        (rm.PAClassifier(classes=CLASSES), {"a": 1.0}, ValueError, "give the weights as {label: {feature: weight}}"),
+        (rm.PAClassifier(classes=CLASSES), {"x": {"a": 1.0}, True: {"a": 1.0}}, ValueError, "label True is a bool"),
+        (
+            rm.PARegressor(intercept=False),
+            {rm.INTERCEPT: 1.0},
+            ValueError,
+            "give it intercept=True",
+        ),
+        (
+            rm.PARegressor(max_features=8),
+            {"a": 1.0},
+            ValueError,
+            "feature 'a' has a weight, but features are hashed",
+        ),
+        (
+            rm.PARegressor(max_features=8),
+            {8: 1.0},
+            ValueError,
+            "feature 8 has a weight, but features are hashed",
+        ),
+    ],
+)
+def test_weights_that_cannot_be_are_refused_and_change_nothing(model, given, error, message):
+    model = copy.deepcopy(model)
+    trained(model, 20)
+    before = state(model)
+    with pytest.raises(error) as refused:
+        model.weights = given
+    assert message in str(refused.value)
+    assert state(model) == before

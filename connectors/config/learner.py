@@ -102,6 +102,22 @@ def last_step(learner: Any) -> Any:
     return list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner
 
 
+def why_no_weights(learner: Any) -> str | None:
+    """Return why a learner takes no sample weights, and which ones do; None if it takes them."""
+    from river import base
+
+    last = last_step(learner)
+    rule = getattr(last, "rule", None)
+    if hasattr(last, "classifier"):  # a learner around another one
+        return why_no_weights(last.classifier)
+    if "w" in inspect.signature(last.learn_one).parameters and getattr(rule, "weighted", True):
+        return None
+    is_regressor = isinstance(last, base.Regressor)
+    others = "`PARegressor` or `AROWRegressor`" if is_regressor else "`PAClassifier` or `AROWClassifier`"
+    which = f"with the rule `{rule!r}` " if rule is not None else ""
+    return f"`{type(last).__name__}` {which}takes no sample weights: use a learner that does, such as {others}"
+
+
 def _class_of(step: Any) -> type | None:
     name = next(iter(step), None) if isinstance(step, dict) and len(step) == 1 else step
     return find_class(name) if isinstance(name, str) else None
@@ -174,7 +190,8 @@ class _LearnerBuilder:
         for key in parameters:
             if key not in accepted:
                 hint = did_you_mean(key, accepted) or f"; its parameters are {', '.join(accepted) or 'none'}"
-                self.report((*path, key), f"`{name}` has no parameter `{key}`{hint}")
+                reason = getattr(kind, f"_no_{key}", None) or f"has no parameter `{key}`{hint}"
+                self.report((*path, key), f"`{name}` {reason}")
         for key, parameter in accepted.items():
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:

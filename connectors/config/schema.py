@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from connectors.config.learner import assemble, last_step
+from connectors.config.learner import assemble, last_step, why_no_weights
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
@@ -128,11 +128,16 @@ class Record(Section):
         default=None,
         description="The field with the label. A record without it, or with null, is predicted and not learned.",
     )
+    weight: PathText | None = Field(
+        default=None,
+        description="The field with the sample weight of learning, a number of at least 0: how much a loss on this"
+        " record costs. A record without it, or with null, has the weight 1. For learners that take sample weights.",
+    )
     features: list[Feature] | None = Field(
         default=None,
         min_length=1,
         description="The fields to learn from, each a name or a path such as `card.country` or `items[0].price`, or"
-        " `{name: path}` to give the feature another name. Without it: all but `id` and `label`.",
+        " `{name: path}` to give the feature another name. Without it: all but `id`, `label` and `weight`.",
     )
     nulls: Literal["absent", "reject"] | None = Field(
         default=None,
@@ -142,7 +147,7 @@ class Record(Section):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What decides on the features and the label of a record. Two sections with the same shape teach the same."""
+        """What decides on features, label and weight of a record. Two sections with the same shape teach the same."""
         given = self.model_dump(mode="json", exclude_defaults=True)
         if self.features is not None:  # then the id is not taken out of the features
             given.pop("id", None)
@@ -229,17 +234,22 @@ class AnyConfig(Section):
         data
             The data of the file, for settings that the schema passes on to a library.
         """
-        return [*_check_fields(values), *_check_start_from(values), *_check_explain(values)]
+        checks = (_check_fields, _check_weight, _check_start_from, _check_explain)
+        return [problem for check in checks for problem in check(values)]
 
 
 def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
-    id, label, features = (values.get("record", name) for name in ("id", "label", "features"))
-    if label is not None and label == id:
-        sentence = f"`record.label`: `{label}` is the id already, the label must be another field"
-        yield PathProblem(("record", "label"), sentence, blames_key=False)
-    taken = {FieldPath.parse(text): what for text, what in ((id, "the id"), (label, "the label")) if text is not None}
+    taken: dict[FieldPath, str] = {}
+    for key in ("id", "label", "weight"):
+        text = values.get("record", key)
+        if text is None:
+            continue
+        first = taken.setdefault(FieldPath.parse(text), f"the {key}")
+        if first != f"the {key}":
+            sentence = f"`record.{key}`: `{text}` is {first} already, the {key} must be another field"
+            yield PathProblem(("record", key), sentence, blames_key=False)
     names = set()
-    for name, path in named(features or []):
+    for name, path in named(values.get("record", "features") or []):
         if path in taken:
             said = f"`{path.name}` is {taken[path]}, and cannot be a feature as well"
         elif name in names:
@@ -248,6 +258,21 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
             names.add(name)
             continue
         yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_weight(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("record", "weight") is None:
+        return
+    learner, problems = assemble(values.get("learner"))
+    if problems:
+        return
+    said: str | None
+    if values.get("record", "label") is None and values.has("record", "label"):
+        said = "a weight is of learning, and there is no label to learn: name its field as `record.label`"
+    else:
+        said = why_no_weights(learner)
+    if said:
+        yield PathProblem(("record", "weight"), f"`record.weight`: {said}", blames_key=False)
 
 
 def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:

@@ -147,7 +147,9 @@ class _Reader:
         for key_node, value_node in node.value:
             place = Place(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
             key = key_node.value
-            if not isinstance(key, str):
+            if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:
+                key = plain_value(key)  # a label, such as `true` or `1`; in quotes it is text
+            if not isinstance(key_node, yaml.ScalarNode):
                 self.report(path, place, "a key must be a plain word, not a list or a mapping")
             elif key in data:
                 line = self.document.keys[*path, key].line

@@ -359,12 +359,13 @@ class FileProcessor:
 def make_decoder(record: RecordFields, columns: list[str] | None, path: str) -> Decoder:
     """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing."""
     if columns is None:
-        return Decoder(record.id, record.label, record.features, nulls=record.nulls)
-    id, label = (text and FieldPath.parse(text).name for text in (record.id, record.label))
-    for name in (id, label, *(field.name for _, field in named(record.features or ()))):
+        return Decoder(record.id, record.label, record.features, nulls=record.nulls, weight=record.weight)
+    id, *others = (text and FieldPath.parse(text).name for text in (record.id, record.label, record.weight))
+    for name in (id, *others, *(field.name for _, field in named(record.features or ()))):
         if name is not None and name not in columns:
             raise StartError(f"the input `{path}` has no column `{name}`{did_you_mean(name, columns)}")
-    return Decoder(record.id, record.label, record.features, csv_rows.parser(columns, id), record.nulls)
+    parse = csv_rows.parser(columns, id)
+    return Decoder(record.id, record.label, record.features, parse, record.nulls, record.weight)
 
 
 def reject_line(record: Record) -> bytes:

@@ -1,7 +1,7 @@
 """Fields of a record by their paths, such as `card.country` or `items[0].price`.
 
-`FieldPath.parse` reads a path, and `Picker` takes id, label and features out of a record. A field whose name is the
-whole text of a path comes first, so every name can be reached.
+`FieldPath.parse` reads a path, and `Picker` takes id, label, weight and features out of a record. A field whose name
+is the whole text of a path comes first, so every name can be reached.
 """
 
 import re
@@ -98,41 +98,43 @@ def named(features: Sequence[FEATURES]) -> list[tuple[str, FieldPath]]:
 
 
 class Picker:
-    """Takes id, label and features out of the fields of a record.
+    """Takes id, label, weight and features out of the fields of a record.
 
     Parameters
     ----------
-    id, label
-        The paths of id and label, or None.
+    id, label, weight
+        The paths of id, label and sample weight, or None.
     features
-        Names and paths of the features; None for all but the fields that hold id and label.
+        Names and paths of the features; None for all but the fields that hold id, label and weight.
     nulls
         What a null feature is: `absent` leaves it out, `reject` rejects the record, None keeps it for the learner.
 
-    >>> Picker(None, FieldPath.parse("meta.y"), None, "absent")({"a": 1, "b": None, "meta": {"y": True}})
-    (None, True, {'a': 1})
+    >>> Picker(None, FieldPath.parse("meta.y"), None, None, "absent")({"a": 1, "b": None, "meta": {"y": True}})
+    (None, True, None, {'a': 1})
     """
 
     def __init__(
         self,
         id: FieldPath | None,
         label: FieldPath | None,
+        weight: FieldPath | None,
         features: list[tuple[str, FieldPath]] | None,
         nulls: str | None,
     ) -> None:
-        self._id, self._label, self._features, self._nulls = id, label, features, nulls
+        self._apart, self._features, self._nulls = (id, label, weight), features, nulls
 
-    def __call__(self, fields: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        """Return id, label and features; the first two are None if they are missing. Raise Reject for a null."""
-        id, label = (path and path.find(fields) for path in (self._id, self._label))
+    def __call__(self, fields: dict[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+        """Return id, label, weight and features; the first three are None if missing. Raise Reject for a null."""
+        found = [None if path is None else path.find(fields) for path in self._apart]
+        id, label, weight = (None if value is MISSING else value for value in found)
         features = self._pick(fields)
         if self._nulls is not None and None in features.values():
             features = self._without_nulls(features)
-        return None if id is MISSING else id, None if label is MISSING else label, features
+        return id, label, weight, features
 
     def _pick(self, fields: dict[str, Any]) -> dict[str, Any]:
         if self._features is None:
-            taken = {path.top(fields) for path in (self._id, self._label) if path is not None}
+            taken = {path.top(fields) for path in self._apart if path is not None}
             return {name: value for name, value in fields.items() if name not in taken}
         found = ((name, path.find(fields)) for name, path in self._features)
         return {name: value for name, value in found if value is not MISSING}

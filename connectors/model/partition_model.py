@@ -35,7 +35,7 @@ class PartitionModel:
     load
         Returns the learner of a snapshot by its name.
     decode
-        Fills in id, features and label of a record from its bytes.
+        Fills in id, features, label and weight of a record from its bytes.
     can_replay
         Whether the inputs since the snapshot can be replayed (see `ReplayNeeded`). If not, they are held in memory.
     change
@@ -93,7 +93,7 @@ class PartitionModel:
         self.snapshot = snapshot
         self._change = None
         self._saved_examples = self.examples
-        self._learned: list[bytes | tuple[dict[str, Any], Any]] = []
+        self._learned: list[bytes | Record] = []
 
     def reload(self) -> None:
         """Go back to the model of the snapshot."""
@@ -134,31 +134,37 @@ class PartitionModel:
 
         Raise Unlearnable if the label is to blame, and Reject if the features are.
         """
-        features, label = record.features, record.label
         try:
             if self._check_label is not None:
-                self._check_label(label)
+                self._check_label(record.label)
         except ValueError as error:
             raise _reject(error, Unlearnable, "label") from error
         try:
-            self.learner.learn_one(features, label)
+            self._learn_one(record)
         except Exception as error:
-            reject = self._blame(error, features, label)
+            reject = self._blame(error, record)
             self._undo(reject)
             raise reject from error
         if not self._can_replay:
             value = record.value  # the bytes take less memory than the features
-            self._learned.append((features, label) if value is None else value)
+            self._learned.append(record if value is None else value)
         self.examples += 1
 
-    def _blame(self, error: Exception, features: dict[str, Any], label: Any) -> Exception:
+    def _learn_one(self, record: Record) -> None:
+        if record.weight == 1.0:  # as without weights, which not every learner takes
+            self.learner.learn_one(record.features, record.label)
+        else:
+            self.learner.learn_one(record.features, record.label, w=record.weight)
+
+    def _blame(self, error: Exception, record: Record) -> Exception:
         """Return why an example cannot be learned whose features could be predicted."""
         if not isinstance(error, OverflowError):
             return _reject(error, Unlearnable, "label")
         # one of the numbers is too large
-        numbers = [abs(value) for value in features.values() if isinstance(value, int | float)]
-        is_label = self.is_regressor and all(abs(label) > number for number in numbers)
-        return _reject(error, Unlearnable if is_label else Reject, "overflow")
+        numbers = [abs(value) for value in record.features.values() if isinstance(value, int | float)]
+        others = [abs(record.label)] * self.is_regressor + [record.weight] * (record.weight != 1.0)
+        is_other = any(all(other > number for number in numbers) for other in others)
+        return _reject(error, Unlearnable if is_other else Reject, "overflow")
 
     def _undo(self, reject: Exception) -> None:
         """Bring the model back to its state before the present record: the step that raised may have moved.
@@ -169,12 +175,12 @@ class PartitionModel:
             raise ReplayNeeded(reject) if isinstance(reject, Reject) else reject
         self._set_learner(self._load(self.snapshot))
         for held in self._learned:
-            self.learner.learn_one(*(held if isinstance(held, tuple) else self._example(held)))
+            self._learn_one(held if isinstance(held, Record) else self._example(held))
 
-    def _example(self, value: bytes) -> tuple[dict[str, Any], Any]:
+    def _example(self, value: bytes) -> Record:
         record = Record("", None, value)
         self.decode(record)
-        return record.features, record.label
+        return record
 
 
 def _reject(error: Exception, what: type[Reject], kind: str) -> Exception:

@@ -36,8 +36,8 @@ class Record:
 
     Attributes
     ----------
-    id, features, label
-        Filled by `Decoder.decode`. `label` is None if it is not known.
+    id, features, label, weight
+        Filled by `Decoder.decode`. `label` is None if it is not known; `weight` is the sample weight of learning.
     prediction, score, explanation
         Filled by `PartitionModel.predict`; no explanation is None.
     examples
@@ -64,11 +64,13 @@ class Record:
         "score",
         "source",
         "timestamp",
-        "value"
+        "value",
+        "weight"
     )  # fmt: skip
     id: Any
     features: dict[str, Any]
     label: Any
+    weight: float
     prediction: Any
     score: Any
     examples: int
@@ -88,13 +90,25 @@ class Record:
         self.source, self.key, self.value, self.reason = source, key, value, reason
         self.headers, self.timestamp, self.known = headers, timestamp, known
         self.output = self.explanation = None
+        self.weight = 1.0
 
     @classmethod
-    def of_example(cls, features: dict[str, Any], label: Any = None) -> "Record":
+    def of_example(cls, features: dict[str, Any], label: Any = None, w: float = 1.0) -> "Record":
         """Return the record of an example that was not read from bytes."""
         record = cls("", None, None)
-        record.features, record.label = features, label
+        record.features, record.label, record.weight = features, label, w
         return record
+
+    def weigh(self, weight: Any) -> None:
+        """Take a sample weight. With one that no learner takes, the label becomes None, and `known` says why."""
+        if type(weight) not in (int, float):
+            reason = f"the weight is {_kind(weight)}: a number is needed"
+        elif not 0.0 <= weight < math.inf:
+            reason = f"the weight is {weight}: a finite number of at least 0 is needed"
+        else:
+            self.weight = weight
+            return
+        self.known, self.label = self.known or Unlearnable(reason, "weight"), None
 
 
 class Decoder:
@@ -105,11 +119,13 @@ class Decoder:
     id, label
         The fields with the id and the label, or None. They may be paths.
     features
-        The fields to learn from, each a path or `{name: path}`; None for all but id and label.
+        The fields to learn from, each a path or `{name: path}`; None for all but id, label and weight.
     nulls
         What a null feature is: `absent`, `reject`, or None to leave it to the learner.
     parse
         Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
+    weight
+        The field with the sample weight, or None. It may be a path.
 
     >>> record = Record("events-0-7", None, b'{"a": 1, "b": 2.5, "y": null}')
     >>> Decoder(None, "y", None).decode(record)
@@ -124,21 +140,25 @@ class Decoder:
         features: Sequence[FEATURES] | None,
         parse: Callable[[bytes], Any] | None = None,
         nulls: str | None = None,
+        weight: str | None = None,
     ) -> None:
         self._parse = parse or orjson.loads
-        id_path, label_path = (None if text is None else FieldPath.parse(text) for text in (id, label))
+        apart = (None if text is None else FieldPath.parse(text) for text in (id, label, weight))
+        id_path, label_path, weight_path = apart
         pairs = None if features is None else named(features)
-        paths = [path for path in (id_path, label_path, *(path for _, path in pairs or ())) if path is not None]
+        paths = [
+            path for path in (id_path, label_path, weight_path, *(path for _, path in pairs or ())) if path is not None
+        ]
         is_plain = all(path.is_plain for path in paths) and all(name == path.name for name, path in pairs or ())
         # Most files have plain names only, and pay nothing for paths.
-        self._pick = None if is_plain and nulls is None else Picker(id_path, label_path, pairs, nulls)
-        self._id, self._label = (path and path.name for path in (id_path, label_path))
+        self._pick = None if is_plain and nulls is None else Picker(id_path, label_path, weight_path, pairs, nulls)
+        self._id, self._label, self._weight = (path and path.name for path in (id_path, label_path, weight_path))
         self._features = None if pairs is None else [name for name, _ in pairs]
 
     def decode(self, record: Record) -> None:
-        """Fill in id, features and label of a record from its value, or raise Reject.
+        """Fill in id, features, label and weight of a record from its value, or raise Reject.
 
-        A label that no learner takes becomes None, and `known` says why.
+        A label that no learner takes, or with a weight that none takes, becomes None, and `known` says why.
         """
         record.id = record.source
         value = record.value
@@ -153,10 +173,11 @@ class Decoder:
         if self._pick is None:
             label = fields.pop(self._label, None) if self._label is not None else None
             id = fields.pop(self._id, None) if self._id is not None else None
+            weight = fields.pop(self._weight, None) if self._weight is not None else None
             if self._features is not None:
                 fields = {name: fields[name] for name in self._features if name in fields}
         else:
-            id, label, fields = self._pick(fields)
+            id, label, weight, fields = self._pick(fields)
         if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
         if not fields:
@@ -165,6 +186,8 @@ class Decoder:
             record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
             label = None
         record.features, record.label = fields, label
+        if weight is not None and label is not None:
+            record.weigh(weight)
         if id is not None:
             record.id = id
 

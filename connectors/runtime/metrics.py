@@ -163,7 +163,7 @@ class Metrics(Collector):
         }
         for name, (value, meaning) in totals.items():
             yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
-        meaning = "Records rejected, by reason; those for `label` were predicted."
+        meaning = "Records rejected, by reason; those for `label` or `weight` were predicted."
         rejects = CounterMetricFamily("river_margins_rejects", meaning, labels=["reason"])
         for reason, number in counts.reasons.items():
             rejects.add_metric([reason], number)

@@ -20,7 +20,7 @@ from connectors.errors import ConfigError, StartError
 from connectors.files.byte_streams import Unfit
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
-from connectors.model.field_paths import Picker, named
+from connectors.model.field_paths import FieldPath, Picker, named
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
@@ -119,8 +119,8 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
     in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
     in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
     pending: dict[int, tuple[Any, Any]] = {}  # predictions whose label is not known yet, by the number of the example
-    for number, features, label in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
-        record = Record.of_example(features, label)
+    for number, features, label, *weight in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
+        record = Record.of_example(features, label, **(weight[0] if weight else {}))
         try:
             if label is None:  # the example comes first, and its label in a later round
                 model.predict(record)
@@ -145,12 +145,13 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
     result.learner = model.learner
 
 
-def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[tuple[dict[Any, Any], Any]]:
+def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
+    """Yield features, label and `{"w": weight}` of the examples with a label, as River takes them."""
     for record in source.examples(result):
         if record.label is None:
             result.unlabelled += 1
         else:
-            yield record.features, record.label
+            yield record.features, record.label, {} if record.weight == 1.0 else {"w": record.weight}
 
 
 class FileSource:
@@ -212,22 +213,29 @@ class DataSet:
         self.total, self.done = self._data.n_samples, 0
         record = config.record
         features = None if record.features is None else named(record.features)
-        is_plain = features is None and record.nulls is None
-        self._pick = None if is_plain else Picker(None, None, features, record.nulls)
+        weight = None if record.weight is None else FieldPath.parse(record.weight)
+        is_plain = features is None and record.nulls is None and weight is None
+        self._pick = None if is_plain else Picker(None, None, weight, features, record.nulls)
 
     def examples(self, result: Result) -> Iterator[Record]:
         """Yield the examples, and reject those that hold none of the listed features."""
         for features, label in self.pairs():
             self.done += 1
+            weight = None
             try:
                 if self._pick is not None:
-                    _, _, features = self._pick(features)
+                    _, _, weight, features = self._pick(features)
                 if not features:
                     raise Reject("no features", "no_features")
+                record = Record.of_example(features, label)
+                if weight is not None:
+                    record.weigh(weight)
+                if record.known is not None:
+                    raise record.known
             except Reject as reject:
                 result.reject(f"{self.name}:{self.done}", reject)
             else:
-                yield Record.of_example(features, label)
+                yield record
 
     def pairs(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Yield features and label of each example."""

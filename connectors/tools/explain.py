@@ -85,6 +85,8 @@ def _records(config: Config | FileConfig) -> list[str]:
         if record.label
         else "No field is the label (`record.label`): every record is predicted, and nothing is ever learned."
     )
+    if record.weight:
+        label += f" The field `{record.weight}` is how much a loss on the record costs; 1 if it is absent or null."
     pairs = named(record.features or ())
     listed = [f"`{name}`" + (f" (the field `{path.name}`)" if name != path.name else "") for name, path in pairs]
     nulls = {

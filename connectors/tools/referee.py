@@ -175,7 +175,7 @@ def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes,
     A record that is not to be learned has no label in the output.
     """
     record, fields = config.record, json.loads(value)
-    label, identity = (text and _find(fields, text) for text in (record.label, record.id))
+    label, identity, weight = (text and _find(fields, text) for text in (record.label, record.id, record.weight))
     if not learns:
         label = None
     fields = _features(record, fields)
@@ -194,7 +194,7 @@ def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes,
         output["explanation"] = _explanation(config.output.explain, last.explain_one(transformed), output)
     if label is not None:
         output["label"] = label
-        learner.learn_one(fields, label)
+        learner.learn_one(fields, label, **({} if weight is None else {"w": weight}))
     return json.loads(json.dumps(output))
 
 
@@ -220,7 +220,9 @@ def _find(fields: Any, path: str, missing: Any = None) -> Any:
 def _features(record: Any, fields: dict[str, Any]) -> dict[str, Any]:
     if record.features is None:
         taken = {
-            text if text in fields else re.findall(r'[^.\[\]"]+', text)[0] for text in (record.id, record.label) if text
+            text if text in fields else re.findall(r'[^.\[\]"]+', text)[0]
+            for text in (record.id, record.label, record.weight)
+            if text
         }
         found = {name: value for name, value in fields.items() if name not in taken}
     else:

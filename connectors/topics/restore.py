@@ -120,7 +120,7 @@ class Restorer:
             return self._loads(number, name, self.store.read(number, name))
 
         can_replay, record = self.config.snapshots.every is not None, self.config.record
-        decode = Decoder(record.id, record.label, record.features, nulls=record.nulls).decode
+        decode = Decoder(record.id, record.label, record.features, nulls=record.nulls, weight=record.weight).decode
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(orjson.dumps(record.shape))
         explain = self.config.output.explain

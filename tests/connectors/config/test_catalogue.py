@@ -60,7 +60,7 @@ def test_the_command_lists_one_line_each():
     (line,) = (line for line in shown.splitlines() if line.startswith("PAClassifier "))
     for part in (
         "Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.",
-        "C=0.01, mode=1, exact=False, classes=None, intercept=True, max_features=None",
+        "C=0.01, mode=1, exact=False, classes=None, class_weight=None, intercept=True, max_features=None",
         "The number of features in x times the number of classes.",
         "A bound on mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any fixed weights u.",
     ):

@@ -274,6 +274,14 @@ def test_a_line_more(load, problems, line, expected):
         ("{id: a, label: a}", "5:24: `record.label`: `a` is the id already"),
         ("{id: a, features: [b, a]}", "5:27: `record.features`: `a` is the id, and cannot be a feature"),
         ("{label: a, features: [a]}", "5:30: `record.features`: `a` is the label, and cannot be a feature"),
+        ("{label: y, weight: y}", "5:28: `record.weight`: `y` is the label already, the weight must be another field"),
+        ("{id: a, label: y, weight: a}", "5:35: `record.weight`: `a` is the id already"),
+        ("{label: y, weight: a, features: [a]}", "5:41: `record.features`: `a` is the weight, and cannot be a feature"),
+        (
+            "{weight: a}",
+            "5:18: `record.weight`: a weight is of learning, and there is no label to learn: name its field",
+        ),
+        ("{label: y, weight: a..b}", "5:28: `record.weight`: `a..b` is not a path"),
         ("{features: [a, a]}", "5:20: `record.features`: `a` appears twice"),
         ("{features: [b, {c: a.b}, c]}", "5:20: `record.features`: `c` appears twice"),
         ("{label: a.b, features: [{c: a.b}]}", "5:32: `record.features`: `a.b` is the label, and cannot be a feature"),
@@ -295,6 +303,59 @@ def test_a_line_more(load, problems, line, expected):
 def test_fields_of_a_record_differ(problems, record, expected):
     (found,) = problems(GOOD.replace("{id: id, label: is_phishing}", record))
     assert found.startswith("p.yaml:" + expected)
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        ("CWClassifier", "`CWClassifier` with the rule `CWRule("),
+        (
+            "PAClassifier: {mode: 0}",
+            "`PAClassifier` with the rule `PA()` takes no sample weights: use a learner that does",
+        ),
+        ("PARegressor: {mode: 0}", "such as `PARegressor` or `AROWRegressor`"),
+        (
+            "AutoClassifier",
+            "`AutoClassifier` takes no sample weights: use a learner that does, such as `PAClassifier` or",
+        ),
+        ("Calibrated: {classifier: ROMMAClassifier}", "`ROMMAClassifier` with the rule `ROMMARule("),
+        ("SelectiveSampler: {classifier: Forgetron}", "`Forgetron` with the rule `"),
+    ],
+)
+def test_weights_need_a_learner_that_takes_them(problems, learner, said):
+    text = GOOD.replace("label: is_phishing}", "label: y, weight: w}").replace(
+        "PAClassifier: {C: 0.01, mode: 1}", learner
+    )
+    (found,) = problems(text)
+    assert found.startswith("p.yaml:5:36: `record.weight`: ") and said in found
+
+
+@pytest.mark.parametrize(
+    "learner", ["PARegressor", "AROWClassifier", "Calibrated: {classifier: AROWClassifier}", "SCWClassifier: {mode: 2}"]
+)
+def test_weights_of_records(load, learner):
+    text = GOOD.replace("label: is_phishing}", "label: y, weight: meta.w}")
+    assert load(text.replace("PAClassifier: {C: 0.01, mode: 1}", learner)).record.weight == "meta.w"
+
+
+def test_labels_as_keys_of_class_weight(load, problems):
+    """Without quotes as YAML reads them, in quotes as text."""
+    text = GOOD.replace("C: 0.01, mode: 1", "class_weight: {%s: 3.5, other: 1}")
+    for key, label in {"true": True, '"true"': "true", "7": 7, "'7'": "7", "spam": "spam"}.items():
+        model = load(text % key).build_learner()["PAClassifier"]
+        assert model.class_weight == {label: 3.5, "other": 1} and type(next(iter(model.class_weight))) is type(label)
+    (found,) = problems(text % "true: 1, true")
+    assert "`True` appears twice" in found
+    assert (
+        "mode"
+        not in (load(GOOD.replace("mode: 1", "class_weight: balanced")).build_learner())["PAClassifier"].rule.parameters
+    )
+    (found,) = problems(GOOD.replace("C: 0.01, mode: 1", "class_weight: {spam: -1}"))
+    assert (
+        "`PAClassifier` refuses `class_weight`: `class_weight['spam']` must be a finite number above 0, not -1" in found
+    )
+    (found,) = problems(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", "CWClassifier: {class_weight: balanced}"))
+    assert "`CWClassifier` puts no price on a loss, so `class_weight` has nothing to multiply: use a learner" in found
 
 
 @pytest.mark.parametrize("server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x"])

@@ -154,6 +154,74 @@ def test_outputs_are_explained(folder, name):
     assert folder.output() == [referee.expected(of_three, bare, "", json.dumps(record).encode()) for record in records]
 
 
+WEIGHTS = [None, 2, 0.25, 0, 1, "absent"]
+BAD_WEIGHTS = {-1: "the weight is -1: a finite number", "2": "the weight is text", True: "the weight is true or false"}
+
+
+def with_weights(records):
+    for n, record in enumerate(records):
+        weight = WEIGHTS[n % len(WEIGHTS)]
+        yield record if weight == "absent" else record | {"meta": {"w": weight}}
+
+
+@pytest.mark.parametrize("scaler", ["StandardScaler", "river.preprocessing.StandardScaler"])
+def test_weights_of_records(folder, scaler):
+    """The bare pipeline learns with the same `w`; a bad weight costs the label, and not the prediction."""
+    settings = {
+        "record": {"id": "id", "label": "y", "weight": "meta.w"},
+        "learner": [scaler, {"PAClassifier": {"C": 0.1}}],
+    }
+    records = list(with_weights(phishing(300)))
+    for n, weight in enumerate(BAD_WEIGHTS, 100):
+        records[n] = records[n] | {"meta": {"w": weight}, "y": True}
+    folder.put(lines_of(records))
+    counts = folder.run(**settings)
+    bare, expected = folder.config(**settings).build_learner(), []
+    for n, record in enumerate(records):
+        features = {name: value for name, value in record.items() if name not in ("id", "y", "meta")}
+        (said,) = twin(bare, [features | {"id": record["id"]}])  # not learned
+        if record.get("y") is not None and n not in range(100, 103):
+            weight = record.get("meta", {}).get("w")
+            bare.learn_one(features, record["y"], w=1.0 if weight is None else weight)
+            said["label"] = record["y"]
+        expected.append(said)
+    assert folder.output() == expected
+    assert folder.model() == snapshot.dumps(bare)
+    rejects = folder.rejects()
+    assert [each["source"].rpartition(":")[2] for each in rejects] == ["101", "102", "103"]
+    for reject, reason in zip(rejects, BAD_WEIGHTS.values(), strict=True):
+        assert reject["reason"].startswith(reason)
+    assert counts.reasons == {"weight": 3} and (counts.read, counts.predicted) == (300, 300)
+    learner = folder.config(**settings).build_learner()
+    rejected = range(100, 103)
+    assert folder.output() == [
+        referee.expected(folder.config(**settings), learner, "", line, n not in rejected)
+        for n, line in enumerate(lines_of(records))
+    ]
+
+
+def test_weights_in_a_column_of_csv(tmp_path):
+    folder = Folder(tmp_path, "csv", record={"id": "id", "label": "y", "weight": "w"})
+    records = [record | {"w": [1, 2.5, ""][n % 3]} for n, record in enumerate(phishing(90))]
+    folder.put(table_of(records))
+    folder.run()
+    bare = folder.config().build_learner()
+    for record in records:
+        if record.get("y") is not None:
+            features = {name: value for name, value in record.items() if name not in ("id", "y", "w")}
+            bare.learn_one(features, record["y"], w=record["w"] or 1.0)
+    assert folder.model() == snapshot.dumps(bare)
+    with pytest.raises(StartError, match="has no column `wt`"):
+        folder.run(record={"id": "id", "label": "y", "weight": "wt"}, name="other")
+
+
+def test_another_field_for_weights_is_another_stream(folder):
+    folder.put(lines_of(phishing(5)))
+    folder.run()
+    with pytest.raises(StateError, match=r"`record.weight` was left out and is now `w`"):
+        folder.run(record={"id": "id", "label": "y", "weight": "w"})
+
+
 def test_the_log_begins_with_what_runs(folder, caplog):
     folder.put(lines_of(phishing(5)))
     with caplog.at_level("INFO"):

@@ -111,6 +111,33 @@ def test_after_a_checkpoint_a_failure_goes_back_to_that_checkpoint():
     assert loaded == ["t"] and snapshot.dumps(model.learner) == before
 
 
+def test_an_undone_failure_learns_with_the_weights_again():
+    """Held as examples or as bytes, each with its weight."""
+    for value in (None, b"held"):
+        model, bare = model_of(build_overflowing(), {"s": snapshot.dumps(build_overflowing())}), build_overflowing()
+        held = []
+        for number, (features, label) in enumerate(EXAMPLES):
+            record = Record.of_example(features, label, number % 4 * 0.5)
+            record.value = value
+            held.append(record)
+            model.learn(record)
+            bare.learn_one(features, label, w=record.weight)
+        again = iter(held)
+        model._example = lambda _, again=again: next(again)
+        with pytest.raises(Reject, match="scale the features"):
+            learn(model, TOO_LARGE, True)
+        assert snapshot.dumps(model.learner) == snapshot.dumps(bare)
+
+
+def test_a_weight_that_is_too_large_is_not_the_fault_of_the_features():
+    learner = rm.MarginClassifier(rm.LeastMeanSquares(1e10, normalised=False), classes=[False, True])
+    model = model_of(learner, {"s": snapshot.dumps(learner)})
+    with pytest.raises(Unlearnable) as caught:
+        model.learn(Record.of_example({"a": 1.0}, True, 1e300))
+    assert caught.value.kind == "overflow"
+    assert model.examples == 0
+
+
 class OutOfMemory(base.Classifier):
     def learn_one(self, x, y):
         raise MemoryError

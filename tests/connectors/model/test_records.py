@@ -82,3 +82,46 @@ def test_ids_that_are_numbers_keep_their_digits(id):
 def test_output_has_a_label_only_if_it_is_known():
     assert json.loads(encode("a", None, {}, None)) == {"id": "a", "prediction": None, "score": {}}
     assert json.loads(encode("a", True, 0.5, False))["label"] is False
+
+
+def weighed(value, weight="w", **options):
+    record = Record("events-2-9", None, value)
+    Decoder(*[None, "y", None], weight=weight, **options).decode(record)
+    return record
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"), [("", 1.0), (', "w": null', 1.0), (', "w": 0', 0), (', "w": 2.5', 2.5), (', "w": 7', 7)]
+)
+def test_a_weight_is_no_feature_and_1_if_it_is_absent(text, weight):
+    for nulls in (None, "absent"):  # without paths, and with
+        record = weighed(b'{"a": 1, "y": true%s}' % text.encode(), nulls=nulls)
+        assert (record.features, record.label, record.weight, record.known) == ({"a": 1}, True, weight, None)
+
+
+def test_a_weight_by_path():
+    record = weighed(b'{"a": 1, "y": true, "meta": {"w": [3, 4]}}', "meta.w[1]")
+    assert (record.features, record.weight) == ({"a": 1}, 4)
+    assert weighed(b'{"a": 1, "y": true, "meta": 3}', "meta.w").weight == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("-1", "the weight is -1: a finite number of at least 0 is needed"),
+        ("-0.5", "the weight is -0.5: a finite number of at least 0 is needed"),
+        ('"2"', "the weight is text: a number is needed"),
+        ("true", "the weight is true or false: a number is needed"),
+        ("[1]", "the weight is a list: a number is needed"),
+    ],
+)
+def test_a_bad_weight_takes_the_label_away(text, reason):
+    record = weighed(b'{"a": 1, "y": true, "w": %s}' % text.encode())
+    assert (record.features, record.label, record.weight) == ({"a": 1}, None, 1.0)
+    assert isinstance(record.known, Unlearnable) and (str(record.known), record.known.kind) == (reason, "weight")
+    assert weighed(b'{"a": 1, "w": %s}' % text.encode()).known is None, "there is no label to reject"
+
+
+def test_a_weight_that_is_not_finite():
+    record = weighed(b"", parse=lambda _: {"a": 1, "y": True, "w": float("inf")})  # as a cell of CSV can say
+    assert str(record.known) == "the weight is inf: a finite number of at least 0 is needed"

@@ -211,3 +211,33 @@ def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
         os.close(ours)
         os.close(theirs)
     assert done.returncode == 0 and "━" in shown and "in.jsonl" in shown
+
+
+@pytest.mark.parametrize("delay", [None, 20])
+def test_weights_are_learned_and_bad_ones_counted(settings, tmp_path, delay):
+    """As River's progressive validation, which hands `w` to the pipeline."""
+    records = [record | {"w": n % 4 * 0.5} for n, record in enumerate(phishing(200)) if record.get("y") is not None]
+    lines = [json.dumps(record) for record in records]
+    bad = json.dumps(records[0] | {"w": "2"})
+    (tmp_path / "in.jsonl").write_text("\n".join([*lines[:50], bad, *lines[50:]]) + "\n")
+    config = settings(record={"id": "id", "label": "y", "weight": "w"})
+    found = ours.run(config, names=["Accuracy"], delay=delay)
+    examples = [
+        ({k: v for k, v in record.items() if k not in ("id", "y", "w")}, record["y"], {"w": record["w"]})
+        for record in records
+    ]
+    learner = config.build_learner()
+    expected = evaluate.progressive_val_score(examples, learner, metrics.Accuracy(), delay=delay)
+    assert repr(found.metrics["Accuracy"]) == repr(expected)
+    assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
+    assert (found.examples, found.rejected) == (len(records), 1)
+    assert found.reason.endswith("the weight is text: a number is needed")
+
+
+def test_a_feature_of_a_data_set_may_be_the_weight(settings):
+    config = settings(record={"label": "y", "weight": "empty_server_form_handler"})
+    found, learner = ours.run(config, "Phishing", ["Accuracy"]), config.build_learner()
+    for x, y in datasets.Phishing():
+        weight = x.pop("empty_server_form_handler")
+        learner.learn_one(x, y, w=weight)
+    assert snapshot.dumps(found.learner) == snapshot.dumps(learner)

@@ -125,3 +125,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         cli.main()
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("Input\n  - It reads the topic `mail` at")
+
+
+def test_weights_are_told(said):
+    text = said(TOPICS, record={"label": "y", "weight": "meta.w"})
+    assert "The field `meta.w` is how much a loss on the record costs; 1 if it is absent or null." in text
+    assert "how much a loss" not in said(TOPICS)

@@ -193,6 +193,22 @@ def test_a_bad_label_does_not_cost_the_prediction(kafka, tmp_path, scaler):
 
 
 @BOTH_CLIENTS
+def test_weights_of_records(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1, record={"id": "id", "label": "y", "weight": "w"})
+    values = [record | {"w": n % 4 * 0.5} for n, record in enumerate(phishing(60))]
+    values[20] |= {"w": -1, "y": True}
+    stream.produce(values)
+    with running(stream.config()) as process:
+        found = stream.outputs(60)[0]
+        (reject,) = stream.read(stream.rejects, 1)
+        counts = process.end()
+    assert dict(reject.headers)["reason"] == b"the weight is -1: a finite number of at least 0 is needed"
+    assert found[20]["id"] == "r20" and "label" not in found[20] and counts.reasons == {"weight": 1}
+    verdict = referee.compare(stream.config())
+    assert verdict.exact and (verdict.outputs, verdict.rejects) == (60, 1), verdict.examples
+
+
+@BOTH_CLIENTS
 def test_rejects_keep_their_bytes_and_leave_the_model_untouched(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     good = phishing(60)

@@ -68,6 +68,23 @@ def test_a_killed_processor_goes_on_exactly_from_an_old_snapshot(stream):
     assert snapshot.dumps(snapshot.load(path)) == snapshot.dumps(model)
 
 
+def test_inputs_that_are_read_again_have_their_weights(stream):
+    stream.forget_the_dead_soon()
+    stream.settings["record"] = {"id": "id", "label": "y", "weight": "w"}
+    records = [record | {"w": n % 4 * 0.5} for n, record in enumerate(phishing(100))]
+    stream.produce(records[:60])
+    killed_at(stream, 60)
+    stream.produce(records[60:])
+    with running(stream.config()):
+        outputs(stream, 100)
+    model = stream.config().build_learner()
+    for record in records:
+        if record.get("y") is not None:
+            features = {name: value for name, value in record.items() if name not in ("id", "y", "w")}
+            model.learn_one(features, record["y"], w=record["w"])
+    assert snapshot.dumps(snapshot.load(stream.snapshot_path())) == snapshot.dumps(model)
+
+
 def test_snapshots_come_as_often_as_asked(stream):
     stream.settings["snapshots"]["every"] = "10ms"
     stream.produce(phishing(100))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 LEARNERS = ("golden", "river_margins/rules", "river_margins/families", "river_margins/spaces", "river_margins/tasks")
 LEARNERS += (
+    "river_margins/preprocessing",
     "river_margins/snapshot",
     "bounds",
     "river_margins/core",
@@ -208,6 +209,11 @@ EDITS = [
         "river_margins/tasks/regression.pyx",
         ("eps is ignored", "direction.target = sign * code - self.eps", "direction.target = sign * code"),
         ("no label demands equality", "direction.equality = self.eps == 0.0", "direction.equality = False"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/hasher.pyx",
+        ("the order depends on the past", "            self.reader.fill_row_from_buckets(row, features)\n        made", "        made"),
+        ("signs stay without being asked for", "Reader(False, n_features, 1.0, alternate_sign)", "Reader(False, n_features)"),
     ),
     *_edits(
         "river_margins/families/active.py",

@@ -33,6 +33,8 @@ STEPS = {
     "two scalers": lambda: (rm.StandardScaler(), rm.StandardScaler(), learner()),
     "an intercept": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, intercept=True)),
     "buckets": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, max_features=4)),
+    "a hasher": lambda: (rm.FeatureHasher(12), learner()),
+    "a hasher before buckets": lambda: (rm.FeatureHasher(12), rm.PAClassifier(C=0.01, max_features=5)),
     "a covariance": lambda: (rm.StandardScaler(), rm.NAROWClassifier()),
     "a kernel": lambda: (rm.StandardScaler(), rm.KernelPAClassifier(rm.RBF(0.1), C=0.01)),
     "sparse weights": lambda: (rm.StandardScaler(), rm.FOBOSClassifier()),

@@ -347,6 +347,7 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
+    rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
 }
 LEARNING = {
     "learn_one": "(self, x, y, w=1.0)",
@@ -360,9 +361,8 @@ LEARNING = {
     "learn_csr": "(self, X, y, w=1.0)",
     "predict_csr": "(self, X)",
 }
-SCALING = dict.fromkeys(["learn_one", "transform_one"], "(self, x)") | dict.fromkeys(
-    ["learn_many", "transform_many"], "(self, X)"
-)
+TRANSFORMING = dict.fromkeys(["learn_one", "transform_one"], "(self, x)")
+SCALING = TRANSFORMING | dict.fromkeys(["learn_many", "transform_many"], "(self, X)")
 ASKING = {
     "query_one": "(self, x)",
     "learn_one": "(self, x, y, w=1.0)",
@@ -399,7 +399,8 @@ METHODS = {
     rm.AutoClassifier: AUTOMATIC,
     rm.AutoRegressor: AUTOMATIC,
     rm.Calibrated: CALIBRATING,
-    base.Transformer: SCALING,
+    base.MiniBatchTransformer: SCALING,
+    base.Transformer: TRANSFORMING,
     base.Classifier: CLASSIFYING,
     base.AnomalyDetector: WITHOUT_LABELS,
 }

@@ -52,7 +52,7 @@ from river_margins.families.second_order import IELLIPClassifier, KernelSecondOr
 from river_margins.families.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 from river_margins.families.structured import StructuredPA
 from river_margins.families.tagger import SequenceTagger
-from river_margins.preprocessing import FeatureHasher, StandardScaler
+from river_margins.preprocessing import FeatureHasher, Interactions, StandardScaler
 from river_margins.rules import (
     PA,
     PA1,
@@ -142,6 +142,7 @@ __all__ = [
     "GradientDescent",
     "IELLIPClassifier",
     "IELLIPRule",
+    "Interactions",
     "Kernel",
     "KernelPAClassifier",
     "KernelPARegressor",

@@ -216,6 +216,13 @@ EDITS = [
         ("signs stay without being asked for", "Reader(False, n_features, 1.0, alternate_sign)", "Reader(False, n_features)"),
     ),
     *_edits(
+        "river_margins/preprocessing/interactions.pyx",
+        ("a square is left out", "plan.last_feature(left) + (not self.repeats)", "plan.last_feature(left) + 1"),
+        ("the order of the example shows in a name", "(first, text) if first <= text else (text, first)", "(first, text)"),
+        ("a text is no feature of its pair", ' or key.startswith(f"{side}=")', ""),
+        ("other keys take the products of the last ones", "if plan is None or keys != plan.keys:", "if plan is None or len(keys) != len(plan.keys):"),
+    ),
+    *_edits(
         "river_margins/families/active.py",
         ("the sampler's logarithm starts at 2", "math.log(t) / self.n_queries", "math.log(t + 1) / self.n_queries"),
     ),

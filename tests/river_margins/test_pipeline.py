@@ -33,6 +33,8 @@ STEPS = {
     "two scalers": lambda: (rm.StandardScaler(), rm.StandardScaler(), learner()),
     "an intercept": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, intercept=True)),
     "buckets": lambda: (rm.StandardScaler(), rm.PAClassifier(C=0.01, max_features=4)),
+    "products": lambda: (rm.Interactions(), learner()),
+    "products of some": lambda: (rm.Interactions(pairs=[("https", "*"), ("late", "l*")]), rm.AROWClassifier()),
     "a hasher": lambda: (rm.FeatureHasher(12), learner()),
     "a hasher before buckets": lambda: (rm.FeatureHasher(12), rm.PAClassifier(C=0.01, max_features=5)),
     "a covariance": lambda: (rm.StandardScaler(), rm.NAROWClassifier()),

@@ -347,6 +347,7 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
+    rm.Interactions: "(degree=2, *, interaction_only=False, pairs=None)",
     rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
 }
 LEARNING = {

@@ -75,6 +75,59 @@ def hashes() -> list[str]:
     )
 
 
+def written(words: int, examples: int) -> Rows:
+    """Texts of so many words, of which few are frequent and most are rare."""
+    draw = random.Random(words)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    known = ["".join(draw.choices(letters, k=draw.randint(2, 9))) for _ in range(8000)]
+    rows: Rows = []
+    for _ in range(examples):
+        chosen = [known[min(7999, int(draw.paretovariate(0.6)) - 1)] for _ in range(words)]
+        text = " ".join(word + draw.choice(("", "", "", ",", ".")) for word in chosen).capitalize()
+        rows.append(({"body": text}, draw.random() < 0.5))
+    return rows
+
+
+def words() -> list[str]:
+    """Time counts and weights of words."""
+    streams = [("16 words", written(16, 400)), ("100 words", written(100, 100))]
+    return [
+        *table(
+            "Counts of words",
+            streams,
+            [
+                Contender(
+                    "River's BagOfWords and PAClassifier",
+                    two_calls(lambda: feature_extraction.BagOfWords(on="body") | river_pa()),
+                ),
+                Contender(
+                    "River's BagOfWords, our PAClassifier",
+                    two_calls(lambda: feature_extraction.BagOfWords(on="body") | pa()),
+                ),
+                Contender("BagOfWords and PAClassifier", two_calls(lambda: rm.BagOfWords(on="body") | pa())),
+                Contender(
+                    "BagOfWords and PAClassifier(max_features=2**18)",
+                    two_calls(lambda: rm.BagOfWords(on="body") | pa(max_features=2**18)),
+                ),
+            ],
+        ),
+        *table(
+            "Weights of words",
+            streams,
+            [
+                Contender(
+                    "River's TFIDF and PAClassifier",
+                    two_calls(lambda: feature_extraction.TFIDF(on="body") | river_pa()),
+                ),
+                Contender(
+                    "River's TFIDF, our PAClassifier", two_calls(lambda: feature_extraction.TFIDF(on="body") | pa())
+                ),
+                Contender("TFIDF and PAClassifier", two_calls(lambda: rm.TFIDF(on="body") | pa())),
+            ],
+        ),
+    ]
+
+
 def main() -> None:
     report = [
         "# Transformers that make features",
@@ -82,6 +135,7 @@ def main() -> None:
         f"River {river.__version__}, Python {platform.python_version()}, {platform.machine()}; {ROUNDS} rounds of CPU "
         "time. A cell is the median; in brackets the ratio to the first line of its table, median and quartiles.",
         "",
+        *words(),
         *products(),
         *hashes(),
     ]

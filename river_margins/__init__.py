@@ -52,7 +52,7 @@ from river_margins.families.second_order import IELLIPClassifier, KernelSecondOr
 from river_margins.families.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 from river_margins.families.structured import StructuredPA
 from river_margins.families.tagger import SequenceTagger
-from river_margins.preprocessing import FeatureHasher, Interactions, StandardScaler
+from river_margins.preprocessing import TFIDF, BagOfWords, FeatureHasher, Interactions, StandardScaler
 from river_margins.rules import (
     PA,
     PA1,
@@ -109,6 +109,7 @@ __all__ = [
     "PA1",
     "PA2",
     "RBF",
+    "TFIDF",
     "ALMAClassifier",
     "ALMARule",
     "AROWClassifier",
@@ -125,6 +126,7 @@ __all__ = [
     "AveragedPerceptron",
     "BOGDClassifier",
     "BPAClassifier",
+    "BagOfWords",
     "BalancedWinnow",
     "CWClassifier",
     "CWRule",

@@ -223,6 +223,14 @@ EDITS = [
         ("other keys take the products of the last ones", "if plan is None or keys != plan.keys:", "if plan is None or len(keys) != len(plan.keys):"),
     ),
     *_edits(
+        "river_margins/preprocessing/words.pyx",
+        ("a word of one letter counts", "if end - start > 1:", "if end - start > 0:"),
+        ("a hyphen ends a word", 'elif c != c"-":', "else:"),
+        ("a word keeps the hyphens behind it", "PyUnicode_Substring(text, start, end)", "PyUnicode_Substring(text, start, i)"),
+        ("a text counts for a word as often as the word is in it", "self.texts_with[index] += 1.0", "self.texts_with[index] += made.row.value[i]"),
+        ("a new word has no weight", "known = self.texts_with[index] if index >= 0 else 0.0", "known = self.texts_with[index] if index >= 0 else self.texts"),
+    ),
+    *_edits(
         "river_margins/families/active.py",
         ("the sampler's logarithm starts at 2", "math.log(t) / self.n_queries", "math.log(t + 1) / self.n_queries"),
     ),

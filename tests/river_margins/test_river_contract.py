@@ -269,6 +269,7 @@ def test_a_dict_changes_parameters_of_a_part():
 
 # --------------------------------------------------------------------------------------------------- signatures
 
+WORDS = r"(?u)\b\w[\w\-]+\b"
 CONSTRUCTORS = {
     rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, rivals='max', intercept=True, max_features=None)",
     rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, intercept=True, "
@@ -347,6 +348,10 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
+    rm.BagOfWords: "(on=None, *, strip_accents=True, lowercase=True, stop_words=None, "
+    f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
+    rm.TFIDF: "(normalize=True, *, on=None, strip_accents=True, lowercase=True, stop_words=None, "
+    f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
     rm.Interactions: "(degree=2, *, interaction_only=False, pairs=None)",
     rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
 }

@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "dict_walk.md"
-MODULES = ["core/reader", "core/scaled_row", "preprocessing"]
+MODULES = ["core/reader", "core/transformed_row", "preprocessing/scaler"]
 ROUNDS = 15
 REPEATS = 20  # in a process, of which the fastest counts: another program may take the caches at any time
 BUILD = """

@@ -53,7 +53,7 @@ from river_margins.families.second_order import IELLIPClassifier, KernelSecondOr
 from river_margins.families.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 from river_margins.families.structured import StructuredPA
 from river_margins.families.tagger import SequenceTagger
-from river_margins.preprocessing import StandardScaler
+from river_margins.preprocessing import TFIDF, BagOfWords, FeatureHasher, Interactions, StandardScaler
 from river_margins.rules import (
     PA,
     PA1,
@@ -112,6 +112,7 @@ __all__ = [
     "PA1",
     "PA2",
     "RBF",
+    "TFIDF",
     "ALMAClassifier",
     "ALMARule",
     "AROWClassifier",
@@ -128,6 +129,7 @@ __all__ = [
     "AveragedPerceptron",
     "BOGDClassifier",
     "BPAClassifier",
+    "BagOfWords",
     "BalancedWinnow",
     "CWClassifier",
     "CWRule",
@@ -143,11 +145,13 @@ __all__ = [
     "FOBOSRule",
     "FOGDClassifier",
     "FTRLProximalClassifier",
+    "FeatureHasher",
     "Forgetron",
     "Full",
     "GradientDescent",
     "IELLIPClassifier",
     "IELLIPRule",
+    "Interactions",
     "Kernel",
     "KernelPAClassifier",
     "KernelPARegressor",

@@ -3,16 +3,14 @@
 from river import compose
 
 from river_margins.core.learner cimport Learner
-from river_margins.preprocessing cimport RunningMoments
-
-from river_margins.preprocessing import StandardScaler
+from river_margins.preprocessing.rows cimport RowMaker
 
 
 class Pipeline(compose.Pipeline):
     """A `river.compose.Pipeline` with the same results, whose rounds take half the time or less.
 
-    `StandardScaler() | learner` makes one, and so does `step | (StandardScaler() | learner)`. Without the parentheses the
-    first `|` is that of River's step, which makes River's pipeline. Pipelines with a union, a supervised transformer or a
+    A transformer of this package makes one, as in `StandardScaler() | learner`, and so does `step | (StandardScaler() |
+    learner)`. Without the parentheses the first `|` is that of River's step, which makes River's pipeline. Pipelines with a union, a supervised transformer or a
     filter, calls with further arguments, and learning during prediction are left to River's code.
 
     Examples
@@ -63,8 +61,13 @@ cdef object transformed(tuple plan, object x, bint learning):
     for i in range(len(plan) - 1):
         step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
         # Compiled steps need no dict between them. A subclass written in Python may read one.
-        if type(step) is StandardScaler and isinstance(following, Learner) and (<Learner> following).takes_scaled_rows:
-            x = (<RunningMoments> step).scale_for_next_step(x, learning)
+        if (
+            isinstance(step, RowMaker)
+            and (<RowMaker> step).makes_rows
+            and isinstance(following, Learner)
+            and (<Learner> following).takes_rows
+        ):
+            x = (<RowMaker> step).make_row(x, learning)
         else:
             if learning:
                 step.learn_one(x)

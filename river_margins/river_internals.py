@@ -48,7 +48,7 @@ USES: dict[str, Use] = {
     ),
     "_unit_test_params": Use(
         "base.Base",
-        (_FAMILIES, "river_margins/preprocessing.pyx"),
+        (_FAMILIES, "river_margins/preprocessing"),
         "overridden: River's `check_estimator` makes estimators with these parameters",
     ),
     "_is_stochastic": Use(
@@ -63,7 +63,7 @@ USES: dict[str, Use] = {
     ),
     "_more_tags": Use(
         "base.Estimator",
-        (_FAMILIES,),
+        (_FAMILIES, "river_margins/preprocessing"),
         "overridden: River's checks leave out data that an estimator with these tags does not take",
     ),
     "_ask_for_label": Use(

@@ -27,7 +27,7 @@ cdef class Experts:
     def __cinit__(self, list members, double eta, double share):
         cdef Py_ssize_t i
         self.members, self.eta, self.share = members, eta, share
-        self.learners = [each if isinstance(each, Learner) and (<Learner> each).takes_scaled_rows else None for each in members]
+        self.learners = [each if isinstance(each, Learner) and (<Learner> each).takes_rows else None for each in members]
         self.weight = <double*> malloc(len(members) * sizeof(double))
         if self.weight == NULL:
             raise MemoryError()

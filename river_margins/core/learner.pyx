@@ -15,7 +15,7 @@ from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row, as_float
 from river_margins.core.round cimport Round
-from river_margins.core.scaled_row cimport ScaledRow
+from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.rules.all_classes cimport AllClassesRule
 from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, moves_weights, reset
 from river_margins.spaces.base cimport Direction, Space, Term
@@ -58,7 +58,7 @@ cdef class Learner(Estimator):
         return round
 
     cdef int fill_row(self, Row row, object x) except -1:
-        return (<ScaledRow> x).fill_row(self.reader, row) if type(x) is ScaledRow else self.reader.fill_row(row, x)
+        return (<TransformedRow> x).fill_row(self.reader, row) if type(x) is TransformedRow else self.reader.fill_row(row, x)
 
     cdef Round read_and_score(self, object x):
         """Return a round whose row has the features of x and the scores to predict from."""
@@ -286,7 +286,7 @@ cdef class Learner(Estimator):
     def predict_score_one(self, x):
         """Return the results of `predict_one` and `score_one` for x, and read x once."""
         cdef Round round
-        if not self.takes_scaled_rows:
+        if not self.takes_rows:
             return self.predict_one(x), self.score_one(x)
         round = self.read_and_score(x)
         prediction, score = self.task.predict(round.row), self.task.score(round.row)
@@ -546,9 +546,7 @@ cdef class Learner(Estimator):
         check_pair(rule, space, task.kind, type(self).__name__)
         self.own_rule = copy.deepcopy(rule)
         self.rule_in_python = type(rule).step is not Rule.step
-        self.takes_scaled_rows = max_features is None and all(
-            getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X
-        )
+        self.takes_rows = all(getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X)
         self.moves_all_classes = isinstance(rule, AllClassesRule)
         self.has_covariance = not _COVARIANCES.isdisjoint(space.offers)
         self.reader = Reader(intercept, max_features, constant, not (<Space> space).refuses_negative)

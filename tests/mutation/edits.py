@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 LEARNERS = ("golden", "river_margins/rules", "river_margins/families", "river_margins/spaces", "river_margins/tasks")
 LEARNERS += (
+    "river_margins/preprocessing",
     "river_margins/snapshot",
     "bounds",
     "river_margins/core",
@@ -250,6 +251,26 @@ EDITS = [
         ("a feature that one class names is not in the others", "np.zeros((len(places), len(vectors)))", "np.ones((len(places), len(vectors)))"),
         ("a weight may be infinite", "and math.isfinite(weight)", "and True"),
         ("a bucket may be any number", "0 <= feature < buckets", "True"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/hasher.pyx",
+        ("the order depends on the past", "            self.reader.fill_row_from_buckets(row, features)\n        made", "        made"),
+        ("signs stay without being asked for", "Reader(False, n_features, 1.0, alternate_sign)", "Reader(False, n_features)"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/interactions.pyx",
+        ("a square is left out", "plan.last_feature(left) + (not self.repeats)", "plan.last_feature(left) + 1"),
+        ("the order of the example shows in a name", "(first, text) if first <= text else (text, first)", "(first, text)"),
+        ("a text is no feature of its pair", ' or key.startswith(f"{side}=")', ""),
+        ("other keys take the products of the last ones", "if plan is None or keys != plan.keys:", "if plan is None or len(keys) != len(plan.keys):"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/words.pyx",
+        ("a word of one letter counts", "if end - start > 1:", "if end - start > 0:"),
+        ("a hyphen ends a word", 'elif c != c"-":', "else:"),
+        ("a word keeps the hyphens behind it", "PyUnicode_Substring(text, start, end)", "PyUnicode_Substring(text, start, i)"),
+        ("a text counts for a word as often as the word is in it", "self.texts_with[index] += 1.0", "self.texts_with[index] += made.row.value[i]"),
+        ("a new word has no weight", "known = self.texts_with[index] if index >= 0 else 0.0", "known = self.texts_with[index] if index >= 0 else self.texts"),
     ),
     *_edits(
         "river_margins/families/active.py",

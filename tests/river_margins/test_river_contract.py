@@ -269,6 +269,7 @@ def test_a_dict_changes_parameters_of_a_part():
 
 # --------------------------------------------------------------------------------------------------- signatures
 
+WORDS = r"(?u)\b\w[\w\-]+\b"
 CONSTRUCTORS = {
     rm.Perceptron: "(lr=1.0, *, tie_update=True, classes=None, "
     "class_weight=None, rivals='max', intercept=True, max_features=None)",
@@ -370,6 +371,12 @@ CONSTRUCTORS = {
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
+    rm.BagOfWords: "(on=None, *, strip_accents=True, lowercase=True, stop_words=None, "
+    f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
+    rm.TFIDF: "(normalize=True, *, on=None, strip_accents=True, lowercase=True, stop_words=None, "
+    f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
+    rm.Interactions: "(degree=2, *, interaction_only=False, pairs=None)",
+    rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
 }
 LEARNING = {
     "learn_one": "(self, x, y, w=1.0)",
@@ -383,9 +390,8 @@ LEARNING = {
     "learn_csr": "(self, X, y, w=1.0)",
     "predict_csr": "(self, X)",
 }
-SCALING = dict.fromkeys(["learn_one", "transform_one"], "(self, x)") | dict.fromkeys(
-    ["learn_many", "transform_many"], "(self, X)"
-)
+TRANSFORMING = dict.fromkeys(["learn_one", "transform_one"], "(self, x)")
+SCALING = TRANSFORMING | dict.fromkeys(["learn_many", "transform_many"], "(self, X)")
 ASKING = {
     "query_one": "(self, x)",
     "learn_one": "(self, x, y, w=1.0)",
@@ -422,7 +428,8 @@ METHODS = {
     rm.AutoClassifier: AUTOMATIC,
     rm.AutoRegressor: AUTOMATIC,
     rm.Calibrated: CALIBRATING,
-    base.Transformer: SCALING,
+    base.MiniBatchTransformer: SCALING,
+    base.Transformer: TRANSFORMING,
     base.Classifier: CLASSIFYING,
     base.AnomalyDetector: WITHOUT_LABELS,
 }

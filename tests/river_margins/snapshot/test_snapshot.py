@@ -94,6 +94,8 @@ LEARNERS = [
     (rm.BOGDClassifier(rm.RBF(0.1), lam=0.1, budget=10), numbers(sign)),
     (rm.BPAClassifier(rm.RBF(0.1), budget=10), numbers(sign)),
     (rm.FOGDClassifier(0.1, components=20), numbers(lambda _, n: n % 3)),
+    (rm.Interactions(pairs=[("f1", "f*")]) | rm.PAClassifier(), wide()),
+    (rm.FeatureHasher(16) | rm.PAClassifier(), wide()),
     (rm.StandardScaler() | rm.PAClassifier(C=0.01), datasets.Phishing().take(200)),
     (rm.StandardScaler() | rm.Perceptron(), datasets.ImageSegments().take(200)),
     (rm.StandardScaler() | rm.PARegressor(), datasets.TrumpApproval().take(200)),

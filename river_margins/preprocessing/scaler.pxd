@@ -1,16 +1,14 @@
-from river_margins.core.estimator cimport Estimator
-from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.core.reader cimport Reader, Row
+from river_margins.preprocessing.rows cimport RowMaker
 
 
 cdef struct Moments:
     double count, mean, variance
 
 
-cdef class RunningMoments(Estimator):
+cdef class RunningMoments(RowMaker):
     cdef Reader reader
     cdef Row spare_row
-    cdef ScaledRow scaled_row
     cdef Moments* moments  # known features first, then room in which a row's new values are made
     cdef Py_ssize_t capacity
     cdef bint divide
@@ -20,5 +18,3 @@ cdef class RunningMoments(Estimator):
     cdef int scale(self, Row row) except -1
     cdef int refuse_scaled(self) except -1
     cdef Moments moments_of(self, object feature) except *
-    cdef dict as_dict(self, Row row)
-    cdef object scale_for_next_step(self, object x, bint learning)

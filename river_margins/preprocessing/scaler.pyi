@@ -4,11 +4,10 @@ from typing import Any, ClassVar
 from river import base
 from typing_extensions import disjoint_base
 
-from river_margins.core.described import Described
-from river_margins.core.estimator import Estimator
+from river_margins.preprocessing.rows import FirstStep, RowMaker
 
 @disjoint_base
-class RunningMoments(Estimator):
+class RunningMoments(RowMaker):
     @property
     def counts(self) -> dict[Any, int]: ...
     @property
@@ -20,14 +19,13 @@ class RunningMoments(Estimator):
     def learn_many(self, X: Any) -> None: ...
     def transform_many(self, X: Any) -> Any: ...
     def __getstate__(self) -> dict[str, Any]: ...
-    def __setstate__(self, state: dict[str, Any]) -> None: ...
+    def __setstate__(self, state: Mapping[str, Any]) -> None: ...
 
-class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
+class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):
     round_cost: ClassVar[str]
     guarantee: ClassVar[str]
     advice: ClassVar[str]
     with_std: bool
-    def __or__(self, other: Any) -> Any: ...
     def __init__(self, with_std: bool = True) -> None: ...
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]: ...

@@ -1,7 +1,7 @@
-"""Compiled transformers."""
+"""The compiled scaler."""
 
 import numpy as np
-from river import base, compose
+from river import base
 from river.utils import dataframe
 
 from libc.math cimport INFINITY, isfinite, sqrt
@@ -10,15 +10,15 @@ from libc.stdlib cimport free, realloc
 
 from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
-from river_margins.core.estimator cimport Estimator
-from river_margins.core.scaled_row cimport ScaledRow
 from river_margins.core.reader cimport Reader, Row
+from river_margins.core.transformed_row cimport TransformedRow
+from river_margins.preprocessing.rows cimport RowMaker
 
 from river_margins.core.batch import frame_batch, frame_values
-from river_margins.core.described import Described
+from river_margins.preprocessing.rows import FirstStep
 
 
-cdef class RunningMoments(Estimator):
+cdef class RunningMoments(RowMaker):
     """The compiled part of `StandardScaler`: count, mean and variance of each feature, by Welford's recurrence."""
 
     def __dealloc__(self):
@@ -97,24 +97,10 @@ cdef class RunningMoments(Estimator):
     cdef int refuse_scaled(self) except -1:
         raise OverflowError(f"`{type(self).__name__}`: these values are beyond floating point once scaled")
 
-    cdef dict as_dict(self, Row row):
-        cdef Py_ssize_t i
-        cdef list keys = self.reader.vocabulary.keys
-        cdef dict scaled = {}
-        for i in range(row.known):
-            scaled[keys[row.index[i]]] = row.value[i]
-        for i in range(row.fresh):
-            scaled[row.fresh_keys[i]] = row.own_value[row.capacity + i]
-        return scaled
-
-    cdef object scale_for_next_step(self, object x, bint learning):
-        """Return x scaled, for the next step, which reads it at once. With `learning`, learn x first."""
-        cdef ScaledRow scaled_row = self.scaled_row
-        cdef Row row
+    cdef TransformedRow make_row(self, object x, bint learning):
+        cdef TransformedRow made = self.take_made()
+        cdef Row row = made.row
         cdef bint is_new
-        if scaled_row is None or scaled_row.unread:
-            self.scaled_row = scaled_row = ScaledRow()
-        scaled_row.unread, scaled_row.reader, row = True, self.reader, scaled_row.row
         if learning:
             self.start_learning()
         try:
@@ -128,7 +114,8 @@ cdef class RunningMoments(Estimator):
             if learning:
                 self.end_learning()
         self.scale(row)
-        return scaled_row
+        made.names = self.reader.vocabulary.keys
+        return made
 
     def learn_one(self, x):
         """Update the moments of the features in x."""
@@ -144,12 +131,10 @@ cdef class RunningMoments(Estimator):
 
     def transform_one(self, x):
         """Scale the features in x. A feature that was never learned, or that never varied, becomes 0."""
-        cdef Row row = self.take_row()
         cdef dict features = self.reader.features_of(x)
-        self.reader.fill_row_from_dict(row, features)
-        self.scale(row)
-        scaled = dict_refilled(features, row.value) if row.in_dict_order else self.as_dict(row)
-        self.spare_row = row
+        cdef TransformedRow made = self.make_row(features, False)
+        cdef dict scaled = dict_refilled(features, made.row.value) if made.row.in_dict_order else made.as_dict()
+        made.unread = False
         return scaled
 
     def learn_many(self, X):
@@ -210,6 +195,7 @@ cdef class RunningMoments(Estimator):
     def _open(self, divide):
         self.reader = Reader()
         self.divide = divide
+        self.open_rows(RunningMoments)
 
     def __getstate__(self):
         cdef Py_ssize_t i
@@ -232,7 +218,7 @@ cdef class RunningMoments(Estimator):
             self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2])
 
 
-class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
+class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):
     """Scale features to zero mean and unit variance, as seen so far.
 
     The results are those of River's scaler to rounding, several times faster. A feature that is not a finite number raises
@@ -271,11 +257,6 @@ class StandardScaler(Described, RunningMoments, base.MiniBatchTransformer):
     def __init__(self, with_std=True):
         vars(self).update(with_std=with_std)
         self._open(with_std)
-
-    def __or__(self, other):
-        from river_margins.pipeline import Pipeline  # which knows this class
-
-        return super().__or__(other) if isinstance(other, compose.Pipeline) else Pipeline(self, other)
 
     @classmethod
     def _unit_test_params(cls):

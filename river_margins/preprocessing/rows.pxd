@@ -1,0 +1,13 @@
+from river_margins.core.estimator cimport Estimator
+from river_margins.core.transformed_row cimport TransformedRow
+
+
+cdef class RowMaker(Estimator):
+    cdef TransformedRow spare_made
+    cdef bint makes_rows  # whether the next step may get a row: no subclass in Python changes what it holds
+    cdef TransformedRow take_made(self)
+    cdef int open_rows(self, type compiled) except -1
+    cdef TransformedRow make_row(self, object x, bint learning)
+
+
+cdef dict numbers_of(object x)

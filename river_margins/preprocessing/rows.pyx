@@ -1,0 +1,82 @@
+"""What the compiled transformers share: they hand rows to the next step, and start a compiled pipeline."""
+
+from river import compose
+
+from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_next, dict_walk_suits
+from river_margins.core.estimator cimport Estimator
+from river_margins.core.transformed_row cimport TransformedRow
+
+from river_margins.core.described import Described
+
+
+cdef class RowMaker(Estimator):
+    """The compiled part of a transformer. Here it learns nothing, and a subclass implements `make_row`."""
+
+    cdef TransformedRow take_made(self):
+        """Return a row to fill for the next step. One that was not read yet belongs to another thread, or to an error."""
+        cdef TransformedRow made = self.spare_made
+        if made is None or made.unread:
+            self.spare_made = made = TransformedRow()
+        made.unread = True
+        return made
+
+    cdef int open_rows(self, type compiled) except -1:
+        self.makes_rows = all(
+            [getattr(type(self), name) is getattr(compiled, name) for name in ("learn_one", "transform_one")]
+        )
+        return 0
+
+    cdef TransformedRow make_row(self, object x, bint learning):
+        """Return x transformed, for the next step, which reads it at once. With `learning`, learn x first."""
+        raise NotImplementedError
+
+    def learn_one(self, x):
+        """Do nothing: this transformer learns nothing."""
+
+    def transform_one(self, x):
+        """Return the transformed features."""
+        cdef TransformedRow made = self.make_row(x, False)
+        cdef dict features = made.as_dict()
+        made.unread = False
+        return features
+
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, state):
+        if state:
+            raise ValueError(f"`{type(self).__name__}` learns nothing, and has no {', '.join(map(repr, state))}")
+
+
+class FirstStep(Described):
+    """A transformer that starts a compiled pipeline: `transformer | learner`."""
+
+    def __or__(self, other):
+        from river_margins.pipeline import Pipeline  # which knows these classes
+
+        return super().__or__(other) if isinstance(other, compose.Pipeline) else Pipeline(self, other)
+
+
+cdef dict numbers_of(object x):
+    """Return x as a dict in which a text `value` of the feature `name` is the feature "name=value", with the value 1."""
+    cdef DictWalk walk
+    if type(x) is not dict or not dict_walk_suits(x):
+        if not hasattr(x, "keys"):
+            raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
+        x = {key: x[key] for key in x.keys()}
+    walk = dict_walk(x)
+    while dict_walk_next(&walk):
+        if isinstance(<object> walk.value, str):
+            return texts_encoded(x)
+    return x
+
+
+cdef dict texts_encoded(dict x):
+    cdef dict features = {}
+    for key, value in x.items():
+        if isinstance(value, str):
+            key, value = f"{key}={value}", 1.0
+        if key in features:
+            raise ValueError(f"two features are called {key!r}, one of them after its text: rename one")
+        features[key] = value
+    return features

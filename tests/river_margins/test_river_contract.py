@@ -348,6 +348,7 @@ CONSTRUCTORS = {
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
     rm.StandardScaler: "(with_std=True)",
     rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
+    rm.OneHotEncoder: "(features=None)",
 }
 LEARNING = {
     "learn_one": "(self, x, y, w=1.0)",

@@ -53,7 +53,7 @@ from river_margins.families.second_order import IELLIPClassifier, KernelSecondOr
 from river_margins.families.sparse import AdaGradRDAClassifier, FOBOSClassifier, FTRLProximalClassifier
 from river_margins.families.structured import StructuredPA
 from river_margins.families.tagger import SequenceTagger
-from river_margins.preprocessing import TFIDF, BagOfWords, FeatureHasher, Interactions, StandardScaler
+from river_margins.preprocessing import TFIDF, BagOfWords, FeatureHasher, Interactions, OneHotEncoder, StandardScaler
 from river_margins.rules import (
     PA,
     PA1,
@@ -174,6 +174,7 @@ __all__ = [
     "OGDClassifier",
     "OGDRegressor",
     "OldestRemoval",
+    "OneHotEncoder",
     "OriginalMIRARule",
     "PAClassifier",
     "PAMultiLabelClassifier",

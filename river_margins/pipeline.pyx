@@ -5,6 +5,12 @@ from river import compose
 from river_margins.core.learner cimport Learner
 from river_margins.preprocessing.rows cimport RowMaker
 
+from river_margins.preprocessing.one_hot import OneHotEncoder
+
+
+# Scalers that make 0 of a feature that never varies; River's, too.
+_CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
+
 
 class Pipeline(compose.Pipeline):
     """A `river.compose.Pipeline` with the same results, whose rounds take half the time or less.
@@ -23,6 +29,10 @@ class Pipeline(compose.Pipeline):
     >>> model.predict_one({"a": 2.0})
     True
     """
+
+    def __init__(self, *steps):
+        super().__init__(*steps)
+        check_order(list(self.steps.values()))
 
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
@@ -53,6 +63,18 @@ class Pipeline(compose.Pipeline):
         for step in before:
             x = step.transform_one(x)
         return last.explain_one(x)
+
+
+def check_order(steps):
+    """Raise ValueError if a step undoes the work of one before it."""
+    kinds = [type(step) for step in steps]
+    after = kinds[kinds.index(OneHotEncoder) + 1 :] if OneHotEncoder in kinds else []
+    for kind in after:
+        if kind.__name__ in _CENTRING:
+            raise ValueError(
+                f"`{kind.__name__}` after `OneHotEncoder` makes 0 of each encoded text, which is 1 wherever it is present: write "
+                "StandardScaler() | OneHotEncoder() | ..., whose scaler leaves texts as they are"
+            )
 
 
 cdef object transformed(tuple plan, object x, bint learning):

@@ -414,8 +414,8 @@ cdef double as_float(object key, object value) except? -1.0:
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
         raise ValueError(
-            f"feature {key!r} is the text {value!r}: encode it first, with river.preprocessing.OneHotEncoder, "
-            "OrdinalEncoder or FeatureHasher"
+            f"feature {key!r} is the text {value!r}: put a step before that encodes it, such as OneHotEncoder() or "
+            "FeatureHasher() of river_margins"
         )
     try:
         return PyFloat_AsDouble(value)

@@ -11,3 +11,4 @@ cdef class RowMaker(Estimator):
 
 
 cdef dict numbers_of(object x)
+cdef bint has_text(dict x) except -1

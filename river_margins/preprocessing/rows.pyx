@@ -59,16 +59,20 @@ class FirstStep(Described):
 
 cdef dict numbers_of(object x):
     """Return x as a dict in which a text `value` of the feature `name` is the feature "name=value", with the value 1."""
-    cdef DictWalk walk
     if type(x) is not dict or not dict_walk_suits(x):
         if not hasattr(x, "keys"):
             raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
         x = {key: x[key] for key in x.keys()}
-    walk = dict_walk(x)
+    return texts_encoded(x) if has_text(x) else x
+
+
+cdef bint has_text(dict x) except -1:
+    """Tell whether a feature is a text. The dict is one that `DictWalk` can read."""
+    cdef DictWalk walk = dict_walk(x)
     while dict_walk_next(&walk):
         if isinstance(<object> walk.value, str):
-            return texts_encoded(x)
-    return x
+            return True
+    return False
 
 
 cdef dict texts_encoded(dict x):

@@ -12,7 +12,7 @@ from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
 from river_margins.core.reader cimport Reader, Row
 from river_margins.core.transformed_row cimport TransformedRow
-from river_margins.preprocessing.rows cimport RowMaker
+from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 from river_margins.core.batch import frame_batch, frame_values
 from river_margins.preprocessing.rows import FirstStep
@@ -118,8 +118,11 @@ cdef class RunningMoments(RowMaker):
         return made
 
     def learn_one(self, x):
-        """Update the moments of the features in x."""
+        """Update the moments of the features in x that are numbers."""
         cdef Row row
+        cdef dict features = self.reader.features_of(x)
+        if has_text(features):
+            x = {key: value for key, value in features.items() if not isinstance(value, str)}
         self.start_learning()
         try:
             row = self.take_row()
@@ -130,8 +133,11 @@ cdef class RunningMoments(RowMaker):
             self.end_learning()
 
     def transform_one(self, x):
-        """Scale the features in x. A feature that was never learned, or that never varied, becomes 0."""
+        """Scale the features in x. A feature that was never learned, or that never varied, becomes 0; a text stays as it is."""
         cdef dict features = self.reader.features_of(x)
+        if has_text(features):
+            numbers = self.transform_one({key: value for key, value in features.items() if not isinstance(value, str)})
+            return {key: numbers.get(key, value) for key, value in features.items()}
         cdef TransformedRow made = self.make_row(features, False)
         cdef dict scaled = dict_refilled(features, made.row.value) if made.row.in_dict_order else made.as_dict()
         made.unread = False
@@ -222,7 +228,8 @@ class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):
     """Scale features to zero mean and unit variance, as seen so far.
 
     The results are those of River's scaler to rounding, several times faster. A feature that is not a finite number raises
-    a ValueError; with River's scaler it turns all further results into NaN.
+    a ValueError; with River's scaler it turns all further results into NaN. A text is left to a later step, such as
+    `OneHotEncoder`.
 
     Parameters
     ----------

@@ -377,6 +377,7 @@ CONSTRUCTORS = {
     f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
     rm.Interactions: "(degree=2, *, interaction_only=False, pairs=None)",
     rm.FeatureHasher: "(n_features=1048576, *, alternate_sign=True)",
+    rm.OneHotEncoder: "(features=None)",
 }
 LEARNING = {
     "learn_one": "(self, x, y, w=1.0)",

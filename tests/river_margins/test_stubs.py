@@ -29,6 +29,7 @@ ALLOWED = r"""
 river_margins\.preprocessing\.scaler\.StandardScaler  # the metaclass is that of River's Base, which is not read here
 river_margins\.preprocessing\.hasher\.FeatureHasher
 river_margins\.preprocessing\.interactions\.Interactions
+river_margins\.preprocessing\.one_hot\.OneHotEncoder
 river_margins\.preprocessing\.words\.(BagOfWords|TFIDF)
 river_margins\.pipeline\.Pipeline
 """

@@ -48,7 +48,7 @@ REFUSED = {
     "numpy nan": ({"a": np.float32("nan")}, ValueError, "feature 'a' is nan"),
     "decimal nan": ({"a": decimal.Decimal("NaN")}, ValueError, "feature 'a' is nan"),
     "infinity": ({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf"),
-    "text": ({"a": "red"}, ValueError, "OneHotEncoder, OrdinalEncoder or FeatureHasher"),
+    "text": ({"a": "red"}, ValueError, "OneHotEncoder.. or FeatureHasher.. of river_margins"),
     "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5'"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
     "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),

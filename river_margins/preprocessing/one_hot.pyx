@@ -1,0 +1,66 @@
+"""Texts as features of their own, which a linear learner can weigh."""
+
+from collections.abc import Iterable
+
+from river import base
+
+from river_margins.preprocessing.rows cimport RowMaker, numbers_of
+
+from river_margins.preprocessing.rows import FirstStep
+
+
+class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
+    """Turn a text `value` of the feature `name` into the feature "name=value" with the value 1, and leave numbers as they are.
+
+    So `{"country": "CH", "amount": 12.5}` becomes `{"country=CH": 1.0, "amount": 12.5}`. River's OneHotEncoder encodes numbers,
+    too: there each new amount is a new feature. The encoder learns nothing and has no state. A scaler comes before it, and leaves
+    texts as they are: after it, a scaler would make 0 of each encoded text, which is 1 wherever it is present.
+
+    Parameters
+    ----------
+    features
+        Names of features to encode although their values are numbers, such as postcodes or numbers of shops. None (default)
+        for texts only. A number that is whole is written without a point: 3 and 3.0 are both "name=3".
+
+    Raises
+    ------
+    TypeError
+        If `features` is a text instead of a list of names.
+    ValueError
+        If a feature has the name that the text of another one makes, such as "a=b" beside the text "b" of "a".
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.OneHotEncoder(features=["shop"]).transform_one({"country": "CH", "amount": 12.5, "shop": 3})
+    {'country=CH': 1.0, 'amount': 12.5, 'shop=3': 1.0}
+    >>> model = rm.StandardScaler() | rm.OneHotEncoder() | rm.PAClassifier()
+    >>> model.learn_one({"country": "CH", "amount": 12.5}, True)
+    """
+
+    round_cost = "The number of features in x."
+    guarantee = "The same names for the same values, in every process."
+    advice = "Put it before the learner where records have texts, after a scaler."
+
+    def __init__(self, features=None):
+        if not (features is None or isinstance(features, Iterable)) or isinstance(features, str):
+            raise TypeError(f"`features` must be a list of names or None, not {features!r}")
+        vars(self).update(features=features, _encoded=frozenset(features or ()))
+
+    @classmethod
+    def _unit_test_params(cls):
+        yield {}
+        yield {"features": ["shop"]}
+
+    def transform_one(self, x):
+        """Return the features with texts encoded."""
+        if self._encoded:
+            x = {name: as_text(value) if name in self._encoded else value for name, value in x.items()}
+        return numbers_of(x)
+
+
+def as_text(value):
+    """Return a value of a feature as the text that names it; a null stays null, for an imputer."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if value is None else str(value)

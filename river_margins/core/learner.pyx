@@ -506,7 +506,8 @@ cdef class Learner(Estimator):
         -------
         (values, labels, features): `values` is a float64 array with a row for each label and a column for each feature. x is
         the vector of the values of these features; that of `INTERCEPT` is 1. Two labels that share a weight vector have one
-        row, that of the positive label; that of a regressor has the label None. Before the first label there is no row.
+        row, that of the positive label; that of a regressor has the label None. Before the first label there is no row. With
+        `max_features` the features are numbers of buckets.
 
         Raises
         ------

@@ -155,21 +155,30 @@ def descent(run, u, rate, excess, gradients, pull=0.0):
 @bound(ball=lambda run: run.parameters["radius"])
 def regret_in_a_ball(run, u):
     """Zinkevich 2003: for U <= D, Σ l(w) - Σ l(u) <= (2D)²·sqrt(T)/(2·lr) + lr·R²·sqrt(T), and each step's share."""
-    yield from zinkevich(run, u, run.losses - run.losses_of(u), run.losses > 0)
+    yield from zinkevich(run, u, run.losses - run.losses_of(u), directions(run) * (run.losses > 0)[:, None])
 
 
 @bound(ball=lambda run: run.parameters["radius"])
 def logistic_regret_in_a_ball(run, u):
     """The same for l = ln(1 + exp(-m)), whose slope is nowhere above 1 either."""
     excess = np.logaddexp(0.0, -run.margins) - np.logaddexp(0.0, -run.margins_of(u))
-    yield from zinkevich(run, u, excess, expit(-run.margins))
+    yield from zinkevich(run, u, excess, directions(run) * expit(-run.margins)[:, None])
 
 
-def zinkevich(run, u, excess, slopes):
+@bound(ball=lambda run: run.parameters["radius"])
+def quantile_regret_in_a_ball(run, u):
+    """The same for the pinball loss, whose slope is q below the label and 1 - q above it."""
+    q, errors, errors_of_u = run.parameters["quantile"], run.labels - run.scores[:, 0], run.labels - run.X @ u
+    losses, losses_of_u = (np.maximum(q * each, (q - 1.0) * each) for each in (errors, errors_of_u))
+    slopes = np.where(errors > 0, q, np.where(errors < 0, q - 1.0, 0.0))
+    yield from zinkevich(run, u, losses - losses_of_u, run.X * slopes[:, None])
+
+
+def zinkevich(run, u, excess, gradients):
     lr, D, root = run.parameters["lr"], run.parameters["radius"], math.sqrt(run.rounds)
     yield excess.sum(), (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
     rates = lr / np.sqrt(np.arange(1, run.rounds + 1))
-    yield descent(run, u, rates, excess, directions(run) * slopes[:, None])
+    yield descent(run, u, rates, excess, gradients)
 
 
 @bound(ball=lambda run: 1 / math.sqrt(run.parameters["lam"]))

@@ -76,7 +76,10 @@ IMPOSTORS = {
 @pytest.mark.parametrize(("form", "name"), [pair for pair in PAIRS if "regret" in pair.values[1]])
 def test_a_regret_bound_finds_who_does_not_learn(form, name, impostor):
     """Small steps towards one example that comes again and again, where the bounds are nearly reached."""
-    rounds, given = 400, {"lr": 0.025, "alpha": 0.025, "radius": 1.0, "lam": 0.1, "l1": 1e-3, "l2": 1e-3, "eps": 0.1}
+    rounds, given = (
+        400,
+        {"lr": 0.025, "alpha": 0.025, "radius": 1.0, "lam": 0.1, "l1": 1e-3, "l2": 1e-3, "eps": 0.1, "quantile": 0.5},
+    )
     separator = np.array([1.0, -0.5, -0.5]) if form.task in SEVERAL else np.ones(1)
     stream = Stream(np.ones((rounds, 1)), np.zeros(rounds) if form.task in SEVERAL else np.ones(rounds), separator)
     run = play(form, stream, **{parameter: given.get(parameter, 1.0) for parameter in form.learner.free})

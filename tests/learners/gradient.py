@@ -61,6 +61,8 @@ LEARNERS = [
         partial(rm.OGDRegressor, loss="quantile", quantile=0.9),
         sections={"regression": "4.8"},
         golden={"ogd_quantile": {"lr": 1.0, "quantile": 0.75, "schedule": "constant"}},
+        bounds=("quantile_regret_in_a_ball",),
+        free={"lr": Free(-3, 3, -2), "radius": Free(-3, 3, -1), "quantile": Free(-2, -0.05)},
     ),
     Learner("gradient descent on errors", rm.OGDRegressor, sections={"regression": "4.8"}),
     Learner(

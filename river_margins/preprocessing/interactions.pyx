@@ -117,6 +117,7 @@ cdef class Products(RowMaker):
             if dict_walk_known(&walk, plan.expected, length, row.own_value) < length:
                 plan = self.read_slowly(features, row)
         cdef double* value = row.own_value
+        length = plan.features
         for i in range(plan.products):
             value[length + i] = value[plan.factors[i].left] * value[plan.factors[i].right]
         for i in range(length + plan.products):

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, ClassVar
 
 from river import base
@@ -36,7 +36,7 @@ class BagOfWords(FirstStep, WordCounts, base.MiniBatchTransformer):
         *,
         strip_accents: bool = True,
         lowercase: bool = True,
-        stop_words: Iterable[str] | None = None,
+        stop_words: Sequence[str] | Set[str] | None = None,
         tokenizer_pattern: str = "(?u)\\b\\w[\\w\\-]+\\b",
         ngram_range: tuple[int, int] = (1, 1),
     ) -> None: ...
@@ -61,7 +61,7 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
         on: str | None = None,
         strip_accents: bool = True,
         lowercase: bool = True,
-        stop_words: Iterable[str] | None = None,
+        stop_words: Sequence[str] | Set[str] | None = None,
         tokenizer_pattern: str = "(?u)\\b\\w[\\w\\-]+\\b",
         ngram_range: tuple[int, int] = (1, 1),
     ) -> None: ...

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 import numpy as np
 from river import base
@@ -460,7 +459,7 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
 cdef object checked_words(object words):
     if words is None:
         return None
-    if isinstance(words, str) or not (isinstance(words, Iterable) and all([isinstance(word, str) for word in words])):
+    if not (isinstance(words, (list, tuple, set, frozenset)) and all([isinstance(word, str) for word in words])):
         raise ValueError(f"`stop_words` must be None or a list of words, not {words!r}")
     return set(words) or None
 

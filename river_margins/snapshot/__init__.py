@@ -8,8 +8,8 @@
 >>> again.score_one({"a": 1.0}) == model.score_one({"a": 1.0})
 True
 
-A file can hold every learner and scaler of river_margins with the rules and spaces of river_margins, those of other
-packages that `river_margins.registered` describes, and these steps of River: Pipeline, TransformerUnion,
+A file can hold every learner and transformer of river_margins with the rules and spaces of river_margins, those of
+other packages that `river_margins.registered` describes, and these steps of River: Pipeline, TransformerUnion,
 TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer of `compose`, and StandardScaler, MinMaxScaler,
 MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and PreviousImputer of `preprocessing`. Names of features and
 labels may be None, bools, numbers, strings and tuples of these. An object that a model holds twice is read back as
@@ -286,8 +286,8 @@ def _refusal(model: Any, error: SnapshotError) -> str:
     if not nodes.is_known(type(culprit)):
         steps = ", ".join(name.rpartition(".")[2] for name in river_steps.STEPS)
         reason = (
-            f"a snapshot holds learners, rules, spaces and scalers of river_margins, those that a package registers as "
-            f"entry points in the group `{registered.GROUP}`, and of River {steps}"
+            f"a snapshot holds learners, rules, spaces and transformers of river_margins, those a package registers "
+            f"as entry points in the group `{registered.GROUP}`, and of River {steps}"
         )
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 

@@ -119,8 +119,9 @@ def test_further_arguments_reach_the_learner():
     assert ours[-1].n_updates == 0
 
 
-def test_the_scaler_begins_one():
-    assert type(rm.StandardScaler() | learner()) is Pipeline
+def test_a_transformer_begins_one():
+    for first in (rm.StandardScaler, rm.FeatureHasher, rm.Interactions, rm.BagOfWords, rm.TFIDF):
+        assert type(first() | learner()) is Pipeline
     model = rm.StandardScaler() | (preprocessing.MinMaxScaler() | learner())
     assert list(model.steps) == ["StandardScaler", "MinMaxScaler", "PAClassifier"]
     assert type((rm.StandardScaler() | learner()).clone()) is Pipeline

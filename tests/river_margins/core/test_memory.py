@@ -59,6 +59,8 @@ names = [f"f{i}" for i in range(40)]
 shared = [{name: draw.gauss(0, 1) for name in names[i % 30:i % 30 + 9]} for i in range(1000)]
 labels = [draw.random() < 0.5 for _ in shared]
 model, several, scaler = rm.PAClassifier(0.1), rm.PAClassifier(0.1), rm.StandardScaler()
+written = [step | rm.PAClassifier(0.1) for step in (rm.BagOfWords("on"), rm.TFIDF(on="on"))]
+others = [rm.Interactions() | rm.PAClassifier(0.1), rm.FeatureHasher(20) | rm.PAClassifier(0.1)]
 
 def rounds(count):
     for i in range(count):
@@ -70,6 +72,13 @@ def rounds(count):
             scaler.learn_one(x)
             model.learn_one(scaler.transform_one(x), y)
             model.score_one(x | {f"never learned {i}": 1.0})
+        if i % 40 == 0:
+            for one in others:
+                one.learn_one(x, y)
+                one[0].transform_one(x)
+            for one in written:
+                one.learn_one({"on": " ".join(x) + f" w{i % 100}"}, y)
+                one[0].transform_one({"on": f"never learned {i}"})
         if i % 50 == 0:
             for bad in ({"f1": float("nan")}, {"f1": "text", "new": 1.0}, {"new": 1e200}):
                 try:

@@ -134,6 +134,41 @@ def test_threads_share_a_pipeline():
     assert goes_on_from_its_state(model[0]) and goes_on_from_its_state(model[1])
 
 
+@pytest.mark.parametrize("make", [rm.Interactions, lambda: rm.FeatureHasher(16)], ids=["Interactions", "FeatureHasher"])
+def test_threads_share_a_transformer(make):
+    """Each gets the features of its own example, although all use the memory of one estimator."""
+    shared, model = make(), make() | rm.PAClassifier()
+
+    def work(thread):
+        for i in range(100):
+            x = {f"name {thread}": float(i), f"other {i % 7}": 2.0, "every": float(thread)}
+            slow = {name: Slow(value) for name, value in x.items()}
+            assert shared.transform_one(slow) == make().transform_one(x)
+            model.learn_one(slow, i % 2 == 0)
+            model.predict_one(slow)
+
+    together(work)
+    assert model["PAClassifier"].n_seen == THREADS * 100
+    assert goes_on_from_its_state(model["PAClassifier"])
+
+
+def test_threads_share_the_words_of_their_texts():
+    model = rm.TFIDF(on="body") | rm.PAClassifier()
+    counts = rm.BagOfWords()
+
+    def work(thread):
+        for i in range(200):
+            text = f"every every thread{thread} word{i}"
+            assert counts.transform_one(text) == {"every": 2, f"thread{thread}": 1, f"word{i}": 1}
+            model.learn_one({"body": text}, i % 2 == 0)
+            model.predict_one({"body": text})
+
+    together(work)
+    threads = {f"thread{thread}": 200 for thread in range(THREADS)}
+    assert model[0].dfs == {"every": THREADS * 200} | threads | {f"word{i}": THREADS for i in range(200)}
+    assert model[0].n == model[1].n_seen == THREADS * 200
+
+
 @pytest.mark.parametrize("kind", [rm.PAClassifier, rm.StandardScaler])
 def test_an_estimator_does_not_learn_in_the_midst_of_learning(kind):
     class Nested:

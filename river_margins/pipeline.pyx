@@ -16,8 +16,9 @@ class Pipeline(compose.Pipeline):
     """A `river.compose.Pipeline` with the same results, whose rounds take half the time or less.
 
     A transformer of this package makes one, as in `StandardScaler() | learner`, and so does `step | (StandardScaler() |
-    learner)`. Without the parentheses the first `|` is that of River's step, which makes River's pipeline. Pipelines with a union, a supervised transformer or a
-    filter, calls with further arguments, and learning during prediction are left to River's code.
+    learner)`. Without the parentheses the first `|` is that of River's step, which makes River's pipeline. Pipelines with a
+    union, a supervised transformer or a filter, arguments that not only the last step takes, and learning during prediction
+    are left to River's code.
 
     Examples
     --------
@@ -37,10 +38,10 @@ class Pipeline(compose.Pipeline):
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
         cdef tuple plan = self._plan or self._build_plan()
-        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+        if self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan) or not are_for_the_last(plan, params):
             super().learn_one(x, y, **params)
             return
-        (<tuple> plan[len(plan) - 1])[1].learn_one(transformed(plan, x, True), y)
+        (<tuple> plan[len(plan) - 1])[1].learn_one(transformed(plan, x, True), y, **params)
 
     def predict_one(self, x, **params):
         """Predict the label of x, after the transformers."""
@@ -95,6 +96,17 @@ cdef object transformed(tuple plan, object x, bint learning):
                 step.learn_one(x)
             x = step.transform_one(x)
     return x
+
+
+cdef bint are_for_the_last(tuple plan, dict params):
+    """Return whether the last step takes all further arguments of `learn_one`, such as `w`, and no other step takes one."""
+    cdef Py_ssize_t i, last = len(plan) - 1
+    if params:
+        for i in range(last + 1):
+            accepted = (<tuple> plan[i])[3]  # None is any
+            if accepted is None or not (params.keys() <= accepted if i == last else accepted.isdisjoint(params)):
+                return False
+    return True
 
 
 cdef bint is_plain_chain(tuple plan):

@@ -343,11 +343,8 @@ cdef class Learner(Estimator):
 
     def _check_weight(self, w):
         not_negative("w", w)
-        self._check_rule_takes(f"a sample weight of {w}")
-
-    def _check_rule_takes(self, what):
         if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` {no_price(what)}")
+            raise ValueError(f"`{self.own_rule!r}` {no_price(f'a sample weight of {w}')}")
 
     def _weigh_classes(self, class_weight):
         """Multiply sample weights by those of classes, if any. Return the parameter, checked, as a value of its own."""
@@ -355,7 +352,8 @@ cdef class Learner(Estimator):
             return None
         self.class_weights = ClassWeights(class_weight)
         self.class_weights.check_labels(self.task)
-        self._check_rule_takes(f"class_weight={class_weight!r}")
+        if not self.own_rule.weighted:
+            raise ValueError(f"`{self.own_rule!r}` {no_price(f'class_weight={class_weight!r}')}")
         return self.class_weights.parameter
 
     # ------------------------------------------------------------------------------------------------ batches

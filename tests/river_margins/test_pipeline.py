@@ -90,6 +90,32 @@ def test_it_goes_rivers_way(steps):
     assert play(Pipeline(*steps()), ours_pair) == play(compose.Pipeline(*steps()), rivers_pair)
 
 
+class Noting(rm.StandardScaler):
+    """One that takes a weight, too."""
+
+    def learn_one(self, x, w=1.0):
+        super().learn_one({name: value * w for name, value in x.items()})
+
+
+# River's filter hands `w` to its detector, which refuses it.
+TAKING = {name: steps for name, steps in STEPS.items() if name != "a filter"}
+TAKING["a scaler with w"] = lambda: (Noting(), learner())
+
+
+@pytest.mark.parametrize("steps", TAKING.values(), ids=TAKING)
+def test_further_arguments_go_rivers_way(steps):
+    """To each step that takes them, and to no other."""
+    pipelines = Pipeline(*steps()), compose.Pipeline(*steps()), Pipeline(*steps())
+    for n, (x, y) in enumerate(awkward(100)):
+        ours, rivers, unweighted = pipelines
+        for pipeline in (ours, rivers):
+            pipeline.learn_one(x, y, **({"w": n % 4 * 0.5} if n % 7 else {"w": 2.0, "t": n}))
+        unweighted.learn_one(x, y, t=n)
+        assert ours.predict_one(x) == rivers.predict_one(x)
+    ours, rivers, unweighted = ([state(s) for s in each.steps.values() if hasattr(s, "_open")] for each in pipelines)
+    assert ours == rivers != unweighted
+
+
 def test_what_a_step_refuses_it_refuses():
     model, rivers = Pipeline(*STEPS["two scalers"]()), compose.Pipeline(*STEPS["two scalers"]())
     for pipeline in (model, rivers):

@@ -314,10 +314,6 @@ def test_fields_of_a_record_differ(problems, record, expected):
             "`PAClassifier` with the rule `PA()` takes no sample weights: use a learner that does",
         ),
         ("PARegressor: {mode: 0}", "such as `PARegressor` or `AROWRegressor`"),
-        (
-            "AutoClassifier",
-            "`AutoClassifier` takes no sample weights: use a learner that does, such as `PAClassifier` or",
-        ),
         ("Calibrated: {classifier: ROMMAClassifier}", "`ROMMAClassifier` with the rule `ROMMARule("),
         ("SelectiveSampler: {classifier: Forgetron}", "`Forgetron` with the rule `"),
     ],

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from connectors.kafka import Cluster, Topic
+from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import admin_settings
 from connectors.kafka.retry import retry
@@ -21,6 +22,7 @@ class Admin:
         self.errors = ErrorTranslator()
         with self.errors.translated():
             self.client = AdminClient(admin_settings(settings) | self.errors.callbacks)
+        internals.destroy_apart(self, self.client)
 
     def receive_failures(self) -> None:
         """Let `errors` know why no broker answered."""

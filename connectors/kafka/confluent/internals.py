@@ -4,8 +4,11 @@ Each function says why it is needed. `tests/connectors/kafka/confluent/test_inte
 function when a release of confluent-kafka no longer does what it relies on.
 """
 
+import functools
 import operator
+import queue
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +102,28 @@ def drop_messages_and_close(producer: Producer) -> None:
         producer.purge()
     except (KafkaException, SystemError):
         return
+
+
+_unused: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+
+def destroy_apart(owner: object, client: Any) -> None:
+    """Destroy a client of an owner in a thread that is there for it, once the owner is gone.
+
+    The library aborts the process if the last reference to a client goes in a thread of this client. Python collects
+    garbage in any thread, also in the one that hands over the result of a request of a client for administration.
+    """
+    _start_destroying()
+    weakref.finalize(owner, _unused.put, client).atexit = False
+
+
+@functools.cache
+def _start_destroying() -> None:
+    def destroy() -> None:
+        while True:
+            _unused.get()
+
+    threading.Thread(target=destroy, name="unused clients", daemon=True).start()
 
 
 def returns_in_time(call: Callable[..., Any], *arguments: Any, seconds: float) -> bool:

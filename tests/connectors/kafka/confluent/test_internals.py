@@ -4,6 +4,9 @@ import contextlib
 import gc
 import importlib.metadata
 import inspect
+import signal
+import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -160,3 +163,38 @@ def test_returns_in_time_keeps_no_producer_alive_whose_call_failed():
         wait_for(lambda: gone() is None, "the end of the thread")
     finally:
         gc.enable()
+
+
+DROP_IN_ITS_OWN_THREAD = """
+import gc, threading, time
+from confluent_kafka.admin import AdminClient
+from connectors.kafka.confluent import internals
+
+class Owner:
+    pass
+
+owner, dropped = Owner(), threading.Event()
+owner.client = AdminClient({{"bootstrap.servers": "127.0.0.1:1"}})
+{guard}
+owners = [owner]
+del owner
+
+def drop(future):
+    owners.clear()
+    gc.collect()
+    dropped.set()
+
+owners[0].client.describe_cluster(request_timeout=1.0).add_done_callback(drop)
+assert dropped.wait({deadline})
+while any(thread.name == "unused clients" for thread in threading.enumerate()) and not internals._unused.empty():
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("is_guarded", [False, True])
+def test_destroy_apart(is_guarded):
+    """Where the library no longer aborts, the function is not needed any more."""
+    guard = "internals.destroy_apart(owner, owner.client)" if is_guarded else ""
+    code = DROP_IN_ITS_OWN_THREAD.format(guard=guard, deadline=DEADLINE)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=DEADLINE)
+    assert ended.returncode == (0 if is_guarded else -signal.SIGABRT), broken(internals.destroy_apart) + ended.stderr

@@ -94,7 +94,10 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
         return built[0], []
     from river_margins.pipeline import Pipeline
 
-    return Pipeline(*built), []
+    try:
+        return Pipeline(*built), []
+    except ValueError as error:  # steps that fit no pipeline in this order
+        return None, [((), f"`learner`: {error}")]
 
 
 def last_step(learner: Any) -> Any:

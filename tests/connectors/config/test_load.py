@@ -220,6 +220,11 @@ instance: 7
         ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),
         ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
         ("PAClassifier: {C: 0.01, mode: 1}", "MarginClassifier: {rule: {PA1: {D: 1}}}", "8:37: `PA1` has no parameter"),
+        (
+            "StandardScaler",
+            "OneHotEncoder\n  - StandardScaler",
+            "6:1: `learner`: `StandardScaler` after `OneHotEncoder` ma",
+        ),
         ("StandardScaler", "river.preprocessing.LDA", "7:5: "),  # a step that no snapshot can hold
     ],
 )

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import comb, isfinite as is_finite
-from numbers import Real
+from math import comb
 
 from river import base
 
@@ -16,7 +15,7 @@ from libc.stdlib cimport free, malloc, realloc
 from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_known
 from river_margins.core.reader cimport Reader, Row, as_float
 from river_margins.core.transformed_row cimport TransformedRow
-from river_margins.preprocessing.rows cimport RowMaker, numbers_of
+from river_margins.preprocessing.rows cimport RowMaker, numbers_of, text_of
 
 from river_margins.core.checks import whole
 from river_margins.preprocessing.rows import FirstStep
@@ -207,13 +206,6 @@ cdef bint suits(object side, object key):
     if not (isinstance(side, str) and isinstance(key, str)):
         return side == key
     return side == key or key.startswith(f"{side}=") or side.endswith("*") and key.startswith(side.removesuffix("*"))
-
-
-cdef str text_of(object key):
-    """Return the text of a feature name, the same for equal numbers such as 1, 1.0 and True."""
-    if isinstance(key, Real) and is_finite(key) and key == int(key):
-        key = int(key)
-    return str(key)
 
 
 class Interactions(FirstStep, Products, base.Transformer):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from river import base
 
-from river_margins.preprocessing.rows cimport RowMaker, numbers_of
+from river_margins.preprocessing.rows cimport RowMaker, numbers_of, text_of
 
 from river_margins.preprocessing.rows import FirstStep
 
@@ -55,12 +55,6 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
     def transform_one(self, x):
         """Return the features with texts encoded."""
         if self._encoded:
-            x = {name: as_text(value) if name in self._encoded else value for name, value in x.items()}
+            # A null stays null, for an imputer.
+            x = {name: text_of(x[name]) if name in self._encoded and x[name] is not None else x[name] for name in x}
         return numbers_of(x)
-
-
-def as_text(value):
-    """Return a value of a feature as the text that names it; a null stays null, for an imputer."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if value is None else str(value)

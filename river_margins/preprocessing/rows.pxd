@@ -11,4 +11,5 @@ cdef class RowMaker(Estimator):
 
 
 cdef dict numbers_of(object x)
+cdef str text_of(object value)
 cdef bint has_text(dict x) except -1

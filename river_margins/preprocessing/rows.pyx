@@ -1,12 +1,18 @@
 """What the compiled transformers share: they hand rows to the next step, and start a compiled pipeline."""
 
+from math import isfinite
+from numbers import Real
+
 from river import compose
 
-from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_next, dict_walk_suits
+from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_next
 from river_margins.core.estimator cimport Estimator
+from river_margins.core.reader cimport Reader
 from river_margins.core.transformed_row cimport TransformedRow
 
 from river_margins.core.described import Described
+
+cdef Reader ANY_READER = Reader()  # whose state plays no part in making a dict of an example
 
 
 cdef class RowMaker(Estimator):
@@ -59,11 +65,8 @@ class FirstStep(Described):
 
 cdef dict numbers_of(object x):
     """Return x as a dict in which a text `value` of the feature `name` is the feature "name=value", with the value 1."""
-    if type(x) is not dict or not dict_walk_suits(x):
-        if not hasattr(x, "keys"):
-            raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
-        x = {key: x[key] for key in x.keys()}
-    return texts_encoded(x) if has_text(x) else x
+    cdef dict features = ANY_READER.features_of(x)
+    return texts_encoded(features) if has_text(features) else features
 
 
 cdef bint has_text(dict x) except -1:
@@ -84,3 +87,10 @@ cdef dict texts_encoded(dict x):
             raise ValueError(f"two features are called {key!r}, one of them after its text: rename one")
         features[key] = value
     return features
+
+
+cdef str text_of(object value):
+    """Return the text of a name or a value, the same for equal numbers such as 1, 1.0 and True."""
+    if isinstance(value, Real) and isfinite(value) and value == int(value):
+        value = int(value)
+    return str(value)

@@ -122,11 +122,11 @@ cdef class RunningMoments(RowMaker):
         cdef Row row
         cdef dict features = self.reader.features_of(x)
         if has_text(features):
-            x = {key: value for key, value in features.items() if not isinstance(value, str)}
+            features = {key: value for key, value in features.items() if not isinstance(value, str)}
         self.start_learning()
         try:
             row = self.take_row()
-            self.reader.fill_row(row, x)
+            self.reader.fill_row(row, features)
             self.learn_row(row)
             self.spare_row = row
         finally:

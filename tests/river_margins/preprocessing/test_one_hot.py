@@ -17,7 +17,9 @@ def test_texts_become_features_and_numbers_stay():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "name"), [(3, "shop=3"), (3.0, "shop=3"), (3.5, "shop=3.5"), ("x", "shop=x")])
+@pytest.mark.parametrize(
+    ("value", "name"), [(3, "shop=3"), (3.0, "shop=3"), (np.float64(3), "shop=3"), (3.5, "shop=3.5"), ("x", "shop=x")]
+)
 def test_numbers_that_stand_for_categories(value, name):
     assert rm.OneHotEncoder(["shop"]).transform_one({"shop": value, "amount": 3}) == {name: 1.0, "amount": 3}
 

@@ -14,6 +14,7 @@ import connectors
 import river_margins as rm
 from connectors import config, errors
 from connectors.tools import evaluate
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
 MODULES = {"cli", "config", "errors", "files", "kafka", "logs", "model", "runtime", "secrets", "snapshots", "suggest"}
@@ -81,7 +82,7 @@ def test_a_requested_stop_ends_a_run(file):
     counts: list[connectors.Counts] = []
     thread = threading.Thread(target=lambda: counts.append(connectors.run(connectors.load(file), stop)))
     thread.start()
-    thread.join(60)
+    thread.join(DEADLINE)
     assert counts[0].read < 4
 
 

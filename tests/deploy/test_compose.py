@@ -11,6 +11,7 @@ from connectors import config
 from connectors.kafka.local import LocalKafka
 from tests.deploy.tools import DEPLOY, LEAVING, check, needs
 from tests.docs.test_quick_start import Terminals, free_port
+from tests.helpers.deadline import DEADLINE
 
 FILE = DEPLOY / "compose.yaml"
 SERVICES = yaml.safe_load(FILE.read_text())["services"]
@@ -97,15 +98,15 @@ def test_processor_on_the_broker(tmp_path):
         terminals = Terminals(tmp_path, address)
         try:
             create = " ".join(["river-margins", *command]).replace("/etc/river-margins/", "")
-            said, _ = terminals.start(create).communicate(timeout=60)
+            said, _ = terminals.start(create).communicate(timeout=DEADLINE)
             assert said.count("created") == 3
-            produced, _ = terminals.start("river-margins produce processor.yaml Phishing").communicate(timeout=60)
+            produced, _ = terminals.start("river-margins produce processor.yaml Phishing").communicate(timeout=DEADLINE)
             assert produced == "1,250 records sent to `events`\n"
             processor = terminals.start("river-margins run processor.yaml")
             tail = terminals.start("river-margins tail processor.yaml --from-beginning")
             assert len(terminals.read(tail, 1250)) == 1250
             processor.send_signal(signal.SIGTERM)
-            assert processor.wait(60) == 0
+            assert processor.wait(DEADLINE) == 0
         finally:
             terminals.close()
         assert kafka.bootstrap_servers == f"127.0.0.1:{ports[9092]}"  # which `HOST` tells to clients outside

@@ -12,6 +12,7 @@ import pytest
 from connectors import config
 from connectors.errors import AccessError, ConfigError, FencedError, StartError, StateError
 from tests.deploy.tools import DEPLOY, LEAVING, check, needs
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing
 
 UNIT = DEPLOY / "systemd" / "river-margins@.service"
@@ -95,7 +96,7 @@ def test_processor_needs_no_more(client, kafka, tmp_path):
             stream.read(stream.output, 200)
             (traced,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             os.kill(int(traced), signal.SIGTERM)
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=DEADLINE)
         finally:
             process.kill()
     assert process.returncode == 0, said

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
 PAGE = (ROOT / "README.md").read_text()
@@ -76,7 +77,7 @@ class Terminals:
         for process in reversed(self.running):
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=DEADLINE)
 
 
 @pytest.fixture
@@ -104,9 +105,9 @@ def test_quick_start(terminals, port):
     if port != 9092:
         kafka = kafka.replace("kafka ", f"kafka --port {port} ", 1)
     assert terminals.read(terminals.start(kafka), 1) == [f"127.0.0.1:{port}\n"]
-    said, _ = terminals.start(create).communicate(timeout=60)
+    said, _ = terminals.start(create).communicate(timeout=DEADLINE)
     assert [line.split("`")[1] for line in said.splitlines()] == ["events", "predictions", "rejects"]
-    assert terminals.start(produce).communicate(timeout=60)[0] == "1,250 records sent to `events`\n"
+    assert terminals.start(produce).communicate(timeout=DEADLINE)[0] == "1,250 records sent to `events`\n"
     processor = terminals.start(run)
     reader = terminals.start(tail)
     outputs = [json.loads(line) for line in terminals.read(reader, 1250)]
@@ -114,4 +115,4 @@ def test_quick_start(terminals, port):
     right = sum(output["value"]["prediction"] == output["value"]["label"] for output in outputs)
     assert right > 1000
     processor.send_signal(signal.SIGINT)
-    assert processor.wait(60) == 0
+    assert processor.wait(DEADLINE) == 0

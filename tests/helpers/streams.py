@@ -25,8 +25,8 @@ from connectors.model.counts import Counts
 from connectors.runtime.stop import Stop
 from connectors.topics import processor
 from connectors.topics.offset_metadata import OffsetMetadata
+from tests.helpers.deadline import DEADLINE
 
-DEADLINE = 60.0
 BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
 CLIENT = CLIENTS[0]  # of the running test, see `conftest.py`
 LIBRDKAFKA = {

@@ -14,6 +14,7 @@ from river import base, checks, compose, datasets, preprocessing, utils
 import river_margins as rm
 from river_margins.families.structured import Structured
 from tests.helpers.cases import case
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.rounds import labels_of, state, stream, stream_for, trained
 from tests.learners import FORMS, LEARNERS
 from tests.river_margins.rules.test_weights import BY_FORMULA
@@ -103,7 +104,7 @@ pickle.dump([state(trained(model, seed=1)) for model in models], sys.stdout.buff
 def test_a_pickle_goes_on_in_another_process():
     models = [trained(form.make()) for form in FORMS] + [rm.PAClassifier(max_features=3, intercept=True)]
     other = subprocess.run(
-        [sys.executable, "-c", GO_ON], input=pickle.dumps(models), capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", GO_ON], input=pickle.dumps(models), capture_output=True, check=True, timeout=DEADLINE
     )
     assert pickle.loads(other.stdout) == [state(trained(model, seed=1)) for model in models]
 

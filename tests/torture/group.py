@@ -22,11 +22,12 @@ from kafka.errors import KafkaError
 
 from connectors import config
 from connectors.kafka.local import LocalKafka
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import named
 
 PARTITIONS = 4
-DEADLINE = 60.0
+
 # Expulsion within 2 s, new partitions are seen within 1 s; transactions of the dead time out before.
 QUICK = {
     "consumer": {

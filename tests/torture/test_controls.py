@@ -14,6 +14,7 @@ from connectors.errors import FencedError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import referee
+from tests.helpers.deadline import DEADLINE
 from tests.torture.group import Group, feed, is_broken, wait_until
 from tests.torture.referee import judge
 
@@ -68,7 +69,7 @@ def wrong(mode: str, is_wrong: bool) -> tuple[str, ...]:
 def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) -> None:
     """A processor dies with snapshots written that no offset names; the next one must not take them."""
     victim = group.spawn("--act", "crash", "after:write_snapshots:1")
-    assert victim.process.wait(timeout=60) == -signal.SIGKILL
+    assert victim.process.wait(timeout=DEADLINE) == -signal.SIGKILL
     group.reap()
     group.expel_all()
     group.spawn(*wrong("newest", is_wrong))
@@ -93,7 +94,7 @@ def test_offsets_read_while_a_transaction_may_still_move_them(group: Group, is_w
     else:
         wait_until((group.folder / "asked").exists, "the second processor asks where to begin")
     (group.folder / "released").touch()
-    assert leaver.process.wait(timeout=60) == -signal.SIGKILL
+    assert leaver.process.wait(timeout=DEADLINE) == -signal.SIGKILL
     group.reap()
     ended(group)
     judgement = judge(group.config)
@@ -145,7 +146,7 @@ def test_commit_of_an_instance_that_was_replaced(static_group: Group, is_wrong: 
     if is_wrong:
         wait_until(lambda: zombie.log.read_text().count("committed partitions=") > commits, "the zombie commits")
     else:
-        assert zombie.process.wait(timeout=60) == FencedError.exit_code
+        assert zombie.process.wait(timeout=DEADLINE) == FencedError.exit_code
     group.kill_all()
     group.spawn(instance="same")
     ended(group)

@@ -22,11 +22,12 @@ from connectors.topics.assignment import Assignment
 from connectors.topics.commit import Committer
 from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
+from tests.helpers.deadline import DEADLINE
 
 STEPS = (
     "write_snapshots", "flush", "check_sends", "send_offsets", "end_transaction", "remember", "delete_superseded"
 )  # fmt: skip
-DEADLINE = 60.0
+
 Action = Callable[[Committer, str], None]
 
 

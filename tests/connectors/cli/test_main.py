@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from connectors import errors
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
 EXAMPLE = ROOT / "deploy" / "examples" / "phishing.yaml"
@@ -92,8 +93,8 @@ def test_kafka_runs_until_it_is_interrupted(tmp_path):
             assert server.stdout is not None
             words = server.stdout.readline().split()
             host, port = next(word for word in words if word.startswith("127.0.0.1:")).rstrip(".,").split(":")
-            socket.create_connection((host, int(port)), timeout=60).close()
+            socket.create_connection((host, int(port)), timeout=DEADLINE).close()
             server.send_signal(signal.SIGINT)
-            assert server.wait(60) == 0
+            assert server.wait(DEADLINE) == 0
         finally:
             server.kill()

@@ -10,6 +10,7 @@ from river import base
 import river_margins as rm
 from connectors.config import catalogue
 from connectors.errors import ConfigError
+from tests.helpers.deadline import DEADLINE
 
 ENTRIES = catalogue.entries()
 
@@ -48,7 +49,7 @@ def test_an_estimator_of_a_user_may_say_nothing():
 @pytest.mark.parametrize("name", ["PAClassifier", "StandardScaler"])
 def test_without_docstrings_the_command_still_says_them(name):
     command = [sys.executable, "-OO", "-m", "connectors.cli", "learners", name]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
     kind = getattr(rm, name)
     for sentence in (kind.round_cost, kind.guarantee, kind.advice):
         assert sentence in shown
@@ -56,7 +57,7 @@ def test_without_docstrings_the_command_still_says_them(name):
 
 def test_the_command_lists_one_line_each():
     command = [sys.executable, "-m", "connectors.cli", "learners"]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("PAClassifier "))
     for part in (
         "Passive-aggressive classification: reach margin 1 on each example, and move as little as possible.",

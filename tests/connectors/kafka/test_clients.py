@@ -27,6 +27,7 @@ from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import wait_for
 
 TIMEOUT = 30.0
+LINGER = 60
 
 
 class Place:
@@ -323,7 +324,7 @@ def test_a_successor_of_the_same_id_fences(place):
 
 
 def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
-    producer = place.producer("id-" + place.name, linger_ms=4000)
+    producer = place.producer("id-" + place.name, linger_ms=1000 * LINGER)
     producer.begin()
     for n in range(10):
         producer.send(place.name, 0, None, b"x", [], n)
@@ -331,7 +332,7 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
         producer.check()
     began = time.monotonic()
     producer.close()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < LINGER / 2
 
 
 def test_a_record_that_expires_fails_the_check(place, kafka):

@@ -10,6 +10,7 @@ from connectors.config.schema import Keep
 from connectors.snapshots import retention
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import FolderStore
+from tests.helpers.deadline import DEADLINE
 
 YEARS = calendar.timegm((2026, 11, 22, 5, 0, 0)) - 1000.0  # the clock of the snapshots begins at their first one
 NAMES = [f"{offset:020d}-{offset}-20261122T05000{offset}Z-0badcafe" for offset in range(8)]
@@ -102,10 +103,10 @@ def test_a_process_that_slept_deletes_nothing(clock, store, monkeypatch):
     superseded.add(0, NAMES[:3])
     clock.now += 71
     began, finished = threading.Event(), []
-    superseded._threads.submit(lambda: began.wait(60))
+    superseded._threads.submit(lambda: began.wait(DEADLINE))
     monkeypatch.setattr(store, "delete", lambda partition, name: finished.append(name))
     for _ in range(retention.THREADS - 1):
-        superseded._threads.submit(lambda: began.wait(60))
+        superseded._threads.submit(lambda: began.wait(DEADLINE))
     superseded.delete({0: NAMES[7]}, store)
     clock.now += retention.MAX_DELETING  # while all threads are busy
     began.set()
@@ -117,7 +118,7 @@ def test_while_deletions_go_on_no_others_begin(clock, store):
     superseded.add(0, NAMES[:1])
     clock.now += 71
     ended = threading.Event()
-    superseded._running = [superseded._threads.submit(lambda: ended.wait(60))]
+    superseded._running = [superseded._threads.submit(lambda: ended.wait(DEADLINE))]
     superseded.delete({0: NAMES[7]}, store)
     ended.set()
     assert left(superseded, store) == list(range(8))

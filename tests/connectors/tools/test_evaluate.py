@@ -17,6 +17,7 @@ from connectors.files import processor as files
 from connectors.tools import evaluate as ours
 from connectors.tools import report
 from river_margins import snapshot
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import phishing, twin
 
@@ -204,7 +205,7 @@ def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
     ours, theirs = pty.openpty()
     try:
         done = subprocess.run(
-            line, stdout=subprocess.PIPE, stderr=theirs, timeout=60, env=os.environ | {"TERM": "xterm"}
+            line, stdout=subprocess.PIPE, stderr=theirs, timeout=DEADLINE, env=os.environ | {"TERM": "xterm"}
         )
         shown = os.read(ours, 1 << 20).decode()
     finally:

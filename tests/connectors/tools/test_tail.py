@@ -11,6 +11,7 @@ from kafka import KafkaProducer
 
 from connectors.errors import ConfigError, StartError
 from connectors.tools import tail
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, running
 
 
@@ -41,10 +42,10 @@ def test_an_open_transaction_is_not_shown(kafka, tmp_path):
     producer.init_transactions()
     try:
         producer.begin_transaction()
-        producer.send(stream.output, b'"given up"').get(timeout=30)
+        producer.send(stream.output, b'"given up"').get(timeout=DEADLINE)
         producer.abort_transaction()
         producer.begin_transaction()
-        producer.send(stream.output, b'"committed"').get(timeout=30)
+        producer.send(stream.output, b'"committed"').get(timeout=DEADLINE)
         producer.commit_transaction()
     finally:
         producer.close()
@@ -54,7 +55,7 @@ def test_an_open_transaction_is_not_shown(kafka, tmp_path):
 def test_from_the_next_record_on(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
-    producer.send(stream.output, b'"old"').get(timeout=30)
+    producer.send(stream.output, b'"old"').get(timeout=DEADLINE)
     ended = threading.Event()
 
     def go_on():  # the reader looks for the end of the topic at some moment that only it knows
@@ -81,7 +82,7 @@ def test_the_command_ends_at_its_limit_and_with_its_reader(kafka, tmp_path):
         producer.send(stream.output, str(number).encode())
     producer.close()
     command = [sys.executable, "-m", "connectors.cli", "tail", str(stream.file()), "--from-beginning"]
-    limited = subprocess.run([*command, "--limit", "2"], capture_output=True, text=True, timeout=60)
+    limited = subprocess.run([*command, "--limit", "2"], capture_output=True, text=True, timeout=DEADLINE)
     assert limited.returncode == 0 and [json.loads(line)["value"] for line in limited.stdout.splitlines()] == [0, 1]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

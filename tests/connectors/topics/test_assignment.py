@@ -7,6 +7,7 @@ import pytest
 
 from connectors.snapshots import retention
 from connectors.topics.restore import Restorer
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     Stream,
@@ -67,7 +68,7 @@ def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, 
             stream.produce(records[400:800])
             wait_for(lambda: sent(800), "the outputs of both")
             other.terminate()
-            other.communicate(timeout=60)
+            other.communicate(timeout=DEADLINE)
         finally:
             other.kill()
             other.communicate()

@@ -17,6 +17,7 @@ from connectors.topics.loading import Loading
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
 from tests.helpers import streams
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import Stream, ended, phishing, running, start, twin, wait_for
 
 RARELY = {"every": "1h"}
@@ -215,7 +216,7 @@ def test_restoring_one_partition_does_not_stop_the_others(kafka, tmp_path, monke
 
     def slow(self, number, committed):
         if number == 0:
-            assert restored.wait(60)
+            assert restored.wait(DEADLINE)
         return original(self, number, committed)
 
     monkeypatch.setattr(Restorer, "restore", slow)
@@ -241,7 +242,7 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
 
     def restore(self, number, committed):
         asked.set()
-        assert loaded.wait(60)
+        assert loaded.wait(DEADLINE)
         return originals[0](self, number, committed)
 
     def end_transaction(self):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import river_margins as rm
 from river_margins import snapshot
+from tests.helpers.deadline import DEADLINE
 from tests.river_margins.core.test_reader import hashed
 
 names = st.text("abé=0 ", max_size=3)
@@ -86,7 +87,7 @@ def test_it_is_the_same_in_every_process():
             capture_output=True,
             check=True,
             text=True,
-            timeout=60,
+            timeout=DEADLINE,
         ).stdout
         for seed in ("1", "2")
     }

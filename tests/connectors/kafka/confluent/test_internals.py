@@ -128,14 +128,16 @@ def test_is_contradiction():
 
 
 def test_drop_messages_and_close():
-    producer = confluent_kafka.Producer({"bootstrap.servers": "127.0.0.1:1", "logger": log})
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": "127.0.0.1:1", "logger": log}
+    )  # gives a message up after 300 s
     for _ in range(10):
         producer.produce("nowhere", b"x")
     began = time.monotonic()
     internals.drop_messages_and_close(producer)
     del producer
     gc.collect()
-    assert time.monotonic() - began < 4, broken(internals.drop_messages_and_close)
+    assert time.monotonic() - began < 60, broken(internals.drop_messages_and_close)
 
 
 def test_returns_in_time_leaves_a_call_alone_that_does_not_end():

@@ -20,6 +20,7 @@ from kafka.errors import KafkaTimeoutError
 from connectors.errors import StartError
 from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars, serve
 from connectors.kafka.local.broker import NEXT, _free_ports
+from tests.helpers.deadline import DEADLINE
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def produce(kafka: LocalKafka, topic: str, values: list[bytes], partition: int =
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, acks="all")
     try:
         for future in [producer.send(topic, value, partition=partition) for value in values]:
-            future.get(timeout=60)
+            future.get(timeout=DEADLINE)
     finally:
         producer.close()
 
@@ -41,7 +42,7 @@ def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> li
     try:
         consumer.assign([TopicPartition(topic, partition)])
         values: list[bytes] = []
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + DEADLINE
         while len(values) < count and time.monotonic() < deadline:
             for records in consumer.poll(timeout_ms=1000).values():
                 values += [record.value for record in records]
@@ -51,9 +52,9 @@ def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> li
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + DEADLINE
     while not condition():
-        assert time.monotonic() < deadline, f"waited 60 s until {what}"
+        assert time.monotonic() < deadline, f"waited {DEADLINE:g} s until {what}"
         time.sleep(0.02)
 
 
@@ -81,11 +82,11 @@ def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, 
     producer = KafkaProducer(
         bootstrap_servers=kafka.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=1000, linger_ms=0
     )
-    producer.send(topic, b"before").get(timeout=60)
+    producer.send(topic, b"before").get(timeout=DEADLINE)
     kafka.stop(1)
     try:
         with pytest.raises(KafkaTimeoutError):
-            producer.send(topic, b"expires").get(timeout=60)
+            producer.send(topic, b"expires").get(timeout=DEADLINE)
     finally:
         kafka.resume(1)
         producer.close()
@@ -189,10 +190,10 @@ def test_serve_prints_the_address_and_ends_cleanly(
     process = script("from connectors.kafka.local import serve; serve(brokers=1, port=0)")
     address = line_of(process)
     producer = KafkaProducer(bootstrap_servers=address)
-    producer.send(topic, b"x").get(timeout=60)
+    producer.send(topic, b"x").get(timeout=DEADLINE)
     producer.close()
     process.send_signal(how)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=DEADLINE) == 0
     assert not list(tmp_path.glob("local-kafka-*"))
 
 
@@ -204,7 +205,7 @@ def test_the_first_broker_listens_on_the_port_that_was_given() -> None:
         assert first == f"127.0.0.1:{port}" != second
         kafka.kill(1)
         kafka.start(1)
-        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+        socket.create_connection(("127.0.0.1", port), timeout=DEADLINE).close()
 
 
 def test_a_port_that_is_in_use_is_named_at_once() -> None:
@@ -242,7 +243,7 @@ def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str, tmp_pat
     (tmp_path / "records.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
     for _, *words in before:
         command = [sys.executable, "-m", "connectors.cli", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE, check=False)
         assert done.returncode == 0, done.stderr
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)
     try:
@@ -274,7 +275,7 @@ def test_serve_ends_with_an_error_when_a_broker_dies(
         "        print(str(error).splitlines()[0])\n"
     )
     assert "broker 1 of the local Apache Kafka" in line_of(process)
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=DEADLINE) == 0
 
 
 def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +320,7 @@ def test_two_that_fetch_at_once_fetch_once(tmp_path: Path, monkeypatch: pytest.M
             yield Path(shutil.copy(jar, repository))
 
     def fetch() -> None:
-        both_wait.wait(60)
+        both_wait.wait(DEADLINE)
         found.append([jar.name for jar in jars.kafka_jars("4.3.0")])
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -330,7 +331,7 @@ def test_two_that_fetch_at_once_fetch_once(tmp_path: Path, monkeypatch: pytest.M
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(DEADLINE)
     assert found == [[jar.name for jar in real]] * 2
     assert downloads == ["4.3.0"]
 

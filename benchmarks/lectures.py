@@ -1,0 +1,165 @@
+"""The experiments of five lectures on online learning: `python benchmarks/lectures.py`.
+
+Prints the tables of `results/lectures.md` and draws `docs/figures/lectures.svg`. Each experiment is a function of its
+size; `tests/lectures/test_experiments.py` checks the claim of each at a smaller size.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import river_margins as rm
+
+Rows = list[tuple[dict[int, float], bool]]
+FIGURE = Path(__file__).parents[1] / "docs/figures/lectures.svg"
+STEADY, MOVING = "one target", "a new target every 600 rounds"
+WITHOUT_LIMIT = 10**6
+LINEAR = rm.LinearKernel()
+
+
+def half_space(
+    rounds: int,
+    *,
+    dimension: int = 10,
+    every: int | None = None,
+    noise: float = 0.0,
+    scales: np.ndarray | None = None,
+    seed: int = 0,
+) -> Rows:
+    """Return Gaussian examples labelled by a random hyperplane.
+
+    Parameters
+    ----------
+    every
+        Rounds after which there is a new hyperplane; None for never.
+    noise
+        Share of the labels that are flipped.
+    scales
+        Standard deviations of the features; None makes all examples of length 1 instead.
+    """
+    random = np.random.default_rng(seed)
+    rows = []
+    for t in range(rounds):
+        if t % (every or rounds) == 0:
+            u = random.normal(size=dimension) / (1.0 if scales is None else scales)
+        x = random.normal(size=dimension)
+        x = x / np.linalg.norm(x) if scales is None else x * scales
+        rows.append((dict(enumerate(x.tolist())), bool((u @ x > 0) ^ (random.random() < noise))))
+    return rows
+
+
+def error(model: Any, rows: Rows) -> float:
+    """Return the share of rounds in which the label was predicted wrong."""
+    return sum(model.predict_learn_one(x, y) != y for x, y in rows) / len(rows)
+
+
+# Budgets (Cesa-Bianchi): how much error a limit on the kept examples costs, also where the target moves.
+
+
+def budgets(rounds: int, limits: Sequence[int] = (10, 25, 50, 100, 400, WITHOUT_LIMIT)) -> dict[str, dict[int, float]]:
+    """Return for both streams the error of the randomised budget perceptron by its limit."""
+    streams = {STEADY: half_space(rounds), MOVING: half_space(rounds, every=600)}
+    return {
+        name: {limit: error(rm.RandomizedBudgetPerceptron(LINEAR, budget=limit), rows) for limit in limits}
+        for name, rows in streams.items()
+    }
+
+
+# Second order where the target moves (Cesa-Bianchi): features of unequal scale, a twentieth of the labels flipped.
+
+
+def second_order(rounds: int) -> dict[str, dict[str, float]]:
+    """Return for both streams the error of first and second order learners."""
+    unequal = np.logspace(0, -1, 10)
+    learners = {
+        "perceptron": rm.Perceptron(intercept=False),
+        "second-order perceptron": rm.SecondOrderPerceptron(covariance="full", intercept=False),
+        "AROW": rm.AROWClassifier(covariance="full", intercept=False),
+        "AROW that forgets": rm.AROWClassifier(covariance="full", half_life=200, intercept=False),
+    }
+    streams = {
+        STEADY: half_space(rounds, noise=0.05, scales=unequal),
+        MOVING: half_space(rounds, every=600, noise=0.05, scales=unequal),
+    }
+    return {
+        name: {which: error(learner.clone(), rows) for which, learner in learners.items()}
+        for name, rows in streams.items()
+    }
+
+
+# Selective sampling (Cesa-Bianchi): most labels are not needed.
+
+
+def sampling(rounds: int, c: float = 1.0, seed: int = 0) -> dict[str, float]:
+    """Return the share of labels requested, also in the last half, and the errors with these and with all labels."""
+    rows = half_space(rounds, noise=0.05, seed=seed)
+    learner = rm.SecondOrderPerceptron(covariance="full", every_label=True, intercept=False)
+    model = rm.SelectiveSampler(learner, c=c)
+    wrong = in_first_half = 0
+    for t, (x, y) in enumerate(rows):
+        wrong += model.predict_one(x) != y
+        if model.query_one(x):
+            model.learn_one(x, y)
+        if t < rounds // 2:
+            in_first_half = model.n_queries
+    return {
+        "labels": model.n_queries / rounds,
+        "labels, last half": (model.n_queries - in_first_half) / (rounds - rounds // 2),
+        "error": wrong / rounds,
+        "error with all labels": error(learner.clone(), rows),
+    }
+
+
+# Winnow against the perceptron (Littlestone): five of d attributes matter.
+
+
+def disjunction(rounds: int, dimension: int, seed: int = 1) -> Iterator[tuple[dict[int, float], bool]]:
+    """Yield examples of "one of the first five"; the other features are on in half of the examples."""
+    random = np.random.default_rng(seed)
+    for _ in range(rounds):
+        on = 5 + np.flatnonzero(random.random(dimension - 5) < 0.5)
+        y = bool(random.random() < 0.5)
+        yield dict.fromkeys([*on.tolist(), int(random.integers(5))] if y else on.tolist(), 1.0), y
+
+
+def attributes(rounds: int, dimensions: Sequence[int] = (50, 200, 800, 3200)) -> dict[int, dict[str, int]]:
+    """Return the mistakes of Winnow and of the perceptron by the number of features."""
+    found = {}
+    for dimension in dimensions:
+        winnow, perceptron = rm.Winnow(dimension / 2), rm.Perceptron()
+        for x, y in disjunction(rounds, dimension):
+            winnow.learn_one(x, y)
+            perceptron.learn_one(x, y)
+        found[dimension] = {"Winnow": winnow.n_mistakes, "perceptron": perceptron.n_mistakes}
+    return found
+
+
+def table(title: str, rows: dict[Any, dict[Any, float]]) -> Table:
+    """Return a table with a line for each key."""
+    shown = Table(title=title, box=box.MARKDOWN, title_justify="left")
+    for column in ["", *next(iter(rows.values()))]:
+        shown.add_column("without limit" if column == WITHOUT_LIMIT else str(column))
+    for name, values in rows.items():
+        shown.add_row(
+            str(name), *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in values.values())
+        )
+    return shown
+
+
+def main() -> None:
+    console = Console(width=140)
+    console.print(table("Budgets: error by the number of kept examples, 6,000 rounds", budgets(6000)))
+    console.print(table("Second order where the target moves: error, 6,000 rounds", second_order(6000)))
+    console.print(
+        table("Selective sampling, 10,000 rounds", {f"c = {c:g}": sampling(10_000, c) for c in (0.2, 1.0, 5.0)})
+    )
+    console.print(table("Mistakes by the number of features, 8,000 rounds", attributes(8000)))
+
+
+if __name__ == "__main__":
+    main()

@@ -220,7 +220,7 @@ class ClientModule(Protocol):
     def check_settings(self, consumer: dict[str, Any], producer: dict[str, Any]) -> list[Problem]:
         """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence."""
 
-    def timeouts(self, consumer: dict[str, Any], producer: dict[str, Any]) -> tuple[float, float, float]:
+    def timeouts(self, consumer: dict[str, Any], producer: dict[str, Any]) -> tuple[float, float, float, float]:
         """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
 
 

@@ -46,6 +46,7 @@ from connectors.topics.lag import following_lag
 from connectors.topics.outbox import Outbox
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import Timeouts
+from connectors.topics.unassigned import finding_unassigned
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +101,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     def make_producer(sends_apart: bool) -> Producer:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
 
+    def count_partitions() -> int:
+        topics = module.describe([config.input.topic], for_consumer, timeouts.committed).topics
+        return topics[config.input.topic].partitions if config.input.topic in topics else 0
+
     def find_restorer() -> Restorer:
         return startup.make_restorer(config, for_consumer, before=restorer)
 
@@ -121,7 +126,12 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics)
         processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)
         health.metrics.report(processor)
-        with following_lag(health.metrics, make_consumer) if health.needs_lag else contextlib.nullcontext():
+        with contextlib.ExitStack() as threads:
+            if health.needs_lag:
+                threads.enter_context(following_lag(health.metrics, make_consumer))
+            if config.instance:
+                every = timeouts.refresh
+                threads.enter_context(finding_unassigned(make_consumer, count_partitions, timeouts.committed, every))
             yield processor
     finally:
         consumer.close(5.0)

@@ -140,10 +140,12 @@ def admin_settings(settings: Mapping[str, Any]) -> Settings:
     return merged(COMMON, {key: value for key, value in settings.items() if key not in consumer_only})
 
 
-def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
-    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float, float]:
+    """Return the seconds of a transaction, the wait for pending offsets, a commit, and between looks at the cluster."""
     return timeouts_in_seconds(
-        merged(PRODUCER, producer)["transaction.timeout.ms"], merged(CONSUMER, consumer)["max.poll.interval.ms"]
+        merged(PRODUCER, producer)["transaction.timeout.ms"],
+        merged(CONSUMER, consumer)["max.poll.interval.ms"],
+        merged(CONSUMER, consumer)["topic.metadata.refresh.interval.ms"],
     )
 
 

@@ -5,6 +5,7 @@ import logging
 import signal
 
 import pytest
+from kafka import KafkaAdminClient
 
 from connectors.errors import FencedError
 from connectors.kafka import ClientError, client
@@ -49,6 +50,24 @@ def ended_beside_another(stream, by):
 
 def generations(caplog):
     return len([r for r in caplog.records if r.getMessage().startswith("generation ")])
+
+
+@BOTH_CLIENTS
+def test_partitions_added_while_all_instances_are_away_get_an_owner(kafka, stream):
+    """Nobody looks for them then: the group knows its leader by the name that it had before."""
+    stream.settings["kafka"]["consumer"]["metadata_max_age_ms"] = 1000
+    first = [start(stream.file(instance=name)) for name in "ab"]
+    try:
+        wait_for(lambda: stream.members() == [1, 1], "two members")
+    finally:
+        for process in first:
+            process.kill()
+            process.communicate()
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_partitions({stream.input: 3})
+    stream.produce(RECORDS[:100], partition=2)
+    with running(stream.config(instance="a")), running(stream.config(instance="b")):
+        stream.read(stream.output, 100)
 
 
 @BOTH_CLIENTS

@@ -7,6 +7,9 @@
 True
 """
 
+import importlib
+from typing import Any
+
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
@@ -105,6 +108,27 @@ from river_margins.spaces import (
 )
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
+
+# What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
+# tools are names of their room only.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "adaptation": (),
+    "concepts": (),
+    "conversions": (),
+    "networks": (),
+    "theory": (),
+    "version_space": (),
+}
+_ROOM_OF = {name: room for room, names in ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ROOMS:
+        return importlib.import_module(f"river_margins.{name}")
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module(f"river_margins.{_ROOM_OF[name]}"), name)
+    raise AttributeError(f"module 'river_margins' has no attribute {name!r}")
+
 
 __all__ = [
     "INTERCEPT",

@@ -8,7 +8,7 @@ True
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
@@ -109,13 +109,16 @@ from river_margins.spaces import (
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 
+if TYPE_CHECKING:
+    from river_margins.networks import HedgeBackpropClassifier, OnlineMLPClassifier, OnlineMLPRegressor
+
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": (),
     "concepts": (),
     "conversions": (),
-    "networks": (),
+    "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
     "theory": (),
     "version_space": (),
 }
@@ -173,6 +176,7 @@ __all__ = [
     "Forgetron",
     "Full",
     "GradientDescent",
+    "HedgeBackpropClassifier",
     "IELLIPClassifier",
     "IELLIPRule",
     "Interactions",
@@ -199,6 +203,8 @@ __all__ = [
     "OGDRegressor",
     "OldestRemoval",
     "OneHotEncoder",
+    "OnlineMLPClassifier",
+    "OnlineMLPRegressor",
     "OriginalMIRARule",
     "PAClassifier",
     "PAMultiLabelClassifier",

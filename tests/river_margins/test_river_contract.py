@@ -370,6 +370,10 @@ CONSTRUCTORS = {
     rm.FOGDClassifier: "(gamma=None, *, components=300, lr=0.5, loss='hinge', seed=0, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
+    rm.OnlineMLPClassifier: "(hidden=(16,), *, lr=0.05, activation='tanh', classes=None, seed=0)",
+    rm.OnlineMLPRegressor: "(hidden=(16,), *, lr=0.02, activation='tanh', scale_target=True, seed=0)",
+    rm.HedgeBackpropClassifier: "(layers=3, width=32, *, lr=0.1, beta=0.99, s=0.2, activation='tanh', "
+    "rescale_losses=False, classes=None, seed=0)",
     rm.StandardScaler: "(with_std=True)",
     rm.BagOfWords: "(on=None, *, strip_accents=True, lowercase=True, stop_words=None, "
     f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
@@ -429,6 +433,9 @@ METHODS = {
     rm.AutoClassifier: AUTOMATIC,
     rm.AutoRegressor: AUTOMATIC,
     rm.Calibrated: CALIBRATING,
+    rm.OnlineMLPClassifier: CALIBRATING,
+    rm.OnlineMLPRegressor: AUTOMATIC,
+    rm.HedgeBackpropClassifier: CALIBRATING,
     base.MiniBatchTransformer: SCALING,
     base.Transformer: TRANSFORMING,
     base.Classifier: CLASSIFYING,

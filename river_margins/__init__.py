@@ -110,12 +110,13 @@ from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestR
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 
 if TYPE_CHECKING:
+    from river_margins.adaptation import BayesMixture, DiscriminativeRidge, LogLinearClassifier, OneStepAdaptation
     from river_margins.networks import HedgeBackpropClassifier, OnlineMLPClassifier, OnlineMLPRegressor
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "adaptation": (),
+    "adaptation": ("BayesMixture", "DiscriminativeRidge", "LogLinearClassifier", "OneStepAdaptation"),
     "concepts": (),
     "conversions": (),
     "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
@@ -158,6 +159,7 @@ __all__ = [
     "BPAClassifier",
     "BagOfWords",
     "BalancedWinnow",
+    "BayesMixture",
     "CWClassifier",
     "CWRule",
     "CWVarianceRule",
@@ -167,6 +169,7 @@ __all__ = [
     "CoinBettingRegressor",
     "CoinBettingRule",
     "Diagonal",
+    "DiscriminativeRidge",
     "DualAveraging",
     "FOBOSClassifier",
     "FOBOSRule",
@@ -189,6 +192,7 @@ __all__ = [
     "LeastMeanSquares",
     "Linear",
     "LinearKernel",
+    "LogLinearClassifier",
     "MIRAClassifier",
     "MIRARule",
     "MarginClassifier",
@@ -203,6 +207,7 @@ __all__ = [
     "OGDRegressor",
     "OldestRemoval",
     "OneHotEncoder",
+    "OneStepAdaptation",
     "OnlineMLPClassifier",
     "OnlineMLPRegressor",
     "OriginalMIRARule",

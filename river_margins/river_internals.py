@@ -31,6 +31,7 @@ class Use(NamedTuple):
 
 
 _FAMILIES = "river_margins/families"
+_ADAPTATION = "river_margins/adaptation"
 _NETWORKS = "river_margins/networks"
 _PIPELINE = "river_margins/pipeline.pyx"
 _SNAPSHOT = "river_margins/snapshot/river_steps.py"
@@ -44,12 +45,12 @@ USES: dict[str, Use] = {
     ),
     "_mutable_attributes": Use(
         "base.Base",
-        (_FAMILIES, _NETWORKS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
         "overridden, and read: River's `mutate` changes only the attributes that it names",
     ),
     "_unit_test_params": Use(
         "base.Base",
-        (_FAMILIES, _NETWORKS, "river_margins/preprocessing"),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/preprocessing"),
         "overridden: River's `check_estimator` makes estimators with these parameters",
     ),
     "_is_stochastic": Use(
@@ -59,7 +60,7 @@ USES: dict[str, Use] = {
     ),
     "_multiclass": Use(
         "base.Classifier",
-        (_FAMILIES, _NETWORKS),
+        (_FAMILIES, _ADAPTATION, _NETWORKS),
         "overridden: River's checks and wrappers ask a classifier whether it takes more than two labels",
     ),
     "_more_tags": Use(

@@ -90,6 +90,13 @@ class OnlineMLP(Described, Estimator):
             delta = slope(inputs) * (layer[1:] @ delta)
         return places, [np.outer(values, delta), *found]
 
+    def _full_gradients(self, x: Mapping[Any, float], y: Any) -> list[Array]:
+        """Return the gradients of the loss by `parameters`."""
+        places, (rows, *others) = self._gradients(x, y)
+        full = np.zeros(self._rows.values.shape)
+        full[places] = rows
+        return [full, *others]
+
     def _learn(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
         """Make room for an example and take one step; leave everything as it was if that would overflow."""
         features, outputs = len(self._rows.places), self._layers[-1].shape[1]
@@ -381,9 +388,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         return np.asarray(outputs - (y - self._mean) / self._unit)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
-        """Predict the target; 0 before the first label if `scale_target` is true."""
-        if self.scale_target and not self._count:
-            return 0.0
+        """Predict the target."""
         return float(self._mean + self._unit * self._outputs(x)[0])
 
     def score_one(self, x: Mapping[Any, Any]) -> float:

@@ -53,6 +53,7 @@ class Rows:
 
     def __init__(self, width: int) -> None:
         self.places: dict[Any, int] = {}
+        self.width = width
         self._buffer = np.zeros((4, width))
 
     @property
@@ -71,7 +72,7 @@ class Rows:
             self.places[name] = len(self.places)
         start = len(self.places) - len(rows)
         if len(self.places) > len(self._buffer):  # twice the room, so that each row is copied a few times at most
-            self._buffer = np.vstack([self._buffer[:start], np.zeros((2 * len(self.places) - start, rows.shape[1]))])
+            self._buffer = np.vstack([self._buffer[:start], np.zeros((2 * len(self.places) - start, self.width))])
         self._buffer[start : len(self.places)] = rows
 
     def shrink(self, size: int) -> None:
@@ -84,12 +85,12 @@ class Rows:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over names and values; raise ValueError if they do not fit together."""
-        names, values = state["names"], checked(state["values"], (len(state["names"]), self._buffer.shape[1]))
+        names, values = state["names"], checked(state["values"], (len(state["names"]), self.width))
         places = {name: place for place, name in enumerate(names)}
         if len(places) < len(names):
             raise ValueError("a feature occurs twice in the state")
         self.places = places
-        self._buffer = np.vstack([values, np.zeros((4, values.shape[1]))])
+        self._buffer = np.vstack([values, np.zeros((4, self.width))])
 
 
 def checked(values: Any, shape: tuple[int, ...]) -> Array:

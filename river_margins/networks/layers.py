@@ -68,7 +68,7 @@ def add_features(rows: Rows, x: Mapping[Any, float], gain: float, seed: int) -> 
     new = [name for name in x if name not in rows.places]
     if not new:
         return
-    units = rows.values.shape[1]
+    units = rows.width
     if len(rows.places) > 1:
         rows.add(new, np.zeros((len(new), units)))
     else:

@@ -58,8 +58,8 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
     >>> model.predict_one(hypotheses)
     0
     >>> model.learn_one(hypotheses, [0.2, 0.8])
-    >>> model.predict_one(hypotheses), dict(model.weights)
-    (1, {'length': -0.1, 'fluency': 0.1})
+    >>> model.predict_one(hypotheses), round(model.weights["fluency"], 3)
+    (1, 0.1)
 
     References
     ----------

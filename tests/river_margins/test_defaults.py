@@ -36,6 +36,7 @@ BEHIND = {
 NEED_MORE_THAN_A_NAME = {
     "MarginClassifier",  # a rule
     "MarginRegressor",
+    "BayesMixture",  # a trained model
     "Calibrated",  # a classifier
     "SelectiveSampler",
     "RandomizedSelectiveSampler",

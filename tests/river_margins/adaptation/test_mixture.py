@@ -47,6 +47,15 @@ def test_the_worked_rounds():
             assert model.model_weights == near(expected["after"]["posterior"])
 
 
+def test_delta_is_the_exponent_of_the_evidence():
+    chances = np.random.default_rng(0).uniform(0.1, 0.9, size=(5, 3))
+    model = with_chances(rm.BayesMixture, chances.tolist(), delta=0.4)
+    for t in range(5):
+        model.learn_one({t: 1.0}, t % 2)
+    evidence = np.prod([row if t % 2 else 1 - row for t, row in enumerate(chances)], axis=0) ** 0.4
+    assert model.model_weights == near((evidence / evidence.sum()).tolist())
+
+
 class Frozen(rm.BayesMixture):
     def learn_one(self, x, y):
         pass

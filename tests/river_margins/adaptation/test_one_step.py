@@ -121,6 +121,8 @@ def test_copies_go_on_bit_for_bit(name, optimizer):
     fresh = rm.OneStepAdaptation(trained(name, 20), optimizer=optimizer)
     assert snapshot.dumps(model.clone()) == snapshot.dumps(fresh)  # the trained model is a parameter
     assert model.clone({"lr": 0.5}).lr == 0.5
+    changed = model.clone({"model": {"lr": 0.7}}).model
+    assert changed.lr == 0.7 and changed.n_seen == 20
 
 
 @models

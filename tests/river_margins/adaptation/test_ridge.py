@@ -76,6 +76,14 @@ def test_alpha_1_is_the_ridge_regression_of_the_last_round():
     np.testing.assert_allclose(list(model.weights.values()), np.pad(expected, (0, 4 - len(expected))), atol=1e-12)
 
 
+def test_features_that_a_list_does_not_have_move_towards_0():
+    model = rm.DiscriminativeRidge(alpha=0.25)
+    model.learn_one([{"a": 1.0}, {}], [1.0, 0.0])
+    before = model.weights["a"]
+    model.learn_one([{"b": 1.0}, {}], [1.0, 0.0])
+    assert model.weights == {"a": near(0.75 * before), "b": near(0.25 * 0.5)}
+
+
 def test_a_list_without_a_choice():
     """It pulls weights towards 0. Of all rounds, one candidate says nothing; equal qualities ask for equal scores."""
     first, one, equal = ([{"a": 1.0}, {"a": 0.0}], [1.0, 0.0]), ([{"a": 1.0}], [1.0]), ([{"a": 1.0}, {}], [0.5, 0.5])

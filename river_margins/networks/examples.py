@@ -25,8 +25,11 @@ def read(x: Mapping[Any, Any]) -> dict[Any, float]:
     """
     if not isinstance(x, Mapping):
         raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
-    return {name: value if type(value) is float and math.isfinite(value) else _number(name, value)
-            for name, value in x.items()}  # fmt: skip
+    return {name: value if _is_plain(value) else _number(name, value) for name, value in x.items()}
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)
 
 
 def _number(name: Any, value: Any) -> float:

@@ -160,6 +160,16 @@ def test_the_bound_is_broken_by_weights_that_do_not_follow_the_losses(kind):
     assert against(model, "one depth is best", rounds) > math.log(4) / eta + eta * rounds / 8
 
 
+def test_losses_beyond_1_may_break_the_bound():
+    """As cross-entropies may be. The heaviest of two depths loses 10: 5 and 10 in turn, where the best one loses 5."""
+    rounds, eta = 20, -math.log(0.5)
+    model = rm.HedgeBackpropClassifier(2, 1, beta=0.5, s=0.0)
+    for _ in range(rounds):
+        model._reweigh(10.0 * np.eye(2)[int(np.argmax(model.depth_weights))], 1.0)
+    assert model.mixture_loss == pytest.approx(150.0, abs=1.0)
+    assert model.mixture_loss - min(model.head_losses) > 10 * (math.log(2) / eta + eta * rounds / 8)
+
+
 @pytest.mark.parametrize("beta", [0.8, 0.97])
 def test_the_regret_of_a_network_is_within_the_bound(beta):
     """Losses that are rescaled are in [0, 1]; their bound is that of the depths of this network."""

@@ -26,7 +26,10 @@ class Joint(NamedTuple):
 
     def scores(self, weights: Array) -> Array:
         """Return the score of each candidate, given the weights of `names`."""
-        return np.asarray(np.bincount(self.candidates, self.values * weights[self.columns], self.size), np.float64)
+        products = self.values * weights[self.columns]
+        # Summed in the order of their sizes, so that the order of features does not matter, not even by rounding.
+        order = np.lexsort((products, self.candidates))
+        return np.asarray(np.bincount(self.candidates[order], products[order], self.size), np.float64)
 
     def combine(self, shares: Array) -> Array:
         """Return the sum of the candidates' joint features, in these shares, as an array over `names`."""

@@ -102,7 +102,7 @@ class BayesMixture(Described, AroundTrained, base.Classifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield {"model": LogLinearClassifier(), "M": 3}
+        yield {"model": LogLinearClassifier(), "M": 2}
 
     @property
     def model_weights(self) -> list[float]:

@@ -65,8 +65,8 @@ class Rows:
         return self._buffer[: len(self.places)]
 
     def known(self, x: Mapping[Any, float]) -> tuple[list[int], Array]:
-        """Return the places of those features of x that have a row, and their values."""
-        found = [(place, value) for name, value in x.items() if (place := self.places.get(name)) is not None]
+        """Return the places of those features of x that have a row, in ascending order, and their values."""
+        found = sorted((place, value) for name, value in x.items() if (place := self.places.get(name)) is not None)
         return [place for place, _ in found], np.array([value for _, value in found])
 
     def add(self, names: Iterable[Any], rows: Array) -> None:

@@ -65,7 +65,8 @@ def input_layer(units: int) -> Rows:
 
 def add_features(rows: Rows, x: Mapping[Any, float], gain: float, seed: int) -> None:
     """Give the new features of x a row: those of the first example random weights, and later ones zeros."""
-    new = [name for name in x if name not in rows.places]
+    # In an order of their own, so that the order of features in x does not matter, not even by rounding.
+    new = sorted((name for name in x if name not in rows.places), key=repr)
     if not new:
         return
     units = rows.width

@@ -162,6 +162,16 @@ def test_it_reranks_with_the_numbers_of_candidates_as_labels():
     assert np.mean(right[100:]) > 0.9 and set(model.weights) == {"a", "b", "c"}
 
 
+def test_the_order_of_features_does_not_matter_to_the_last_bit():
+    """Large features make rounding errors grow from round to round."""
+    one, other = rm.LogLinearClassifier(), rm.LogLinearClassifier()
+    for x, y in stream(rounds=100, labels="abc"):
+        x = {name: 100 * value for name, value in x.items()}
+        one.learn_one(x, y)
+        other.learn_one(dict(reversed(x.items())), y)
+        assert one.score_one(x) == other.score_one(x)
+
+
 def test_a_snapshot_goes_on_bit_for_bit():
     model = rm.LogLinearClassifier(l2=0.01)
     rounds = list(stream(rounds=60, labels="abc"))

@@ -120,12 +120,14 @@ def test_a_new_feature_changes_no_prediction(make):
 
 
 @networks
-def test_the_order_of_features_does_not_matter(make):
+def test_the_order_of_features_does_not_matter_to_the_last_bit(make):
+    """Large features make rounding errors grow from round to round."""
     one, other = make(), make()
-    for x, y in stream(rounds=50):
+    for x, y in stream(rounds=100):
+        x = {name: 100 * value for name, value in x.items()}
         one.learn_one(x, y)
         other.learn_one(dict(reversed(x.items())), y)
-        assert one.score_one(x) == pytest.approx(other.score_one(x), abs=1e-12)
+        assert one.score_one(x) == other.score_one(x)
 
 
 DIGEST = """

@@ -7,6 +7,9 @@
 True
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
@@ -106,6 +109,31 @@ from river_margins.spaces import (
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 
+if TYPE_CHECKING:
+    from river_margins.adaptation import BayesMixture, DiscriminativeRidge, LogLinearClassifier, OneStepAdaptation
+    from river_margins.networks import HedgeBackpropClassifier, OnlineMLPClassifier, OnlineMLPRegressor
+
+# What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
+# tools are names of their room only.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "adaptation": ("BayesMixture", "DiscriminativeRidge", "LogLinearClassifier", "OneStepAdaptation"),
+    "concepts": (),
+    "conversions": (),
+    "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
+    "theory": (),
+    "version_space": (),
+}
+_ROOM_OF = {name: room for room, names in ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ROOMS:
+        return importlib.import_module(f"river_margins.{name}")
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module(f"river_margins.{_ROOM_OF[name]}"), name)
+    raise AttributeError(f"module 'river_margins' has no attribute {name!r}")
+
+
 __all__ = [
     "INTERCEPT",
     "PA",
@@ -131,6 +159,7 @@ __all__ = [
     "BPAClassifier",
     "BagOfWords",
     "BalancedWinnow",
+    "BayesMixture",
     "CWClassifier",
     "CWRule",
     "CWVarianceRule",
@@ -140,6 +169,7 @@ __all__ = [
     "CoinBettingRegressor",
     "CoinBettingRule",
     "Diagonal",
+    "DiscriminativeRidge",
     "DualAveraging",
     "FOBOSClassifier",
     "FOBOSRule",
@@ -149,6 +179,7 @@ __all__ = [
     "Forgetron",
     "Full",
     "GradientDescent",
+    "HedgeBackpropClassifier",
     "IELLIPClassifier",
     "IELLIPRule",
     "Interactions",
@@ -161,6 +192,7 @@ __all__ = [
     "LeastMeanSquares",
     "Linear",
     "LinearKernel",
+    "LogLinearClassifier",
     "MIRAClassifier",
     "MIRARule",
     "MarginClassifier",
@@ -175,6 +207,9 @@ __all__ = [
     "OGDRegressor",
     "OldestRemoval",
     "OneHotEncoder",
+    "OneStepAdaptation",
+    "OnlineMLPClassifier",
+    "OnlineMLPRegressor",
     "OriginalMIRARule",
     "PAClassifier",
     "PAMultiLabelClassifier",

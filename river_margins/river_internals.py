@@ -31,6 +31,8 @@ class Use(NamedTuple):
 
 
 _FAMILIES = "river_margins/families"
+_ADAPTATION = "river_margins/adaptation"
+_NETWORKS = "river_margins/networks"
 _PIPELINE = "river_margins/pipeline.pyx"
 _SNAPSHOT = "river_margins/snapshot/river_steps.py"
 _STEP_STATE = "a snapshot writes what a step has learned, and River has no public way to read it"
@@ -43,12 +45,12 @@ USES: dict[str, Use] = {
     ),
     "_mutable_attributes": Use(
         "base.Base",
-        (_FAMILIES, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
         "overridden, and read: River's `mutate` changes only the attributes that it names",
     ),
     "_unit_test_params": Use(
         "base.Base",
-        (_FAMILIES, "river_margins/preprocessing"),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/preprocessing"),
         "overridden: River's `check_estimator` makes estimators with these parameters",
     ),
     "_is_stochastic": Use(
@@ -58,7 +60,7 @@ USES: dict[str, Use] = {
     ),
     "_multiclass": Use(
         "base.Classifier",
-        (_FAMILIES,),
+        (_FAMILIES, _ADAPTATION, _NETWORKS),
         "overridden: River's checks and wrappers ask a classifier whether it takes more than two labels",
     ),
     "_more_tags": Use(

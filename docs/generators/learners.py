@@ -23,6 +23,7 @@ ROLES: dict[str, Callable[[Any], bool]] = {
     "label sets": lambda model: isinstance(model, base.MultiLabelClassifier),
     "anomaly": lambda model: isinstance(model, base.AnomalyDetector),
     "structures": lambda model: isinstance(model, Structured),
+    "adaptation": lambda model: isinstance(model, rm.DiscriminativeRidge | rm.OneStepAdaptation),
 }
 
 

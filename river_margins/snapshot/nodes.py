@@ -16,12 +16,12 @@ from river_margins.snapshot import river_steps
 from river_margins.snapshot.codec import SnapshotError
 
 
-@functools.cache
-def _our_classes() -> dict[str, type]:
+def _our_class(name: str) -> type | None:
+    """Return the public class of this library that has parameters and this name, or None."""
     import river_margins
 
-    public = {f"river_margins.{name}": getattr(river_margins, name) for name in river_margins.__all__}
-    return {name: kind for name, kind in public.items() if isinstance(kind, type) and _has_parameters(kind)}
+    kind = getattr(river_margins, name) if name in river_margins.__all__ else None
+    return kind if isinstance(kind, type) and _has_parameters(kind) else None
 
 
 def _has_parameters(kind: type) -> bool:
@@ -30,20 +30,21 @@ def _has_parameters(kind: type) -> bool:
 
 
 @functools.cache
-def _names_of_our_classes() -> dict[type, str]:
-    return {kind: name for name, kind in _our_classes().items()}
+def _name_of_ours(kind: type) -> str | None:
+    return f"river_margins.{kind.__name__}" if _our_class(kind.__name__) is kind else None
 
 
 def find_class(name: str) -> type | None:
     """Return the class of a name in a snapshot, or None if snapshots hold no such class."""
     if name in river_steps.STEPS:
         return river_steps.class_of(name)
-    return _our_classes().get(name) or registered.find_class(name)
+    package, _, short_name = name.rpartition(".")
+    return (_our_class(short_name) if package == "river_margins" else None) or registered.find_class(name)
 
 
 def is_known(kind: type) -> bool:
     """Tell whether objects of exactly this class can be written."""
-    return kind in _names_of_our_classes() or river_steps.is_step(kind) or registered.name_of(kind) is not None
+    return _name_of_ours(kind) is not None or river_steps.is_step(kind) or registered.name_of(kind) is not None
 
 
 def name_of(kind: type) -> str:
@@ -52,7 +53,7 @@ def name_of(kind: type) -> str:
 
 
 def _full_name(kind: type) -> str:
-    return _names_of_our_classes().get(kind) or registered.name_of(kind) or river_steps.public_name(kind)
+    return _name_of_ours(kind) or registered.name_of(kind) or river_steps.public_name(kind)
 
 
 def short(name: str) -> str:

@@ -14,6 +14,8 @@ LEARNERS += (
     "reference",
     "river_margins/test_river_contract.py",
     "river_margins/test_class_weights.py",
+    "river_margins/networks",
+    "river_margins/adaptation",
 )
 COMMIT = ("connectors/topics/test_checkpoint.py", "connectors/topics/test_accidents.py")
 COMMIT += (
@@ -275,6 +277,45 @@ EDITS = [
     *_edits(
         "river_margins/families/active.py",
         ("the sampler's logarithm starts at 2", "math.log(t) / self.n_queries", "math.log(t + 1) / self.n_queries"),
+    ),
+    *_edits(
+        "river_margins/networks/backprop.py",
+        ("the slope of the units is left out", "delta = slope(inputs) * (layer[1:] @ delta)", "delta = layer[1:] @ delta"),
+        ("a refused step leaves its features", "            self._rows.shrink(features)\n", ""),
+        ("the mean of the labels starts at 0", "(y - old) * (w / count)", "(y - old) * (w / (count + 1))"),
+    ),
+    *_edits(
+        "river_margins/networks/layers.py",
+        ("constants are not learned", "np.concatenate([[1.0], inputs])", "np.concatenate([[0.0], inputs])"),
+        ("a new feature changes predictions", "np.zeros((len(new), units))", "np.ones((len(new), units))"),
+    ),
+    *_edits(
+        "river_margins/networks/hedge.py",
+        ("all depths weigh the same in the gradient", "wrong = self._alpha[:, None] * (", "wrong = (1 / self.layers) * ("),
+        ("there is no floor", "max(self.s / self.layers, LEAST)", "LEAST"),
+        ("the sample weight does not reach the depths", "self.beta ** (w * losses)", "self.beta**losses"),
+    ),
+    *_edits(
+        "river_margins/adaptation/log_linear.py",
+        ("the gradient is not that of the loss", "    shares[label] -= 1.0\n", "    shares[label] -= 0.9\n"),
+        ("features that are absent do not decay", "            self._rows.values[:] *= kept\n", "            pass\n"),
+    ),
+    *_edits(
+        "river_margins/adaptation/ridge.py",
+        ("the squares are not forgotten", "all_squares = self.forgetting *", "all_squares = 1.0 *"),
+        ("features that are absent keep their weight", "self._rows.values[:] *= 1.0 - self.alpha", "pass"),
+        ("the last of equal candidates is the best", "best = int(np.argmax(qualities))", "best = int(len(qualities) - 1 - np.argmax(qualities[::-1]))"),
+    ),
+    *_edits(
+        "river_margins/adaptation/mixture.py",
+        ("delta is ignored", "self._evidence + self.delta * log", "self._evidence + log"),
+        ("the models are not around the trained one", "np.hstack([trained, trained + drawn])", "np.hstack([trained, drawn])"),
+    ),
+    *_edits(
+        "river_margins/adaptation/one_step.py",
+        ("AdaGrad forgets", "squares = first + g * g", "squares = g * g"),
+        ("AdaDelta keeps gradients for steps", "(1 - RHO) * v * v", "(1 - RHO) * g * g"),
+        ("a refused example leaves its features", "            self._of.restore(self.adapted, before)\n", ""),
     ),
     *_edits(
         "connectors/topics/commit.py",

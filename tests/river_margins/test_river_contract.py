@@ -381,6 +381,14 @@ CONSTRUCTORS = {
     rm.FOGDClassifier: "(gamma=None, *, components=300, lr=0.5, loss='hinge', seed=0, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
     rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
+    rm.LogLinearClassifier: "(lr=0.03, *, schedule='constant', l2=0.0, phi=None, classes=None, intercept=True)",
+    rm.DiscriminativeRidge: "(beta=1.0, *, alpha=0.1, recursive=False, forgetting=1.0)",
+    rm.BayesMixture: "(model, M=50, *, sigma=0.1, delta=1.0, seed=0)",
+    rm.OneStepAdaptation: "(model, loss=None, *, optimizer='adagrad', lr=0.01, n_steps=1)",
+    rm.OnlineMLPClassifier: "(hidden=(16,), *, lr=0.05, activation='tanh', classes=None, seed=0)",
+    rm.OnlineMLPRegressor: "(hidden=(16,), *, lr=0.02, activation='tanh', scale_target=True, seed=0)",
+    rm.HedgeBackpropClassifier: "(layers=3, width=32, *, lr=0.1, beta=0.99, s=0.2, activation='tanh', "
+    "rescale_losses=False, classes=None, seed=0)",
     rm.StandardScaler: "(with_std=True)",
     rm.BagOfWords: "(on=None, *, strip_accents=True, lowercase=True, stop_words=None, "
     f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
@@ -435,11 +443,19 @@ AUTOMATIC = {
     "score_one": "(self, x)",
     "check_label": "(self, y)",
 }
+PLAIN = {"learn_one": "(self, x, y)", "predict_one": "(self, x)"}
 METHODS = {
     Structured: STRUCTURED,
     rm.AutoClassifier: AUTOMATIC,
     rm.AutoRegressor: AUTOMATIC,
     rm.Calibrated: CALIBRATING,
+    rm.LogLinearClassifier: CALIBRATING,
+    rm.DiscriminativeRidge: PLAIN | {"score_one": "(self, x)"},
+    rm.BayesMixture: CALIBRATING | PLAIN,
+    rm.OneStepAdaptation: PLAIN,
+    rm.OnlineMLPClassifier: CALIBRATING,
+    rm.OnlineMLPRegressor: AUTOMATIC,
+    rm.HedgeBackpropClassifier: CALIBRATING,
     base.MiniBatchTransformer: SCALING,
     base.Transformer: TRANSFORMING,
     base.Classifier: CLASSIFYING,

@@ -8,7 +8,7 @@ True
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
@@ -109,11 +109,14 @@ from river_margins.spaces import (
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 
+if TYPE_CHECKING:
+    from river_margins.concepts import CON, ELIM, HAL, Hedge
+
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": (),
-    "concepts": (),
+    "concepts": ("CON", "ELIM", "HAL", "Hedge"),
     "conversions": (),
     "networks": (),
     "theory": (),
@@ -131,6 +134,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "CON",
+    "ELIM",
+    "HAL",
     "INTERCEPT",
     "PA",
     "PA1",
@@ -173,6 +179,7 @@ __all__ = [
     "Forgetron",
     "Full",
     "GradientDescent",
+    "Hedge",
     "IELLIPClassifier",
     "IELLIPRule",
     "Interactions",

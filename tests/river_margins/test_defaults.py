@@ -14,6 +14,7 @@ ON_MISTAKES = "it moves on mistakes only, by the same step for a wrong label as 
 TRUSTS_LABELS = "each step makes its example right, whether or not the label is"
 WHOLE_MEAN = "the first of its weights count as much as the last, and 1500 examples of ten classes are few"
 NO_ROOM = "weights in proportion to powers or products are dominated by few features, and 64 pixels share the work"
+NO_NOISE = "it looks for a boolean function that agrees with every label"
 BEHIND = {
     "Perceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
     "ShiftingPerceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
@@ -29,6 +30,7 @@ BEHIND = {
     "Forgetron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES},
     "ROMMAClassifier": {"Phishing": TRUSTS_LABELS, "10 % flipped": TRUSTS_LABELS},
     "CWClassifier": {"Phishing": TRUSTS_LABELS, "10 % flipped": TRUSTS_LABELS},
+    "ELIM": {"Phishing": NO_NOISE, "10 % flipped": NO_NOISE},
     "AveragedPAClassifier": {"digits": WHOLE_MEAN},
     "AveragedPerceptron": {"digits": WHOLE_MEAN},
     "VotedPerceptron": {"digits": WHOLE_MEAN},

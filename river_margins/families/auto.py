@@ -1,5 +1,6 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
+import copy
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,12 +104,21 @@ class _Auto(Described, Estimator):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"weights": self._experts.weights, "experts": [each.__getstate__() for each in self._experts.members]}
+        # Estimators of other packages have no `__setstate__`: the state has a copy of them.
+        experts = [
+            each.__getstate__() if isinstance(each, Estimator) else copy.deepcopy(each)
+            for each in self._experts.members
+        ]
+        return {"weights": self._experts.weights, "experts": experts}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._experts.weights = state["weights"]
-        for expert, inner in zip(self._experts.members, state["experts"], strict=True):
-            expert.__setstate__(inner)
+        members = self._experts.members
+        for i, (expert, inner) in enumerate(zip(members, state["experts"], strict=True)):
+            if isinstance(expert, Estimator):
+                expert.__setstate__(inner)
+            else:
+                members[i] = inner
 
 
 def _copy(expert: Any, kind: type[Any]) -> Any:

@@ -1,8 +1,10 @@
 """Hedge: worked rounds, the regret bounds against an adversary, experts that learn, copies."""
 
+import copy
 import doctest
 import json
 import math
+import pickle
 import random
 
 import pytest
@@ -149,6 +151,23 @@ def test_a_snapshot_goes_on(parameters):
         model.learn_one(x, y)
         twin.learn_one(x, y)
     assert snapshot.dumps(twin) == snapshot.dumps(model)
+
+
+@pytest.mark.parametrize("kind", [rm.Hedge, rm.AutoClassifier])
+def test_copies_of_experts_of_river_go_on(kind):
+    model = kind([linear_model.LogisticRegression(), rm.StandardScaler() | rm.PAClassifier()])
+    rounds = list(stream(rounds=60))
+    for x, y in rounds[:30]:
+        model.learn_one(x, y)
+    twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model.clone(include_attributes=True)]
+    for x, y in rounds[30:]:
+        model.learn_one(x, y)
+    for twin in twins:
+        for x, y in rounds[30:]:
+            twin.learn_one(x, y)
+        assert [twin.predict_proba_one(x) for x, _ in rounds] == [model.predict_proba_one(x) for x, _ in rounds]
+    with pytest.raises(snapshot.SnapshotError, match="LogisticRegression"):
+        snapshot.dumps(model)
 
 
 def test_what_is_refused():

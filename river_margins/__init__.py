@@ -111,6 +111,12 @@ from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Po
 
 if TYPE_CHECKING:
     from river_margins.concepts import CON, ELIM, HAL, Hedge
+    from river_margins.version_space import (
+        CenterOfGravityClassifier,
+        EllipsoidClassifier,
+        VersionSpace,
+        VolumetricCenterClassifier,
+    )
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
@@ -120,7 +126,12 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "conversions": (),
     "networks": (),
     "theory": (),
-    "version_space": (),
+    "version_space": (
+        "CenterOfGravityClassifier",
+        "EllipsoidClassifier",
+        "VersionSpace",
+        "VolumetricCenterClassifier",
+    ),
 }
 _ROOM_OF = {name: room for room, names in ROOMS.items() for name in names}
 
@@ -165,12 +176,14 @@ __all__ = [
     "CWRule",
     "CWVarianceRule",
     "Calibrated",
+    "CenterOfGravityClassifier",
     "CoinBetting",
     "CoinBettingClassifier",
     "CoinBettingRegressor",
     "CoinBettingRule",
     "Diagonal",
     "DualAveraging",
+    "EllipsoidClassifier",
     "FOBOSClassifier",
     "FOBOSRule",
     "FOGDClassifier",
@@ -247,6 +260,8 @@ __all__ = [
     "StructuredPA",
     "Subgradient",
     "SupportClassPA",
+    "VersionSpace",
+    "VolumetricCenterClassifier",
     "VotedLinear",
     "VotedPerceptron",
     "Winnow",

@@ -25,6 +25,7 @@ ROLES: dict[str, Callable[[Any], bool]] = {
     "anomaly": lambda model: isinstance(model, base.AnomalyDetector),
     "structures": lambda model: isinstance(model, Structured),
     "concepts": lambda model: isinstance(model, FiniteClass),
+    "version space": lambda model: isinstance(model, rm.VersionSpace),
 }
 
 

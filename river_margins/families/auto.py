@@ -116,7 +116,7 @@ class _Auto(Described, Estimator):
         members = self._experts.members
         for i, (expert, inner) in enumerate(zip(members, state["experts"], strict=True)):
             if isinstance(expert, Estimator):
-                expert.__setstate__(inner)
+                expert.__setstate__(inner)  # type: ignore[attr-defined]
             else:
                 members[i] = inner
 

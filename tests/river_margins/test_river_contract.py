@@ -332,6 +332,12 @@ CONSTRUCTORS = {
     rm.HAL: "(concepts, *, weights=None, strict=False)",
     rm.ELIM: "(classes=None)",
     rm.Hedge: "(portfolio=None, *, eta=None, horizon=None, seed=None)",
+    rm.VersionSpace: "(dimension, *, method='auto', samples=200, seed=0)",
+    rm.EllipsoidClassifier: "(dimension=None, *, cut='deep', margin=0.0, radius=1.0, classes=None, intercept=True, "
+    "max_dimension=5000)",
+    rm.VolumetricCenterClassifier: "(kappa=0.25, *, eps=0.01, classes=None, intercept=True, max_dimension=500)",
+    rm.CenterOfGravityClassifier: "(method='auto', *, samples=200, seed=0, classes=None, intercept=True, "
+    "max_dimension=100)",
     rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.Calibrated: "(classifier, *, half_life=1000)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, "
@@ -435,6 +441,7 @@ UNWEIGHTED = AUTOMATIC | {"learn_one": "(self, x, y)", "predict_proba_one": "(se
 METHODS = {
     Structured: STRUCTURED,
     FiniteClass: FINITE,
+    rm.VersionSpace: {"add": "(self, x, y=1.0)", "contains": "(self, w)"},
     TwoLabelClassifier: UNWEIGHTED,
     rm.Hedge: AUTOMATIC,
     rm.AutoClassifier: AUTOMATIC,

@@ -19,7 +19,7 @@ __all__ = ["VersionSpace"]
 
 MOST_EXACT = 6  # dimensions
 STEPS = 5  # of hit-and-run for each new point, times the dimension
-PHASES = 8  # of rounding, from a ball
+PHASES = 8  # of d steps each, in which points that start in one place find the shape of the space
 LEAST_SURVIVING = 0.1
 
 Method = Literal["auto", "sampled"]
@@ -253,9 +253,9 @@ class VersionSpace(Described, Estimator, base.Estimator):
             return np.empty((0, d))
         points = np.tile(centre + shape @ inside, (wanted, 1))
         for _ in range(PHASES):
-            points = geometry.hit_and_run(points, cuts, shape, STEPS * d, draw)
+            points = geometry.hit_and_run(points, cuts, shape, d, draw)
             shape = geometry.shape_of(points, shape)
-        return points
+        return geometry.hit_and_run(points, cuts, shape, STEPS * d, draw)
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(self._body)

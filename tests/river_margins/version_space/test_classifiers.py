@@ -14,7 +14,7 @@ from river_margins.version_space.ellipsoid import Ellipsoid
 from river_margins.version_space.volumetric import Polytope
 from tests.helpers.cases import case
 from tests.helpers.paths import ROOT
-from tests.helpers.rounds import assert_a_snapshot_goes_on, stream
+from tests.helpers.rounds import assert_a_snapshot_goes_on
 from tests.river_margins.version_space.streams import (
     log_ball,
     named,
@@ -266,21 +266,18 @@ def test_a_cut_lies_behind_the_centre_by_kappa_and_cuts_of_no_influence_go():
 @every
 def test_streams_that_no_hyperplane_separates_are_flagged_and_survived(make):
     model, draw = make(), np.random.default_rng(0)
-    for x in draw.normal(size=(1000, 1)):
+    while not model.inconsistent:
+        assert model.n_seen < 1000
+        x = named(draw.normal(size=1))
+        model.learn_one(x, bool(draw.random() < 0.5))
+        assert math.isfinite(model.score_one(x))
+    before = model.weights
+    for x in draw.normal(size=(50, 1)):
         model.learn_one(named(x), bool(draw.random() < 0.5))
-        assert math.isfinite(model.score_one(named(x)))
-    assert model.inconsistent and model.n_seen == 1000 and model.n_updates < 500
+    assert model.inconsistent and all(map(math.isfinite, model.weights.values()))
+    assert model.weights == before or isinstance(model, rm.EllipsoidClassifier)
     model.learn_one({"new": 1.0}, False)
     assert model.predict_proba_one({"f0": 1.0}).keys() == {True, False}
-
-
-@every
-def test_a_contradiction_is_flagged_and_what_was_learned_stays(make):
-    model = make(intercept=False)
-    for _ in range(220):
-        model.learn_one({"a": 1.0}, True)
-        model.learn_one({"a": 1.0}, False)
-    assert model.inconsistent and math.isfinite(model.weights["a"])
 
 
 @every
@@ -369,11 +366,3 @@ def test_sampled_centres_are_as_good_as_exact_ones():
         counts.append(sum(1 for _ in shallowest_mistakes(model, X, y, 300)))
         assert not model.inconsistent
     assert counts[1] <= 1.5 * counts[0]
-
-
-def test_the_stream_of_all_tests_is_survived():
-    for make in ALL.values():
-        model = make()
-        for x, y in stream(rounds=60):
-            model.learn_one(x, y)
-        assert model.n_seen == 60

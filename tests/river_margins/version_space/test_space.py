@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import river_margins as rm
 from river_margins import snapshot
+from river_margins.version_space.geometry import hit_and_run
 from tests.helpers.cases import case
 from tests.river_margins.version_space.streams import log_ball, separable
 
@@ -85,6 +86,28 @@ def test_random_points_estimate_the_same(d, method):
     assert space.covariance / np.outer(deviations, deviations) == pytest.approx(
         covariance / np.outer(deviations, deviations), abs=2 * error
     )
+
+
+def test_hit_and_run_ends_uniform_wherever_it_starts():
+    """In a triangle of the square, from near a corner: the moments are those worked out above."""
+    cuts = np.array([[1.0, -1.0], [0.0, 1.0]]) / np.array([[math.sqrt(2.0)], [1.0]])
+    start = np.tile([0.01, 0.005], (4000, 1))
+    points = hit_and_run(start, cuts, np.eye(2), 40, np.random.default_rng(0))
+    assert points.mean(axis=0) == pytest.approx(np.array([2 / 3, 1 / 3]), abs=0.02)  # five standard errors
+    assert np.cov(points.T) == pytest.approx(np.array([[1 / 18, 1 / 36], [1 / 36, 1 / 18]]), abs=0.006)
+
+
+def test_a_deep_cut_leaves_points_in_a_sliver():
+    """Of 600 points about one is left; those drawn anew have the exact moments of the sliver."""
+    exact, space = rm.VersionSpace(3), rm.VersionSpace(3, method="sampled")
+    for each in (exact, space):
+        each.add([1.0, 0.0, 0.0])
+        each.add([-1.0, 0.005, 0.002])
+    assert exact.volume < 0.02
+    root = np.linalg.cholesky(exact.covariance)
+    assert np.linalg.solve(root, space.centroid - exact.centroid) == pytest.approx(np.zeros(3), abs=0.25)
+    ratio = np.linalg.solve(root, np.linalg.cholesky(space.covariance))
+    assert ratio == pytest.approx(np.eye(3), abs=0.25)
 
 
 def test_the_points_are_in_the_space():

@@ -45,7 +45,7 @@ class Polytope:
         kept = self.centre, self.cuts, self.offsets
         try:
             self._drop_weak_cuts()
-            _, inverse, _ = self._measure()
+            inverse, _ = self._measure()
             depth = math.sqrt(float(direction @ inverse @ direction) / self.kappa)
             if depth <= SHALLOWEST:
                 raise np.linalg.LinAlgError
@@ -59,7 +59,7 @@ class Polytope:
 
     def _drop_weak_cuts(self) -> None:
         while len(self.cuts):
-            leverages = self._measure()[2][2 * len(self.centre) :]
+            leverages = self._measure()[1][2 * len(self.centre) :]
             weakest = int(leverages.argmin())
             if leverages[weakest] >= self.eps:
                 break
@@ -72,20 +72,28 @@ class Polytope:
         rows = np.vstack([np.eye(d), -np.eye(d), self.cuts])
         return rows, np.concatenate([np.full(2 * d, -1.0), self.offsets])
 
-    def _measure(self) -> tuple[Array, Array, Array]:
-        """Return the rows divided by their slacks at the centre, the inverse of H, and the leverage of each row."""
+    def _measure(self) -> tuple[Array, Array]:
+        """Return the inverse of H at the centre, and the leverage of each row."""
         rows, offsets = self._rows()
-        return _measured(rows / (rows @ self.centre - offsets)[:, None])
+        scaled = rows / (rows @ self.centre - offsets)[:, None]
+        inverse = np.asarray(np.linalg.inv(scaled.T @ scaled), float)
+        return inverse, np.asarray(((scaled @ inverse) * scaled).sum(axis=1))
 
     def _recentre(self) -> None:
-        """Minimise F by damped Newton steps with Q = Σ leverage·aa'/s², which bounds the second derivative of F."""
+        """Minimise F by damped Newton steps.
+
+        With the rows b = a/s and P = BH⁻¹B', whose diagonal has the leverages, the gradient of F is -B'diag(P) and its
+        second derivative is B'(3·diag(P) - 2·P∘P)B, the last product being one of entries.
+        """
         rows, offsets = self._rows()
         slacks = rows @ self.centre - offsets
         present = _objective(rows, slacks)
         for _ in range(MOST_STEPS):
-            scaled, _, leverages = _measured(rows / slacks[:, None])
+            scaled = rows / slacks[:, None]
+            projection = scaled @ np.linalg.inv(scaled.T @ scaled) @ scaled.T
+            leverages = np.diag(projection)
             gradient = -leverages @ scaled
-            step = -np.linalg.solve((scaled.T * leverages) @ scaled, gradient)
+            step = -np.linalg.solve(scaled.T @ (3.0 * np.diag(leverages) - 2.0 * projection**2) @ scaled, gradient)
             if -float(gradient @ step) < SMALLEST_DECREMENT:
                 return
             change = rows @ step
@@ -107,11 +115,6 @@ class Polytope:
         cuts = finite_array("cuts", state["cuts"], (count, d))
         self.centre, self.cuts, self.offsets = centre, cuts, offsets
         self.inconsistent = bool(state["inconsistent"])
-
-
-def _measured(scaled: Array) -> tuple[Array, Array, Array]:
-    inverse = np.asarray(np.linalg.inv(scaled.T @ scaled), float)
-    return scaled, inverse, np.asarray(((scaled @ inverse) * scaled).sum(axis=1))
 
 
 def _objective(rows: Array, slacks: Array) -> float:

@@ -30,9 +30,11 @@ class Hedge(Voting):
     horizon
         The number of rounds T, at least 1, if it is known: the rate is then sqrt(8 ln N/T) in all rounds. None is the
         default.
+    randomised
+        False (default) predicts the label with the most weight. True follows one expert in each round, drawn by the
+        weights: then `expected_loss` is the expected number of mistakes.
     seed
-        None (default) predicts the label with the most weight. A whole number follows one expert in each round, drawn
-        by the weights, by a generator of this seed and the round: then the bound is one on expected mistakes.
+        The seed of the draws, at least 0; 0 by default. The seed and the number of the round determine the draw.
 
     Raises
     ------
@@ -82,7 +84,8 @@ class Hedge(Voting):
 
     eta: float | None
     horizon: int | None
-    seed: int | None
+    randomised: bool
+    seed: int
     _losses: list[float]
     _facts: dict[str, Any]
 
@@ -92,14 +95,16 @@ class Hedge(Voting):
         *,
         eta: float | None = None,
         horizon: int | None = None,
-        seed: int | None = None,
+        randomised: bool = False,
+        seed: int = 0,
     ) -> None:
         if eta is not None and horizon is not None:
             raise ValueError(f"`eta` = {eta!r} and `horizon` = {horizon!r} both fix the rate: give one of them")
         vars(self).update(
             eta=eta if eta is None else positive("eta", eta),
             horizon=horizon if horizon is None else whole("horizon", horizon, 1),
-            seed=seed if seed is None else whole("seed", seed),
+            randomised=randomised,
+            seed=whole("seed", seed),
             _labels=[],
         )
         self._open(portfolio, 1.0, 0.0, usual_classifiers, base.Classifier)
@@ -109,7 +114,7 @@ class Hedge(Voting):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"portfolio": [PAClassifier(C=0.1), AROWClassifier()]}
-        yield {"portfolio": [PAClassifier(C=0.1), AROWClassifier()], "horizon": 200, "seed": 1}
+        yield {"portfolio": [PAClassifier(C=0.1), AROWClassifier()], "horizon": 200, "randomised": True}
 
     @property
     def losses(self) -> list[float]:
@@ -183,8 +188,8 @@ class Hedge(Voting):
             self._labels.append(y)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
-        """Predict the label with the most weight, or with `seed` that of one expert; None before the first label."""
-        if self.seed is not None:
+        """Predict the label with the most weight, or of an expert that is drawn; None before the first label."""
+        if self.randomised:
             draw = random.Random(f"{self.seed} {self._facts['rounds']}")
             (drawn,) = draw.choices(self._experts.members, self._experts.weights)
             if (predicted := drawn.predict_one(x)) is not None:

@@ -106,6 +106,13 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
             likely = min(likely, math.nextafter(0.5, 0.0))  # a score just below 0 is no tie
         return {positive: likely, negative: 1.0 - likely}
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return what each feature contributes to the score; raise a TypeError if the score is not a sum of them."""
+        raise TypeError(
+            f"a score of `{type(self).__name__}` is not a sum over features: use a learner with plain weights, such as "
+            "PAClassifier, to see what each contributes"
+        )
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self._checks.check_label(y)

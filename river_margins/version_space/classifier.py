@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from river_margins.core.checks import whole
+from river_margins.core.explain import largest_first
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.parameter_types import Classes
 from river_margins.families.two_labels import TwoLabelClassifier
@@ -75,6 +76,12 @@ class CentreClassifier(TwoLabelClassifier):
             return 0.0
         # The sum is exact, so it does not depend on the order of the features, and it does not overflow on its way.
         return math.fsum(weight * (value / largest) for weight, value in known) * largest
+
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return what each feature of x contributes to the score, its weight times its value, the largest first."""
+        weights = self.weights
+        parts = {name: weights.get(name, 0.0) * value for name, value in self._with_intercept(self._read(x)).items()}
+        return largest_first(parts)
 
     def _learn(self, x: Mapping[Any, float], sign: float, mistake: bool) -> bool:
         x = {name: value for name, value in self._with_intercept(x).items() if value}

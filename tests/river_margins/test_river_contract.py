@@ -331,7 +331,7 @@ CONSTRUCTORS = {
     rm.CON: "(concepts, *, strict=False)",
     rm.HAL: "(concepts, *, weights=None, strict=False)",
     rm.ELIM: "(classes=None)",
-    rm.Hedge: "(portfolio=None, *, eta=None, horizon=None, seed=None)",
+    rm.Hedge: "(portfolio=None, *, eta=None, horizon=None, randomised=False, seed=0)",
     rm.VersionSpace: "(dimension, *, method='auto', samples=200, seed=0)",
     rm.EllipsoidClassifier: "(dimension=None, *, cut='deep', margin=0.0, radius=1.0, classes=None, intercept=True, "
     "max_dimension=5000)",

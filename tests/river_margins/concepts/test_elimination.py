@@ -98,6 +98,8 @@ def test_any_two_labels_and_numbers_above_0():
     with pytest.raises(ValueError, match="feature 'a' is nan"):
         model.learn_one({"a": float("nan")}, "ham")
     assert model.n_seen == 1
+    with pytest.raises(TypeError, match="a score of `ELIM` is not a sum over features"):
+        model.explain_one({"a": 1})
     several = multiclass.OneVsRestClassifier(rm.ELIM())
     several.learn_one({"a": 1}, "x")
     several.learn_one({"a": 0}, "y")

@@ -129,17 +129,17 @@ class Always(base.Classifier):
 
 def test_experts_are_drawn_by_their_weights():
     """The share of 1000 draws is within 0.06 of its mean, but for one seed in 1000, by Hoeffding's inequality."""
-    model, drawn = rm.Hedge([Always(True), Always(False)], eta=1.0, seed=3), 0
+    model, drawn = rm.Hedge([Always(True), Always(False)], eta=1.0, randomised=True, seed=3), 0
     model.learn_losses([0.0, 1.0])
     for _ in range(1000):
         drawn += model.predict_one({})
         assert model.predict_one({}) == model.clone(include_attributes=True).predict_one({})
         model.learn_losses([0.5, 0.5])
     assert drawn / 1000 == pytest.approx(1 / (1 + math.exp(-1)), abs=0.06)
-    assert rm.Hedge([rm.Perceptron()], seed=3).predict_one({}) is None
+    assert rm.Hedge([rm.Perceptron()], randomised=True).predict_one({}) is None
 
 
-@pytest.mark.parametrize("parameters", [{}, {"eta": 0.3}, {"seed": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"eta": 0.3}, {"randomised": True}])
 def test_a_snapshot_goes_on(parameters):
     model = rm.Hedge([rm.Perceptron(), rm.PAClassifier()], **parameters)
     rounds = list(stream(rounds=100))

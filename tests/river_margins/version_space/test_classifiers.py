@@ -14,7 +14,7 @@ from river_margins.version_space.ellipsoid import Ellipsoid
 from river_margins.version_space.volumetric import Polytope
 from tests.helpers.cases import case
 from tests.helpers.paths import ROOT
-from tests.helpers.rounds import assert_a_snapshot_goes_on
+from tests.helpers.rounds import assert_a_snapshot_goes_on, stream
 from tests.river_margins.version_space.streams import (
     log_ball,
     named,
@@ -329,6 +329,17 @@ def test_labels_and_dimensions(make):
     for name, x in {"x": 1.0, "y": -1.0, "z": 0.0}.items() | {("y", -2.0)}:
         several.learn_one({"a": x, "b": x * x}, name)
     assert several.predict_one({"a": -1.0, "b": 1.0}) in "xyz"
+
+
+@every
+def test_contributions_add_up_to_the_score(make):
+    model = make()
+    for x, y in stream(rounds=30):
+        model.learn_one(x, y)
+        explained = model.explain_one(x | {"new": 2.0})
+        assert math.fsum(explained.values()) == pytest.approx(model.score_one(x), abs=1e-12)
+        assert explained.keys() == {*x, "new", INTERCEPT}
+        assert [*map(abs, explained.values())] == sorted(map(abs, explained.values()), reverse=True)
 
 
 @every

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from river_margins.core.checks import whole
 from river_margins.families.parameter_types import Classes
 from river_margins.version_space.classifier import CentreClassifier
 from river_margins.version_space.geometry import Array
@@ -45,7 +46,9 @@ class Gravity:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.space.__setstate__(state["space"])
-        self.dimension = state["dimension"]
+        self.dimension = whole("dimension", state["dimension"])
+        if self.dimension > len(self.space.centroid):
+            raise ValueError(f"a space of {len(self.space.centroid)} coordinates has no {self.dimension} features")
 
 
 class CenterOfGravityClassifier(CentreClassifier):

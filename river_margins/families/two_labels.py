@@ -58,7 +58,7 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
 
     def _labels(self) -> list[Any]:
         """Return the positive and the negative label."""
-        return list(self._checks.predict_proba_one({})) if self.classes else [True, False]
+        return list(self._checks.predict_proba_one({})) if self.classes is not None else [True, False]
 
     def _read(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the features as floats; raise the error of every learner for what is none."""

@@ -111,17 +111,29 @@ from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Po
 
 if TYPE_CHECKING:
     from river_margins.adaptation import BayesMixture, DiscriminativeRidge, LogLinearClassifier, OneStepAdaptation
+    from river_margins.concepts import CON, ELIM, HAL, Hedge
     from river_margins.networks import HedgeBackpropClassifier, OnlineMLPClassifier, OnlineMLPRegressor
+    from river_margins.version_space import (
+        CenterOfGravityClassifier,
+        EllipsoidClassifier,
+        VersionSpace,
+        VolumetricCenterClassifier,
+    )
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": ("BayesMixture", "DiscriminativeRidge", "LogLinearClassifier", "OneStepAdaptation"),
-    "concepts": (),
+    "concepts": ("CON", "ELIM", "HAL", "Hedge"),
     "conversions": (),
     "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
     "theory": (),
-    "version_space": (),
+    "version_space": (
+        "CenterOfGravityClassifier",
+        "EllipsoidClassifier",
+        "VersionSpace",
+        "VolumetricCenterClassifier",
+    ),
 }
 _ROOM_OF = {name: room for room, names in ROOMS.items() for name in names}
 
@@ -135,6 +147,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "CON",
+    "ELIM",
+    "HAL",
     "INTERCEPT",
     "PA",
     "PA1",
@@ -164,6 +179,7 @@ __all__ = [
     "CWRule",
     "CWVarianceRule",
     "Calibrated",
+    "CenterOfGravityClassifier",
     "CoinBetting",
     "CoinBettingClassifier",
     "CoinBettingRegressor",
@@ -171,6 +187,7 @@ __all__ = [
     "Diagonal",
     "DiscriminativeRidge",
     "DualAveraging",
+    "EllipsoidClassifier",
     "FOBOSClassifier",
     "FOBOSRule",
     "FOGDClassifier",
@@ -179,6 +196,7 @@ __all__ = [
     "Forgetron",
     "Full",
     "GradientDescent",
+    "Hedge",
     "HedgeBackpropClassifier",
     "IELLIPClassifier",
     "IELLIPRule",
@@ -251,6 +269,8 @@ __all__ = [
     "StructuredPA",
     "Subgradient",
     "SupportClassPA",
+    "VersionSpace",
+    "VolumetricCenterClassifier",
     "VotedLinear",
     "VotedPerceptron",
     "Winnow",

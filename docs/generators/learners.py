@@ -9,6 +9,7 @@ from river import base
 
 import river_margins as rm
 from connectors.config import catalogue
+from river_margins.concepts.finite_class import FiniteClass
 from river_margins.families.structured import Structured
 
 TEMPLATE = pathlib.Path(__file__).with_name("learners.template.md")
@@ -24,6 +25,8 @@ ROLES: dict[str, Callable[[Any], bool]] = {
     "anomaly": lambda model: isinstance(model, base.AnomalyDetector),
     "structures": lambda model: isinstance(model, Structured),
     "adaptation": lambda model: isinstance(model, rm.DiscriminativeRidge | rm.OneStepAdaptation),
+    "concepts": lambda model: isinstance(model, FiniteClass),
+    "version space": lambda model: isinstance(model, rm.VersionSpace),
 }
 
 

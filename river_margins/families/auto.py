@@ -1,5 +1,6 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
+import copy
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,8 +63,6 @@ class _Auto(Described, Estimator):
     )
 
     portfolio: Sequence[Any] | None
-    eta: float
-    share: float
     _experts: Experts
 
     def _open(
@@ -76,7 +75,7 @@ class _Auto(Described, Estimator):
         else:
             chosen = [_copy(each, kind) for each in portfolio]
         experts = Experts(chosen, positive("eta", eta), below_one("share", share))
-        vars(self).update(portfolio=portfolio, eta=eta, share=share, _experts=experts)
+        vars(self).update(portfolio=portfolio, _experts=experts)
 
     def _check_weight(self, w: float) -> None:
         not_negative("w", w)
@@ -105,12 +104,21 @@ class _Auto(Described, Estimator):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"weights": self._experts.weights, "experts": [each.__getstate__() for each in self._experts.members]}
+        # Estimators of other packages have no `__setstate__`: the state has a copy of them.
+        experts = [
+            each.__getstate__() if isinstance(each, Estimator) else copy.deepcopy(each)
+            for each in self._experts.members
+        ]
+        return {"weights": self._experts.weights, "experts": experts}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._experts.weights = state["weights"]
-        for expert, inner in zip(self._experts.members, state["experts"], strict=True):
-            expert.__setstate__(inner)
+        members = self._experts.members
+        for i, (expert, inner) in enumerate(zip(members, state["experts"], strict=True)):
+            if isinstance(expert, Estimator):
+                expert.__setstate__(inner)  # type: ignore[attr-defined]
+            else:
+                members[i] = inner
 
 
 def _copy(expert: Any, kind: type[Any]) -> Any:
@@ -120,7 +128,47 @@ def _copy(expert: Any, kind: type[Any]) -> Any:
     raise TypeError(f"`portfolio` must hold River {kind.__name__.lower()}s, not {short(expert)}{advice}")
 
 
-class AutoClassifier(_Auto, base.Classifier):
+class Voting(_Auto, base.Classifier):
+    """Classifiers with weights: the label with the most weight is predicted. A subclass says how weights change."""
+
+    _labels: list[Any]
+
+    @property
+    def _multiclass(self) -> bool:
+        return all(expert._multiclass for expert in self._experts.members)
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
+        """Predict the label with the most weight; None before the first label."""
+        return _leader(self._experts.votes(x, self._labels))
+
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the weight for True less that for False, or a dict of weights by class; {} before the first label."""
+        return _score(self._experts.votes(x, self._labels))
+
+    def predict_score_one(self, x: Mapping[Any, Any]) -> tuple[Any, Any]:
+        """Return the results of `predict_one` and `score_one` for x, and ask the experts once."""
+        votes = self._experts.votes(x, self._labels)
+        return _leader(votes), _score(votes)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
+        """Return the weight of the experts for each label: a vote, not calibrated probabilities."""
+        return self._experts.votes(x, self._labels)
+
+    def check_label(self, y: Any) -> None:
+        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        for expert in self._experts.members:
+            if hasattr(expert, "check_label"):
+                expert.check_label(y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"labels": list(self._labels)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._labels[:] = state["labels"]
+
+
+class AutoClassifier(Voting):
     """Many classifiers learn side by side, and vote with weights that follow their mistakes: no parameter needs tuning.
 
     A wrong prediction multiplies the weight of an expert by exp(-eta). Then all weights share a small part, so that an
@@ -170,17 +218,14 @@ class AutoClassifier(_Auto, base.Classifier):
     )
     advice = "Use it if there is no time to tune, or if nobody knows when the stream changes."
 
-    _labels: list[Any]
+    eta: float
+    share: float
 
     def __init__(
         self, portfolio: Sequence[base.Classifier] | None = None, *, eta: float = 0.5, share: float = 0.001
     ) -> None:
-        vars(self).update(_labels=[])
+        vars(self).update(eta=eta, share=share, _labels=[])
         self._open(portfolio, eta, share, usual_classifiers, base.Classifier)
-
-    @property
-    def _multiclass(self) -> bool:
-        return all(expert._multiclass for expert in self._experts.members)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -204,36 +249,6 @@ class AutoClassifier(_Auto, base.Classifier):
         self._experts.learn_label(x, y, w)
         if y not in self._labels:
             self._labels.append(y)
-
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
-        """Predict the label with the most weight; None before the first label."""
-        return _leader(self._experts.votes(x, self._labels))
-
-    def score_one(self, x: Mapping[Any, Any]) -> Any:
-        """Return the weight for True less that for False, or a dict of weights by class; {} before the first label."""
-        return _score(self._experts.votes(x, self._labels))
-
-    def predict_score_one(self, x: Mapping[Any, Any]) -> tuple[Any, Any]:
-        """Return the results of `predict_one` and `score_one` for x, and ask the experts once."""
-        votes = self._experts.votes(x, self._labels)
-        return _leader(votes), _score(votes)
-
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the weight of the experts for each label: a vote, not calibrated probabilities."""
-        return self._experts.votes(x, self._labels)
-
-    def check_label(self, y: Any) -> None:
-        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        for expert in self._experts.members:
-            if hasattr(expert, "check_label"):
-                expert.check_label(y)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"labels": list(self._labels)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._labels[:] = state["labels"]
 
 
 def _leader(votes: dict[Any, float]) -> Any:
@@ -296,6 +311,8 @@ class AutoRegressor(_Auto, base.Regressor):
     )
     advice = "Use it if there is no time to tune, if nobody knows when the stream changes, or if labels are far from 0."
 
+    eta: float
+    share: float
     _count: float  # the sum of the weights of all labels
     _mean: float
     _squares: float
@@ -304,7 +321,7 @@ class AutoRegressor(_Auto, base.Regressor):
     def __init__(
         self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
     ) -> None:
-        vars(self).update(_count=0.0, _mean=0.0, _squares=0.0, _error=0.0)
+        vars(self).update(eta=eta, share=share, _count=0.0, _mean=0.0, _squares=0.0, _error=0.0)
         self._open(portfolio, eta, share, usual_regressors, base.Regressor)
 
     @classmethod

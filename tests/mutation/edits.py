@@ -43,6 +43,9 @@ class Edit:
     @property
     def tests(self) -> tuple[str, ...]:
         """The tests that may find it, those that are quickest first."""
+        for room in ("river_margins/concepts", "river_margins/version_space"):
+            if self.file.startswith(room):
+                return (room,)
         return LEARNERS if self.file.startswith("river_margins/") else COMMIT
 
 
@@ -316,6 +319,42 @@ EDITS = [
         ("AdaGrad forgets", "squares = first + g * g", "squares = g * g"),
         ("AdaDelta keeps gradients for steps", "(1 - RHO) * v * v", "(1 - RHO) * g * g"),
         ("a refused example leaves its features", "            self._of.restore(self.adapted, before)\n", ""),
+        "river_margins/concepts/finite_class.py",
+        ("a tie of the halving algorithm is False", "(votes[label], label)", "(votes[label], -label)"),
+        ("concepts are removed after mistakes only", "self._alive[:] = agreeing or self._alive", "self._alive[:] = (agreeing or self._alive) if mistake else self._alive"),
+    ),
+    *_edits(
+        "river_margins/concepts/elimination.py",
+        ("negated literals stay, as on the slides", "always = true if first else self._always & true", "always = set(self._names) if first else self._always"),
+    ),
+    *_edits(
+        "river_margins/concepts/hedge.py",
+        ("the rate is that of the round before", 'self._facts["rounds"] + 1', 'max(self._facts["rounds"], 1)'),
+        ("the rate is half", "math.sqrt(8.0 *", "math.sqrt(2.0 *"),
+        ("weights are those of all rates so far", "self._experts.weights = [1.0 / len(self._losses)] * len(self._losses)", "pass"),
+    ),
+    *_edits(
+        "river_margins/version_space/ellipsoid.py",
+        ("a deep cut is too small", "part = 2.0 * (1.0 + d * depth)", "part = 2.0 * (1.0 + 0.9 * d * depth)"),
+        ("an ellipsoid that grows loses weights", "new / old * self.matrix", "self.matrix"),
+        ("a known margin does not cut", "(self.margin - float(", "(-float("),
+    ),
+    *_edits(
+        "river_margins/version_space/volumetric.py",
+        ("a cut is twice as far behind the centre", "direction @ self.centre - depth)", "direction @ self.centre - 2 * depth)"),
+        ("the centre is the analytic one", "gradient = -leverages @ scaled", "gradient = -np.ones(len(leverages)) @ scaled"),
+        ("cuts of no influence stay", "if leverages[weakest] >= self.eps", "if True"),
+    ),
+    *_edits(
+        "river_margins/version_space/geometry.py",
+        ("hit-and-run prefers one side", "least, most = -1.0 / speeds.max(axis=1)", "least, most = -0.5 / speeds.max(axis=1)"),
+        ("the second moments are not around the mean", " - np.outer(mean, mean)", ""),
+    ),
+    *_edits(
+        "river_margins/version_space/space.py",
+        ("points that start in one place do not find the shape of the space", "PHASES = 8", "PHASES = 0"),
+        ("points that were cut off are copied", "STEPS = 5", "STEPS = 0"),
+        ("the estimated volume does not fall", "math.log(share),", "0.0,"),
     ),
     *_edits(
         "connectors/topics/commit.py",

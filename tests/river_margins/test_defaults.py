@@ -14,6 +14,8 @@ ON_MISTAKES = "it moves on mistakes only, by the same step for a wrong label as 
 TRUSTS_LABELS = "each step makes its example right, whether or not the label is"
 WHOLE_MEAN = "the first of its weights count as much as the last, and 1500 examples of ten classes are few"
 NO_ROOM = "weights in proportion to powers or products are dominated by few features, and 64 pixels share the work"
+NO_NOISE = "it looks for a boolean function that agrees with every label"
+NO_WEIGHTS_LEFT = "it looks for weights that agree with every label so far, and no hyperplane does"
 BEHIND = {
     "Perceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
     "ShiftingPerceptron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES, "10 % flipped": ON_MISTAKES},
@@ -29,6 +31,10 @@ BEHIND = {
     "Forgetron": {"Phishing": ON_MISTAKES, "digits": ON_MISTAKES},
     "ROMMAClassifier": {"Phishing": TRUSTS_LABELS, "10 % flipped": TRUSTS_LABELS},
     "CWClassifier": {"Phishing": TRUSTS_LABELS, "10 % flipped": TRUSTS_LABELS},
+    "EllipsoidClassifier": {"Phishing": NO_WEIGHTS_LEFT, "10 % flipped": NO_WEIGHTS_LEFT},
+    "VolumetricCenterClassifier": {"Phishing": NO_WEIGHTS_LEFT, "10 % flipped": NO_WEIGHTS_LEFT},
+    "CenterOfGravityClassifier": {"Phishing": NO_WEIGHTS_LEFT, "10 % flipped": NO_WEIGHTS_LEFT},
+    "ELIM": {"Phishing": NO_NOISE, "10 % flipped": NO_NOISE},
     "AveragedPAClassifier": {"digits": WHOLE_MEAN},
     "AveragedPerceptron": {"digits": WHOLE_MEAN},
     "VotedPerceptron": {"digits": WHOLE_MEAN},

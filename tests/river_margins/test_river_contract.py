@@ -12,7 +12,9 @@ import pytest
 from river import base, checks, compose, datasets, preprocessing, utils
 
 import river_margins as rm
+from river_margins.concepts.finite_class import FiniteClass
 from river_margins.families.structured import Structured
+from river_margins.families.two_labels import TwoLabelClassifier
 from tests.helpers.cases import case
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.rounds import labels_of, state, stream, stream_for, trained
@@ -337,6 +339,16 @@ CONSTRUCTORS = {
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
     rm.AutoClassifier: "(portfolio=None, *, eta=0.5, share=0.001)",
+    rm.CON: "(concepts, *, strict=False)",
+    rm.HAL: "(concepts, *, weights=None, strict=False)",
+    rm.ELIM: "(classes=None)",
+    rm.Hedge: "(portfolio=None, *, eta=None, horizon=None, randomised=False, seed=0)",
+    rm.VersionSpace: "(dimension, *, method='auto', samples=200, seed=0)",
+    rm.EllipsoidClassifier: "(dimension=None, *, cut='deep', margin=0.0, radius=1.0, classes=None, intercept=True, "
+    "max_dimension=5000)",
+    rm.VolumetricCenterClassifier: "(kappa=0.25, *, eps=0.01, classes=None, intercept=True, max_dimension=500)",
+    rm.CenterOfGravityClassifier: "(method='auto', *, samples=200, seed=0, classes=None, intercept=True, "
+    "max_dimension=100)",
     rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.Calibrated: "(classifier, *, half_life=1000)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, "
@@ -436,6 +448,7 @@ def signature(callable):
     return str(found.replace(parameters=bare, return_annotation=found.empty))
 
 
+FINITE = {"learn_one": "(self, x, y)", "predict_one": "(self, x)"}
 STRUCTURED = {"learn_one": "(self, x, y)", "predict_one": "(self, x)", "score_one": "(self, x, y)"}
 AUTOMATIC = {
     "learn_one": "(self, x, y, w=1.0)",
@@ -444,8 +457,13 @@ AUTOMATIC = {
     "check_label": "(self, y)",
 }
 PLAIN = {"learn_one": "(self, x, y)", "predict_one": "(self, x)"}
+UNWEIGHTED = AUTOMATIC | {"learn_one": "(self, x, y)", "predict_proba_one": "(self, x)"}
 METHODS = {
     Structured: STRUCTURED,
+    FiniteClass: FINITE,
+    rm.VersionSpace: {"add": "(self, x, y=1.0)", "contains": "(self, w)"},
+    TwoLabelClassifier: UNWEIGHTED,
+    rm.Hedge: AUTOMATIC,
     rm.AutoClassifier: AUTOMATIC,
     rm.AutoRegressor: AUTOMATIC,
     rm.Calibrated: CALIBRATING,

@@ -319,6 +319,8 @@ EDITS = [
         ("AdaGrad forgets", "squares = first + g * g", "squares = g * g"),
         ("AdaDelta keeps gradients for steps", "(1 - RHO) * v * v", "(1 - RHO) * g * g"),
         ("a refused example leaves its features", "            self._of.restore(self.adapted, before)\n", ""),
+    ),
+    *_edits(
         "river_margins/concepts/finite_class.py",
         ("a tie of the halving algorithm is False", "(votes[label], label)", "(votes[label], -label)"),
         ("concepts are removed after mistakes only", "self._alive[:] = agreeing or self._alive", "self._alive[:] = (agreeing or self._alive) if mistake else self._alive"),

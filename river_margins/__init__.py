@@ -8,7 +8,7 @@ True
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
@@ -46,6 +46,7 @@ from river_margins.families.passive_aggressive import (
 )
 from river_margins.families.perceptrons import (
     AveragedPerceptron,
+    MarginPerceptron,
     Perceptron,
     PNormPerceptron,
     PocketPerceptron,
@@ -70,6 +71,7 @@ from river_margins.rules import (
     GradientDescent,
     IELLIPRule,
     LeastMeanSquares,
+    MarginPerceptronRule,
     MIRARule,
     NAROWRule,
     NHERDRule,
@@ -109,12 +111,15 @@ from river_margins.spaces import (
 from river_margins.spaces.budgets import OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Polynomial
 
+if TYPE_CHECKING:
+    from river_margins.conversions import Averaged, AveragedRegressor, Conservative, OnlineToBatch, OnlineToPAC
+
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": (),
     "concepts": (),
-    "conversions": (),
+    "conversions": ("Averaged", "AveragedRegressor", "Conservative", "OnlineToBatch", "OnlineToPAC"),
     "networks": (),
     "theory": (),
     "version_space": (),
@@ -148,9 +153,11 @@ __all__ = [
     "AdaptiveThreshold",
     "AutoClassifier",
     "AutoRegressor",
+    "Averaged",
     "AveragedLinear",
     "AveragedPAClassifier",
     "AveragedPerceptron",
+    "AveragedRegressor",
     "BOGDClassifier",
     "BPAClassifier",
     "BagOfWords",
@@ -163,6 +170,7 @@ __all__ = [
     "CoinBettingClassifier",
     "CoinBettingRegressor",
     "CoinBettingRule",
+    "Conservative",
     "Diagonal",
     "DualAveraging",
     "FOBOSClassifier",
@@ -188,6 +196,8 @@ __all__ = [
     "MIRAClassifier",
     "MIRARule",
     "MarginClassifier",
+    "MarginPerceptron",
+    "MarginPerceptronRule",
     "MarginRegressor",
     "Multiplicative",
     "NAROWClassifier",
@@ -199,6 +209,8 @@ __all__ = [
     "OGDRegressor",
     "OldestRemoval",
     "OneHotEncoder",
+    "OnlineToBatch",
+    "OnlineToPAC",
     "OriginalMIRARule",
     "PAClassifier",
     "PAMultiLabelClassifier",

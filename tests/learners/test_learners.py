@@ -58,6 +58,11 @@ def test_every_exported_estimator_is_listed():
         rm.AutoClassifier,
         rm.AutoRegressor,
         rm.Calibrated,
+        rm.Averaged,
+        rm.AveragedRegressor,
+        rm.Conservative,
+        rm.OnlineToBatch,
+        rm.OnlineToPAC,
     }
     estimators = {kind for kind in exported if isinstance(kind, type) and issubclass(kind, KINDS)} - inside
     assert estimators == {type(form.make()) for form in FORMS}

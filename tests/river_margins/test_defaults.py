@@ -37,6 +37,11 @@ NEED_MORE_THAN_A_NAME = {
     "MarginClassifier",  # a rule
     "MarginRegressor",
     "Calibrated",  # a classifier
+    "Averaged",
+    "AveragedRegressor",
+    "Conservative",
+    "OnlineToBatch",
+    "OnlineToPAC",
     "SelectiveSampler",
     "RandomizedSelectiveSampler",
     "Winnow",  # a threshold for the number of features, which must not be negative: a scaler makes them so

@@ -121,7 +121,7 @@ class MarginPerceptron(MarginClassifier):
     margin
         The margin to exceed, >= 0; 1 by default. With 0 it is `Perceptron(lr)`.
     lr
-        The step size, > 0; 0.1 by default. Only margin/lr matters, but for the scale of the weights.
+        The step size, > 0; 0.03 by default. Only margin/lr matters, but for the scale of the weights.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
@@ -144,7 +144,7 @@ class MarginPerceptron(MarginClassifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.MarginPerceptron()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 88.63%
+    Accuracy: 89.51%
 
     References
     ----------
@@ -163,7 +163,7 @@ class MarginPerceptron(MarginClassifier):
         self,
         margin: float = 1.0,
         *,
-        lr: float = 0.1,
+        lr: float = 0.03,
         classes: Classes = None,
         class_weight: ClassWeight = None,
         intercept: bool = True,

@@ -67,7 +67,6 @@ cdef class MarginPerceptronRule(Rule):
 
     _parameter_names = ("margin", "lr")
     weighted = True
-    needs = frozenset({"plain steps"})
     tasks = ("classification", "structured")
 
     cdef readonly double margin

@@ -276,7 +276,7 @@ CONSTRUCTORS = {
     rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, "
     "class_weight=None, intercept=True, "
     "max_features=None)",
-    rm.MarginPerceptron: "(margin=1.0, *, lr=0.1, classes=None, class_weight=None, intercept=True, max_features=None)",
+    rm.MarginPerceptron: "(margin=1.0, *, lr=0.03, classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
     rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, "

@@ -70,8 +70,9 @@ def test_rivers_classifier_learns_wrong_labels_only():
 
 def test_a_tie_with_the_right_label_is_a_mistake_of_a_learner_with_scores():
     model = rm.Conservative(rm.PAClassifier(intercept=False))
-    model.learn_one({"a": 1.0}, True)
-    assert (model.n_mistakes, model.learner.n_updates) == (1, 1)
+    for number, (feature, label) in enumerate([("a", True), ("b", True), ("c", False)], 1):
+        model.learn_one({feature: 1.0}, label)
+        assert (model.n_mistakes, model.learner.n_updates) == (number, number)
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Po
 
 if TYPE_CHECKING:
     from river_margins.conversions import Averaged, AveragedRegressor, Conservative, OnlineToBatch, OnlineToPAC
+    from river_margins.theory.certificates import Watched
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.
@@ -121,7 +122,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "concepts": (),
     "conversions": ("Averaged", "AveragedRegressor", "Conservative", "OnlineToBatch", "OnlineToPAC"),
     "networks": (),
-    "theory": (),
+    "theory": ("Watched",),
     "version_space": (),
 }
 _ROOM_OF = {name: room for room, names in ROOMS.items() for name in names}
@@ -254,5 +255,6 @@ __all__ = [
     "SupportClassPA",
     "VotedLinear",
     "VotedPerceptron",
+    "Watched",
     "Winnow",
 ]

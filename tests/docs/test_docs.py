@@ -13,7 +13,7 @@ import river_margins as rm
 from river_margins.conversions import batch, cycles, projections
 from river_margins.core import checks, pairs
 from river_margins.tasks import labels
-from river_margins.theory import bounds, regret, risk
+from river_margins.theory import bounds, certificates, regret, risk
 from tests.helpers.paths import ROOT
 from tests.learners import Learner
 
@@ -42,7 +42,7 @@ CONNECTORS = [
 ]
 
 
-ROOMS = [batch, cycles, projections, bounds, regret, risk]
+ROOMS = [batch, cycles, projections, bounds, certificates, regret, risk]
 
 
 @pytest.mark.parametrize("module", [rm, checks, labels, pairs, *ROOMS, *CONNECTORS], ids=lambda module: module.__name__)

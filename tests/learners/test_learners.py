@@ -61,6 +61,7 @@ def test_every_exported_estimator_is_listed():
         rm.Averaged,
         rm.AveragedRegressor,
         rm.Conservative,
+        rm.Watched,
         rm.OnlineToBatch,
         rm.OnlineToPAC,
     }

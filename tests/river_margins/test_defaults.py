@@ -40,6 +40,7 @@ NEED_MORE_THAN_A_NAME = {
     "Averaged",
     "AveragedRegressor",
     "Conservative",
+    "Watched",
     "OnlineToBatch",
     "OnlineToPAC",
     "SelectiveSampler",

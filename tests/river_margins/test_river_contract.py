@@ -332,6 +332,7 @@ CONSTRUCTORS = {
     rm.Averaged: "(learner, *, burn_in=0)",
     rm.AveragedRegressor: "(learner, *, burn_in=0)",
     rm.Conservative: "(learner)",
+    rm.Watched: "(learner, comparator=None)",
     rm.OnlineToBatch: "(learner, *, penalty='bernstein', delta=0.05, max_hypotheses=100)",
     rm.OnlineToPAC: "(learner, *, epsilon=0.05, delta=0.05, mistake_bound=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, "
@@ -438,6 +439,7 @@ METHODS = {
     rm.Averaged: CALIBRATING,
     rm.AveragedRegressor: AUTOMATIC,
     rm.Conservative: CALIBRATING,
+    rm.Watched: CALIBRATING | {"learn_one": "(self, x, y)"},
     rm.OnlineToBatch: CALIBRATING,
     rm.OnlineToPAC: CALIBRATING,
     base.MiniBatchTransformer: SCALING,

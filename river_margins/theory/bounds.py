@@ -101,7 +101,7 @@ def shifting_perceptron_mistakes(longest: float, size: float, way: float, loss: 
 
     K = lam·R·(|u| + S)/sqrt(2·lam - 1), with the length of the last u and the way S that u moves.
 
-    >>> shifting_perceptron_mistakes(1.0, 1.0, way=1.0, loss=3.0, lam=1.0)  # the perceptron's with |u| = 2
+    >>> round(shifting_perceptron_mistakes(1.0, 1.0, way=math.sqrt(3) - 1, loss=1.5, lam=2.0), 9)  # K = 2
     9.0
     """
     return perceptron_mistakes(longest, lam * (size + way) / math.sqrt(2 * lam - 1), lam * loss)

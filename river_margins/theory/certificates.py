@@ -103,6 +103,10 @@ class Watched(ClassifierWrapper):
         yield {"learner": Perceptron(), "comparator": {"a": 1.0, INTERCEPT: 0.5}}
 
     @property
+    def _multiclass(self) -> bool:
+        return False
+
+    @property
     def n_mistakes(self) -> int:
         """The number of rounds with a margin of at most 0."""
         mistakes: int = self.learner.n_mistakes

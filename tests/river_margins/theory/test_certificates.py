@@ -175,6 +175,22 @@ def test_the_intercept_counts():
     assert watched.loss == watched.loss_of_mistakes == 1.0 - -(3.0 * 2.0 - 4.0) * 1.0  # y⟨u, x⟩ is -2
 
 
+def test_the_losses_by_hand():
+    """A tie is a mistake; then the margin is 1, and u = 1/4 has the loss 3/4 in both rounds."""
+    watched = rm.Watched(rm.Perceptron(intercept=False), comparator={"a": 0.25})
+    for _ in range(2):
+        watched.learn_one({"a": 1.0}, True)
+    assert (watched.n_mistakes, watched.loss, watched.loss_of_mistakes, watched.squares) == (1, 1.5, 0.75, 1.125)
+
+
+def test_the_margin_that_alma_demands_by_hand():
+    """sqrt(8)/(alpha·√k), with k = 4 after three updates."""
+    watched = rm.Watched(rm.ALMAClassifier(alpha=0.5, intercept=False))
+    for feature in "abc":
+        watched.learn_one({feature: 2.0}, True)
+    assert DualProgress(watched).largest_margin == pytest.approx(math.sqrt(8) / (0.5 * 2))
+
+
 def test_a_copy_and_a_snapshot_have_the_numbers():
     X, y = sample(6)
     watched = rm.Watched(rm.PAClassifier(C=0.1), comparator={0: 1.0})

@@ -32,8 +32,9 @@ class Watched(ClassifierWrapper):
         A classifier with plain weights, such as Perceptron, PAClassifier, ROMMAClassifier or ALMAClassifier, without
         `max_features` and `class_weight`. The wrapper works on a copy that has learned nothing.
     comparator
-        The weights u to compare with, {feature: weight}, with `INTERCEPT` for the constant feature; None (default)
-        compares with none.
+        The weights u to compare with, {feature: weight}; None (default) compares with none.
+    constant
+        The weight in u of the constant feature, 0 by default; the weight of `INTERCEPT` in `comparator` is added.
 
     Attributes
     ----------
@@ -75,13 +76,14 @@ class Watched(ClassifierWrapper):
     advice = "Use it to see on your stream how far a learner is from its bound, and from the best fixed weights."
 
     comparator: Weights | None
+    constant: float
     longest: float
     dual: float
     loss: float
     loss_of_mistakes: float
     squares: float
 
-    def __init__(self, learner: MarginClassifier, comparator: Weights | None = None) -> None:
+    def __init__(self, learner: MarginClassifier, comparator: Weights | None = None, *, constant: float = 0.0) -> None:
         if not (isinstance(learner, MarginClassifier) and type(learner.space or Linear()) is Linear):
             raise TypeError(
                 f"`learner` must be a classifier with plain weights, such as Perceptron(), not {short(learner)}"
@@ -91,7 +93,10 @@ class Watched(ClassifierWrapper):
                 raise ValueError(f"`Watched` states no bound for a learner with `{name}`, {getattr(learner, name)!r}")
         if comparator is not None and not isinstance(comparator, Mapping):
             raise TypeError(f"`comparator` must be a mapping from features to weights or None, not {comparator!r}")
-        self._wrap(learner.clone(), comparator=None if comparator is None else dict(comparator))
+        if comparator is not None:
+            comparator = dict(comparator)
+            constant += comparator.pop(INTERCEPT, 0.0)
+        self._wrap(learner.clone(), comparator=comparator, constant=constant)
         vars(self).update(longest=0.0, dual=0.0, loss=0.0, loss_of_mistakes=0.0, squares=0.0)
 
     @classmethod
@@ -100,7 +105,7 @@ class Watched(ClassifierWrapper):
         from river_margins.families.perceptrons import Perceptron
 
         yield {"learner": PAClassifier(C=0.5)}
-        yield {"learner": Perceptron(), "comparator": {"a": 1.0, INTERCEPT: 0.5}}
+        yield {"learner": Perceptron(), "comparator": {"a": 1.0}, "constant": 0.5}
 
     @property
     def _multiclass(self) -> bool:
@@ -115,7 +120,7 @@ class Watched(ClassifierWrapper):
     @property
     def size(self) -> float:
         """|u|, the length of the comparator."""
-        return math.hypot(*(self.comparator or {}).values())
+        return math.hypot(*(self.comparator or {}).values(), self.constant)
 
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
@@ -137,7 +142,7 @@ class Watched(ClassifierWrapper):
         gain = moved * (1.0 - sign * before - moved / 2) / q if q else 0.0
         vars(self).update(n_seen=self.n_seen + 1, longest=max(self.longest, math.sqrt(q)), dual=self.dual + gain)
         if self.comparator is not None:
-            lost = max(0.0, 1.0 - sign * product(self.comparator, x))
+            lost = max(0.0, 1.0 - sign * (product(self.comparator, x) + self.constant))
             mistaken = self.n_mistakes > mistakes
             vars(self).update(
                 loss=self.loss + lost,

@@ -332,7 +332,7 @@ CONSTRUCTORS = {
     rm.Averaged: "(learner, *, burn_in=0)",
     rm.AveragedRegressor: "(learner, *, burn_in=0)",
     rm.Conservative: "(learner)",
-    rm.Watched: "(learner, comparator=None)",
+    rm.Watched: "(learner, comparator=None, *, constant=0.0)",
     rm.OnlineToBatch: "(learner, *, penalty='bernstein', delta=0.05, max_hypotheses=100)",
     rm.OnlineToPAC: "(learner, *, epsilon=0.05, delta=0.05, mistake_bound=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, "

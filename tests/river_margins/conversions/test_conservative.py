@@ -1,5 +1,7 @@
 """A conservative learner is its classifier on the examples of its mistakes."""
 
+import math
+
 import pytest
 from river import linear_model, naive_bayes
 
@@ -90,6 +92,24 @@ def test_a_snapshot_goes_on(make):
     vars(make).setdefault("classes", None)
     assert_a_snapshot_goes_on(make)
     assert state(make.clone(include_attributes=True)) == state(make)
+
+
+@pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC, rm.Averaged])
+def test_a_sample_weight_goes_to_the_learner(kind):
+    model, twin = kind(rm.PAClassifier(C=0.1)), rm.PAClassifier(C=0.1)
+    model.learn_one({"a": 1.0}, True, w=3.0)
+    twin.learn_one({"a": 1.0}, True, w=3.0)
+    assert dict(model.learner.weights) == dict(twin.weights)
+    before = state(model)
+    for wrong in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="`w` must be"):
+            model.learn_one({"a": 1.0}, True, w=wrong)
+    with pytest.raises(ValueError, match="label"):
+        model.learn_one({"a": 1.0}, "spam")
+    assert state(model) == before
+    model = kind(rm.ROMMAClassifier())
+    with pytest.raises(ValueError, match="puts no price on a loss"):
+        model.learn_one({"a": 1.0}, True, w=3.0)
 
 
 @pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC])

@@ -45,13 +45,13 @@ def test_dual_progress_is_below_the_objective_of_every_u_after_every_round(C, no
         watched.learn_one(x, label)
         assert metric.get() >= last - 1e-12
         last = metric.get()
-        if number % 10 == 9:
+        if number % 30 == 29:
             rows = np.c_[X, np.ones(len(X))][: number + 1] if intercept else X[: number + 1]
             best = svm(rows, y[: number + 1], C, tolerance=1e-6).weights
             least = objective(best, rows, y[: number + 1], C)
             assert last <= least * (1 + 1e-9)
             share.append(last / least)
-    assert max(share) > (0.5 if C < 1.0 else 0.1)  # a large C needs many passes
+    assert max(share) > (0.5 if C < 1.0 else 0.05)  # a large C needs many passes
     # The dual of what a pass of coordinate ascent has, which the solver computes in another way.
     assert last == pytest.approx(svm(rows, y, C, max_sweeps=1).dual, rel=1e-9)
 
@@ -193,7 +193,8 @@ def test_the_margin_that_alma_demands_by_hand():
 
 def test_a_copy_and_a_snapshot_have_the_numbers():
     X, y = sample(6)
-    watched = rm.Watched(rm.PAClassifier(C=0.1), comparator={0: 1.0})
+    watched = rm.Watched(rm.PAClassifier(C=0.1), comparator={0: 1.0, rm.INTERCEPT: 2.0}, constant=1.0)
+    assert (watched.comparator, watched.constant) == ({0: 1.0}, 3.0)
     cycle(watched, records(X, y), max_epochs=1)
     for twin in (watched.clone(include_attributes=True), snapshot.loads(snapshot.dumps(watched))):
         assert state(twin) == state(watched)

@@ -79,6 +79,17 @@ class Averaging(Described, Estimator, base.Estimator):
         explained: dict[Any, Any] = self._predictor().explain_one(x)
         return explained
 
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, mean weights and contributions."""
+        table: str = self._predictor().debug_one(x, decimals)
+        return table
+
+    @property
+    def n_updates(self) -> int:
+        """The updates of the learner."""
+        updates: int = self.learner.n_updates
+        return updates
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         self.learner.check_label(y)

@@ -58,6 +58,22 @@ class ClassifierWrapper(Described, Estimator, base.Classifier):
         """Return the signed score, or a dict of scores by class, if the classifier has scores."""
         return self._predictor().score_one(x)
 
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the classifier that predicts does."""
+        explained: dict[Any, Any] = self._predictor().explain_one(x)
+        return explained
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the classifier that predicts does."""
+        table: str = self._predictor().debug_one(x, decimals)
+        return table
+
+    @property
+    def n_updates(self) -> int:
+        """The updates of the classifier that learns, if it counts them."""
+        updates: int = self.learner.n_updates
+        return updates
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         if hasattr(self.learner, "check_label"):

@@ -94,6 +94,16 @@ def test_a_snapshot_goes_on(make):
     assert state(make.clone(include_attributes=True)) == state(make)
 
 
+@pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC, rm.Averaged, rm.Watched])
+def test_the_contributions_of_features_sum_to_the_score(kind):
+    model = kind(rm.PAClassifier(C=0.1))
+    for x, y in stream(rounds=20):
+        model.learn_one(x, y)
+    assert math.fsum(model.explain_one(x).values()) == pytest.approx(model.score_one(x), abs=1e-12)
+    assert "f0" in (rm.StandardScaler() | model).debug_one({"f0": 1.0})
+    assert model.n_updates == model.learner.n_updates > 0
+
+
 @pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC, rm.Averaged])
 def test_a_sample_weight_goes_to_the_learner(kind):
     model, twin = kind(rm.PAClassifier(C=0.1)), rm.PAClassifier(C=0.1)

@@ -30,6 +30,7 @@ __all__ = [
     "pa1_mistakes",
     "pa2_squares",
     "pa_squares",
+    "pac_sample_size",
     "pegasos_regret",
     "perceptron_mistakes",
     "pnorm_mistakes",
@@ -450,6 +451,17 @@ def elimination_mistakes(features: int) -> int:
     9
     """
     return features + 1
+
+
+def pac_sample_size(mistakes: int, epsilon: float, delta: float) -> float:
+    """Return ((M + 1)/epsilon)·((M + 2)·ln(2)/2 + ln(1/delta)): the examples that OnlineToPAC uses, without rounding.
+
+    For a classifier with at most M mistakes. The lectures sum over M stages, and the algorithm can have M + 1.
+
+    >>> round(pac_sample_size(0, epsilon=0.1, delta=2 / math.e), 9)
+    10.0
+    """
+    return (mistakes + 1) / epsilon * ((mistakes + 2) * math.log(2) / 2 + math.log(1 / delta))
 
 
 def hedge_regret(experts: int, rounds: int, eta: float | None = None) -> float:

@@ -45,7 +45,7 @@ def risk_of(weights, noise=0.1):
 
 
 @pytest.mark.parametrize("penalty", ["hoeffding", "bernstein"])
-def test_the_certificate_holds_and_the_choice_is_better_than_the_last(penalty, runs=20, rounds=200, delta=0.1):
+def test_the_certificate_holds_and_the_choice_is_better_than_the_last(penalty, runs=14, rounds=200, delta=0.1):
     failures, chosen, last = 0, [], []
     for seed in range(runs):
         X, y = labelled(np.random.default_rng(seed), rounds)

@@ -7,6 +7,7 @@ import pytest
 from river import base
 
 import river_margins as rm
+from river_margins.theory import bounds
 from tests.helpers.rounds import stream
 from tests.river_margins.conversions.cases import CASES
 
@@ -67,6 +68,8 @@ def test_the_worked_lengths():
     model = rm.OnlineToPAC(rm.Perceptron(), epsilon=case["epsilon"], delta=case["delta"])
     assert [model.stage_length(i) for i in (1, 2, 3, 4)] == case["stage_lengths"]
     assert model.sample_size(case["M"]) == case["total"]
+    exact = bounds.pac_sample_size(case["M"], case["epsilon"], case["delta"])
+    assert exact <= case["total"] < exact + 4  # four stages, each rounded up
     model = model.clone({"mistake_bound": case["M"]})
     assert [model.stage_length(i) for i in (1, 2, 3, 4)] == case["stage_lengths_equal_split"]
 

@@ -31,7 +31,7 @@ def objective(u, X, y, C):
     return u @ u / 2 + C * np.maximum(0.0, 1.0 - y * (X @ u)).sum()
 
 
-@pytest.mark.parametrize("C", [0.01, 0.3, 5.0])
+@pytest.mark.parametrize("C", [0.01, 0.3, 2.0])
 @pytest.mark.parametrize("noise", [0.0, 0.2, None])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_dual_progress_is_below_the_objective_of_every_u_after_every_round(C, noise, intercept):
@@ -86,24 +86,21 @@ def test_the_sum_of_other_steps_is_no_bound_and_refused():
 )
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_how_far_the_margin_is_from_the_widest(learner, share, seed):
-    """Round by round, no margin is promised that is below the widest one; after cycling, both are near it for ROMMA."""
+    """Round by round, no margin is promised that is below the widest one; after cycling, ROMMA is near it."""
     X, y = sample(seed, noise=0.0, gap=0.4)
     directions = isinstance(learner, rm.ALMAClassifier)
     rows = X / np.linalg.norm(X, axis=1, keepdims=True) if directions else X
     widest = 1 / np.linalg.norm(svm(rows, y).weights)
     watched, data = rm.Watched(learner), records(X, y)
     metric = DualProgress(watched)
-    for _ in range(40):
+    for _ in range(30):
         for x, label in data:
             watched.learn_one(x, label)
-        if isinstance(learner, rm.PAClassifier):
-            break  # its dual holds for one pass: each example has one coordinate
         assert metric.largest_margin >= widest * (1 - 1e-6)
-    assert metric.largest_margin >= widest * (1 - 1e-6)
     reached = margin_reached(watched.learner.weights, data, directions=directions)
     assert reached <= widest * (1 + 1e-6)
-    if not isinstance(learner, rm.PAClassifier):
-        assert reached >= share * widest and reached / metric.largest_margin <= 1
+    assert reached >= share * widest
+    assert reached / metric.largest_margin <= 1
 
 
 BOUNDED = {

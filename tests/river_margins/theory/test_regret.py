@@ -93,7 +93,7 @@ def test_the_regret_of_gradient_descent_falls_with_the_root_of_the_rounds():
     losses = regret.losses_of(recorded(model, X, y), X, y)
     longest = np.linalg.norm(X, axis=1).max()
     for rounds in (50, 200, 800):
-        u = regret.best_fixed(X[:rounds], y[:rounds], strength=0.5)
+        u = regret.best_fixed(X[:rounds], y[:rounds])
         assert np.linalg.norm(u) <= radius
         mean = regret.regret(losses[:rounds], regret.losses_of(u, X[:rounds], y[:rounds]).sum())
         assert mean <= bounds.projected_gradient_regret(longest, radius, 1.0, rounds) / rounds

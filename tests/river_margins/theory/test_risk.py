@@ -47,7 +47,7 @@ def test_the_tails_are_not_far_off():
 
 
 @pytest.fixture(scope="module")
-def ensembles(runs=150, rounds=300):
+def ensembles(runs=100, rounds=300):
     """Perceptrons in the plane, with a tenth of wrong labels: mistakes, the mean risk, and risks by angle."""
     found = []
     for seed in range(runs):

@@ -113,7 +113,7 @@ from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Po
 
 if TYPE_CHECKING:
     from river_margins.conversions import Averaged, AveragedRegressor, Conservative, OnlineToBatch, OnlineToPAC
-    from river_margins.theory.certificates import Watched
+    from river_margins.theory.watched import Watched
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
 # tools are names of their room only.

@@ -46,6 +46,7 @@ from river_margins.families.passive_aggressive import (
 )
 from river_margins.families.perceptrons import (
     AveragedPerceptron,
+    MarginPerceptron,
     Perceptron,
     PNormPerceptron,
     PocketPerceptron,
@@ -70,6 +71,7 @@ from river_margins.rules import (
     GradientDescent,
     IELLIPRule,
     LeastMeanSquares,
+    MarginPerceptronRule,
     MIRARule,
     NAROWRule,
     NHERDRule,
@@ -112,7 +114,9 @@ from river_margins.spaces.kernel_functions import RBF, Laplace, LinearKernel, Po
 if TYPE_CHECKING:
     from river_margins.adaptation import BayesMixture, DiscriminativeRidge, LogLinearClassifier, OneStepAdaptation
     from river_margins.concepts import CON, ELIM, HAL, Hedge
+    from river_margins.conversions import Averaged, AveragedRegressor, Conservative, OnlineToBatch, OnlineToPAC
     from river_margins.networks import HedgeBackpropClassifier, OnlineMLPClassifier, OnlineMLPRegressor
+    from river_margins.theory.watched import Watched
     from river_margins.version_space import (
         CenterOfGravityClassifier,
         EllipsoidClassifier,
@@ -125,9 +129,9 @@ if TYPE_CHECKING:
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": ("BayesMixture", "DiscriminativeRidge", "LogLinearClassifier", "OneStepAdaptation"),
     "concepts": ("CON", "ELIM", "HAL", "Hedge"),
-    "conversions": (),
+    "conversions": ("Averaged", "AveragedRegressor", "Conservative", "OnlineToBatch", "OnlineToPAC"),
     "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
-    "theory": (),
+    "theory": ("Watched",),
     "version_space": (
         "CenterOfGravityClassifier",
         "EllipsoidClassifier",
@@ -167,9 +171,11 @@ __all__ = [
     "AdaptiveThreshold",
     "AutoClassifier",
     "AutoRegressor",
+    "Averaged",
     "AveragedLinear",
     "AveragedPAClassifier",
     "AveragedPerceptron",
+    "AveragedRegressor",
     "BOGDClassifier",
     "BPAClassifier",
     "BagOfWords",
@@ -184,6 +190,7 @@ __all__ = [
     "CoinBettingClassifier",
     "CoinBettingRegressor",
     "CoinBettingRule",
+    "Conservative",
     "Diagonal",
     "DiscriminativeRidge",
     "DualAveraging",
@@ -214,6 +221,8 @@ __all__ = [
     "MIRAClassifier",
     "MIRARule",
     "MarginClassifier",
+    "MarginPerceptron",
+    "MarginPerceptronRule",
     "MarginRegressor",
     "Multiplicative",
     "NAROWClassifier",
@@ -228,6 +237,8 @@ __all__ = [
     "OneStepAdaptation",
     "OnlineMLPClassifier",
     "OnlineMLPRegressor",
+    "OnlineToBatch",
+    "OnlineToPAC",
     "OriginalMIRARule",
     "PAClassifier",
     "PAMultiLabelClassifier",
@@ -273,5 +284,6 @@ __all__ = [
     "VolumetricCenterClassifier",
     "VotedLinear",
     "VotedPerceptron",
+    "Watched",
     "Winnow",
 ]

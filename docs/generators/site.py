@@ -18,9 +18,11 @@ import river_margins as rm
 from connectors.config import catalogue
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
+from river_margins.theory import bounds, certificates, regret, risk
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = {"index.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
+THEORY = (certificates, bounds, regret, risk)
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 
 
@@ -80,6 +82,8 @@ def api() -> dict[str, str]:
         "api/estimators.md": reference("Estimators", [Learner, Estimator, *estimators]),
         "api/rules.md": reference("Rules", rules),
         "api/spaces.md": reference("Spaces, kernels and budgets", spaces),
+        "api/conversions.md": reference("Conversions of finite samples", functions(rm.conversions)),
+        "api/theory.md": reference("Theory", [theory for module in THEORY for theory in functions(module)]),
         "api/snapshot.md": reference("Snapshots of models", members(rm.snapshot)),
         "api/connectors.md": reference("The stream processor", members(connectors)),
     }
@@ -88,6 +92,11 @@ def api() -> dict[str, str]:
 def members(module: Any) -> list[Any]:
     """Return the public classes and functions of a module."""
     return [getattr(module, name) for name in module.__all__]
+
+
+def functions(module: Any) -> list[Any]:
+    """Return what is public in a module and no name of `river_margins`."""
+    return [each for name, each in zip(module.__all__, members(module), strict=True) if name not in rm.__all__]
 
 
 def reference(title: str, things: Iterable[Any]) -> str:

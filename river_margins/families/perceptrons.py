@@ -6,11 +6,12 @@ from typing import Any
 from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, ClassWeight, Rivals
-from river_margins.rules import PerceptronRule, ShiftingPerceptronRule
+from river_margins.rules import MarginPerceptronRule, PerceptronRule, ShiftingPerceptronRule
 from river_margins.spaces import AveragedLinear, PNorm, PocketLinear, VotedLinear
 
 __all__ = [
     "AveragedPerceptron",
+    "MarginPerceptron",
     "PNormPerceptron",
     "Perceptron",
     "PocketPerceptron",
@@ -107,6 +108,84 @@ class Perceptron(MarginClassifier):
         yield {}
         yield {"lr": 0.5, "tie_update": False, "intercept": True}
         yield {"rivals": "proportional", "class_weight": "balanced"}
+
+
+class MarginPerceptron(MarginClassifier):
+    """The perceptron with a margin: add every example to the weights of its class until its margin exceeds a constant.
+
+    If the margin m = y⟨w, x⟩ <= `margin`, then w' = w + lr·y·x. With many classes, y·x is the difference between the
+    class and its best-scoring rival, as in `Perceptron`.
+
+    Parameters
+    ----------
+    margin
+        The margin to exceed, >= 0; 1 by default. With 0 it is `Perceptron(lr)`.
+    lr
+        The step size, > 0; 0.03 by default. Only margin/lr matters, but for the scale of the weights.
+    classes
+        Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
+    class_weight
+        A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
+        1. Or "balanced": n/(k·n_y) for the label y, with the n examples and k labels seen so far, of which n_y have y.
+        None (default) is 1 for all.
+    intercept
+        Whether to add a constant feature of value 1; True by default.
+    max_features
+        The number of buckets that features are hashed into; None (default) keeps every feature.
+
+    Notes
+    -----
+    If u separates with margin 1, it makes at most |u|²·(R² + 2·margin/lr) updates, R the length of the longest example.
+    With many classes, R² becomes 2R².
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.StandardScaler() | rm.MarginPerceptron()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 89.51%
+
+    References
+    ----------
+    Krauth, W. and Mézard, M., 1987. Learning algorithms with optimal stability in neural networks.
+    Duda, R., Hart, P. and Stork, D., 2001. Pattern Classification, section 5.5.
+    """
+
+    round_cost = "The number of features in x times the number of classes."
+    guarantee = "At most |u|²·(R² + 2·margin/lr) updates if u separates with margin 1."
+    advice = "Use it to study margins; PAClassifier adapts its step to the example."
+
+    margin: float
+    lr: float
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        *,
+        lr: float = 0.03,
+        classes: Classes = None,
+        class_weight: ClassWeight = None,
+        intercept: bool = True,
+        max_features: int | None = None,
+    ) -> None:
+        vars(self).update(margin=margin, lr=lr)
+        super().__init__(
+            MarginPerceptronRule(margin, lr=lr),
+            classes=classes,
+            class_weight=class_weight,
+            intercept=intercept,
+            max_features=max_features,
+        )
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return {"margin", "lr", "class_weight"}
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"margin": 0.5, "lr": 0.5, "intercept": False}
 
 
 class AveragedPerceptron(MarginClassifier):

@@ -24,7 +24,7 @@ from river_margins.rules.gradient import (
 )
 from river_margins.rules.maximum_margin import ALMARule, ROMMARule
 from river_margins.rules.passive_aggressive import PA, PA1, PA2
-from river_margins.rules.perceptron import PerceptronRule, ShiftingPerceptronRule
+from river_margins.rules.perceptron import MarginPerceptronRule, PerceptronRule, ShiftingPerceptronRule
 
 __all__ = [
     "PA",
@@ -40,6 +40,7 @@ __all__ = [
     "IELLIPRule",
     "LeastMeanSquares",
     "MIRARule",
+    "MarginPerceptronRule",
     "NAROWRule",
     "NHERDRule",
     "NORMARule",

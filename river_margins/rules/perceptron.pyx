@@ -1,7 +1,7 @@
 """Rules that step by a constant, on mistakes."""
 
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
-from river_margins.core.checks import positive
+from river_margins.core.checks import not_negative, positive
 
 
 cdef class PerceptronRule(Rule):
@@ -40,6 +40,44 @@ cdef class PerceptronRule(Rule):
 
     cdef int respond(self, Seen seen, Step out) except -1:
         out.step = self.lr * seen.weight if is_mistake(seen, self.tie_update) else 0.0
+        return 0
+
+
+cdef class MarginPerceptronRule(Rule):
+    """MarginPerceptronRule(margin=1.0, *, lr=1.0)\n--\n
+    Step lr on every margin of at most `margin`; no step in other rounds.
+
+    Parameters
+    ----------
+    margin
+        The margin to exceed, >= 0; 1 by default. With 0 it is `PerceptronRule(lr)`.
+    lr
+        The step, > 0; 1 by default. If the weights start at 0, only margin/lr matters.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> rm.MarginPerceptronRule(margin=0.5).step(rm.Seen(margin=0.5)).step
+    1.0
+
+    References
+    ----------
+    Krauth, W. and Mézard, M., 1987. Learning algorithms with optimal stability in neural networks.
+    """
+
+    _parameter_names = ("margin", "lr")
+    weighted = True
+    tasks = ("classification", "structured")
+
+    cdef readonly double margin
+    cdef readonly double lr
+
+    def __init__(self, margin=1.0, *, lr=1.0):
+        self.margin = not_negative("margin", margin)
+        self.lr = positive("lr", lr)
+
+    cdef int respond(self, Seen seen, Step out) except -1:
+        out.step = self.lr * seen.weight if seen.margin <= self.margin else 0.0
         return 0
 
 

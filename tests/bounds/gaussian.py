@@ -1,28 +1,24 @@
 """What is proved about learners with a full covariance, for two classes."""
 
-import math
-
 import numpy as np
 
-from tests.bounds.guarantees import bound
+from river_margins.theory import bounds
+from tests.bounds.guarantees import bound, size
 
 
-def spread(X, a):
-    """ln det(I + X'X/a), exact also where it is next to nothing."""
-    return np.log1p(np.maximum(np.linalg.eigvalsh(X.T @ X), 0.0) / a).sum()
+def spread(X):
+    """The eigenvalues of Σ xx'."""
+    return np.linalg.eigvalsh(X.T @ X)
 
 
 @bound()
 def mistakes_of_a_second_order_perceptron(run, u):
     """Cesa-Bianchi, Conconi & Gentile 2005, theorem 3.1: with |u| = 1 and margin g,
     M <= D/g + sqrt((a + Σ ⟨u, x⟩²)·Σ ln(1 + λ/a))/g over the mistakes."""
-    length = np.linalg.norm(u)
-    if length == 0.0:
-        return
-    a, X = run.parameters["a"], run.X[run.mistaken]
+    X, lost = run.X[run.mistaken], run.losses_of(u)[run.mistaken].sum()
     # u/|u| with g = 1/|u|: D/g is the sum of the losses of u.
-    along = a + ((X @ u) ** 2).sum() / length**2
-    yield run.mistaken.sum(), run.losses_of(u)[run.mistaken].sum() + length * math.sqrt(along * spread(X, a))
+    most = bounds.second_order_mistakes(size(u), lost, ((X @ u) ** 2).sum(), spread(X), run.parameters["a"])
+    yield run.mistaken.sum(), most
 
 
 @bound()
@@ -30,8 +26,8 @@ def mistakes_of_arow(run, u):
     """Crammer, Kulesza & Dredze 2013, theorem 3: M <= sqrt(r·U² + u'Xu)·sqrt(ln det(I + X/r) + E) + L - E."""
     r, active = run.parameters["r"], run.margins < 1.0
     X, correct = run.X[active], active.sum() - run.mistaken.sum()
-    along = r * (u @ u) + ((X @ u) ** 2).sum()
-    yield run.mistaken.sum(), math.sqrt(along * (spread(X, r) + correct)) + run.losses_of(u)[active].sum() - correct
+    lost = run.losses_of(u)[active].sum()
+    yield run.mistaken.sum(), bounds.arow_mistakes(size(u), lost, ((X @ u) ** 2).sum(), spread(X), r, correct)
 
 
 @bound()
@@ -44,9 +40,8 @@ def mistakes_of_narow(run, u):
     """
     b, active = run.parameters["b"], run.margins < 1.0
     correct = active.sum() - run.mistaken.sum()
-    along = u @ u + b * ((run.X[active] @ u) ** 2).sum()
-    grown = 2 * run.margins[active].sum() + active.sum() / b
-    yield run.mistaken.sum(), run.losses_of(u)[active].sum() - correct + math.sqrt(along * max(grown, 0.0))
+    lost, squares, margins = run.losses_of(u)[active].sum(), ((run.X[active] @ u) ** 2).sum(), run.margins[active].sum()
+    yield run.mistaken.sum(), bounds.narow_mistakes(size(u), lost, squares, margins, active.sum(), b, correct)
 
 
 @bound()

@@ -1,7 +1,8 @@
 """What the papers prove: each bound once, as inequalities that hold in every round or at the end of any stream.
 
 A bound takes a run and a comparator u, and says (left, right): left <= right, entry by entry. With many classes R² is
-that of the difference vectors (`Run.longest`), u is a matrix and |u| its Frobenius norm; nothing else changes.
+that of the difference vectors (`Run.longest`), u is a matrix and |u| its Frobenius norm; nothing else changes. The
+formulas of `river_margins.theory.bounds` are used where there is one; the others are steps of a proof.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from river_margins.theory import bounds
 from tests.bounds.runs import Run, directions
 
 Inequality = tuple[np.ndarray | float, np.ndarray | float]
@@ -37,14 +39,19 @@ def bound(*, separable: bool = False, even: bool = False, ball: Callable[[Run], 
     return register
 
 
+def size(u: np.ndarray) -> float:
+    """|u|, which the statements call U."""
+    return float(np.linalg.norm(u))
+
+
 # ------------------------------------------------------------------------------------------------- perceptrons
 
 
 @bound()
 def mistakes_of_a_perceptron(run, u):
     """Freund & Schapire 1999, Gentile 2003: M <= L + R²U²/2 + RU·sqrt(L + R²U²/4), L over the mistaken rounds."""
-    lost, half = run.losses_of(u)[run.mistaken].sum(), run.longest * (u @ u) / 2
-    yield run.mistaken.sum(), lost + half + math.sqrt(2 * half) * math.sqrt(lost + half / 2)
+    lost = run.losses_of(u)[run.mistaken].sum()
+    yield run.mistaken.sum(), bounds.perceptron_mistakes(run.length, size(u), lost)
 
 
 @bound()
@@ -59,14 +66,14 @@ def weights_of_a_perceptron(run, u):
 @bound(separable=True)
 def mistakes_on_separable_streams(run, u):
     """Novikoff 1962 for the perceptron, and what Σ l² <= R²U² makes of every rule that has it: M <= R²U²."""
-    yield run.mistaken.sum(), run.longest * (u @ u)
+    yield run.mistaken.sum(), bounds.separable_mistakes(run.length, size(u))
 
 
 @bound(separable=True)
 def updates_with_a_margin(run, u):
     """Krauth & Mézard 1987: k <= U²(R² + 2b/lr), from |w|² <= k(lr²R² + 2·lr·b) and ⟨u, w⟩ >= k·lr."""
     lr, margin, k = run.parameters["lr"], run.parameters["margin"], run.updated.sum()
-    yield k, (u @ u) * (run.longest + 2 * margin / lr)
+    yield k, bounds.margin_perceptron_updates(run.length, size(u), margin, lr)
     yield run.sizes[-1], k * (lr**2 * run.longest + 2 * lr * margin)
     yield k * lr, u @ run.weights[-1]
 
@@ -77,13 +84,13 @@ def updates_with_a_margin(run, u):
 @bound(separable=True)
 def squares_on_separable_streams(run, u):
     """Crammer et al. 2006, theorem 2: Σ l² <= R²U²."""
-    yield (run.losses**2).sum(), run.longest * (u @ u)
+    yield (run.losses**2).sum(), bounds.separable_mistakes(run.length, size(u))
 
 
 @bound(separable=True)
 def squares_of_updates_on_separable_streams(run, u):
     """Li & Long 2002: the same, counting the losses of the rounds that update."""
-    yield (run.losses[run.updated] ** 2).sum(), run.longest * (u @ u)
+    yield (run.losses[run.updated] ** 2).sum(), bounds.separable_mistakes(run.length, size(u))
 
 
 @bound(separable=True)
@@ -95,15 +102,14 @@ def path_on_separable_streams(run, u):
 @bound(even=True)
 def squares_on_rows_of_one_length(run, u):
     """Crammer et al. 2006, theorem 3: Σ l² <= (RU + 2·sqrt(Σ l(u)²))², whatever the labels."""
-    others = math.sqrt((run.losses_of(u) ** 2).sum())
-    yield (run.losses**2).sum(), (math.sqrt(run.longest * (u @ u)) + 2 * others) ** 2
+    yield (run.losses**2).sum(), bounds.pa_squares(run.length, size(u), (run.losses_of(u) ** 2).sum())
 
 
 @bound()
 def mistakes_of_capped_steps(run, u):
     """Crammer et al. 2006, theorem 4: M <= max(R², 1/C)·(U² + 2C·Σ l(u))."""
     C = run.parameters["C"]
-    yield run.mistaken.sum(), max(run.longest, 1 / C) * (u @ u + 2 * C * run.losses_of(u).sum())
+    yield run.mistaken.sum(), bounds.pa1_mistakes(run.length, size(u), run.losses_of(u).sum(), C)
 
 
 @bound()
@@ -116,21 +122,21 @@ def dual_progress(run, u):
     progress = tau * lost - moves / 2
     blur = 1e-15 * np.sqrt(run.sizes[1:][moved]) * (lost / np.sqrt(gains) + np.sqrt(moves))  # of w' - w in doubles
     yield np.minimum(C, lost / gains) * lost / 2, progress + blur
-    yield progress.sum(), (u @ u) / 2 + C * run.losses_of(u).sum() + blur.sum()
+    yield progress.sum(), bounds.svm_objective(size(u), run.losses_of(u).sum(), C) + blur.sum()
 
 
 @bound()
 def squares_of_damped_steps(run, u):
     """Crammer et al. 2006, theorem 5: Σ l² <= (R² + 1/(2C))·(U² + 2C·Σ l(u)²)."""
-    C = run.parameters["C"]
-    yield (run.losses**2).sum(), (run.longest + 0.5 / C) * (u @ u + 2 * C * (run.losses_of(u) ** 2).sum())
+    squares = (run.losses_of(u) ** 2).sum()
+    yield (run.losses**2).sum(), bounds.pa2_squares(run.length, size(u), squares, run.parameters["C"])
 
 
 @bound()
 def mistakes_of_damped_steps(run, u):
     """M <= Σ l², and so at most the same."""
-    C = run.parameters["C"]
-    yield run.mistaken.sum(), (run.longest + 0.5 / C) * (u @ u + 2 * C * (run.losses_of(u) ** 2).sum())
+    squares = (run.losses_of(u) ** 2).sum()
+    yield run.mistaken.sum(), bounds.pa2_squares(run.length, size(u), squares, run.parameters["C"])
 
 
 # ------------------------------------------------------------------------------------------------ gradient steps
@@ -139,9 +145,8 @@ def mistakes_of_damped_steps(run, u):
 @bound()
 def squares_of_adaline(run, u):
     """Cesa-Bianchi, Long & Warmuth 1996: with lr·R² < 1, Σ (y-f)² <= (Σ (y-⟨u, x⟩)² + U²/lr)/(1 - lr·R²)."""
-    lr = run.parameters["lr"]
-    others = (run.losses_of(u) ** 2).sum()
-    yield (run.losses**2).sum(), (others + (u @ u) / lr) / (1 - lr * run.longest)
+    squares = (run.losses_of(u) ** 2).sum()
+    yield (run.losses**2).sum(), bounds.adaline_squares(run.length, size(u), squares, run.parameters["lr"])
 
 
 def descent(run, u, rate, excess, gradients, pull=0.0):
@@ -175,8 +180,8 @@ def quantile_regret_in_a_ball(run, u):
 
 
 def zinkevich(run, u, excess, gradients):
-    lr, D, root = run.parameters["lr"], run.parameters["radius"], math.sqrt(run.rounds)
-    yield excess.sum(), (2 * D) ** 2 * root / (2 * lr) + lr * run.longest * root
+    lr = run.parameters["lr"]
+    yield excess.sum(), bounds.projected_gradient_regret(run.length, run.parameters["radius"], lr, run.rounds)
     rates = lr / np.sqrt(np.arange(1, run.rounds + 1))
     yield descent(run, u, rates, excess, gradients)
 
@@ -186,9 +191,8 @@ def regularised_regret(run, u):
     """Shalev-Shwartz et al. 2007: with F = λ|w|²/2 + l, G = sqrt(λ) + R and U <= 1/sqrt(λ),
     Σ F(w) - Σ F(u) <= G²(1 + ln T)/(2λ), and each step's share, where F pulls w towards u."""
     lam, t = run.parameters["lam"], np.arange(1, run.rounds + 1)
-    G = math.sqrt(lam) + math.sqrt(run.longest)
     excess = lam * (run.sizes[:-1] - u @ u) / 2 + run.losses - run.losses_of(u)
-    yield excess.sum(), G**2 * (1 + math.log(max(run.rounds, 1))) / (2 * lam)
+    yield excess.sum(), bounds.pegasos_regret(run.length, lam, run.rounds)
     gradients = lam * run.weights[:-1] - directions(run) * (run.losses > 1e-12)[:, None]
     yield descent(run, u, 1 / (lam * t), excess, gradients, pull=1 / t)
 
@@ -210,6 +214,6 @@ def updates_towards_the_largest_margin(run, u):
     (2/g*²)(2/alpha - 1)² + 8/alpha - 4, and gamma never falls below g*."""
     alpha, k = run.parameters["alpha"], run.updated.sum()
     best = 1 / math.sqrt(run.longest * (u @ u))
-    yield k, 2 / best**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
+    yield k, bounds.alma_updates(best, alpha)
     yield best, math.sqrt(8) / alpha / math.sqrt(k + 1)
     yield run.sizes, np.ones_like(run.sizes)

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 import river_margins as rm
+from river_margins.theory import bounds
 from tests.bounds.runs import Run, spoken, worst_label
 from tests.learners import CLASSES
 
@@ -82,22 +83,21 @@ def forgetron(run, u, _):
     B = run.parameters["budget"]
     longest = math.sqrt((B + 1) / math.log(B + 1)) / 4
     u = u * min(1.0, longest / max(np.linalg.norm(u), 1e-300))
-    yield run.mistaken.sum(), 2 * (u @ u) + 4 * run.losses_of(u).sum()
+    yield run.mistaken.sum(), bounds.forgetron_mistakes(np.linalg.norm(u), run.losses_of(u).sum(), B)
 
 
 def projectron(run, u, _):
     """Orabona et al. 2009, for k(x, x) <= 1 and eta·U < 1: sqrt(M) <= (U + sqrt(U² + 4(1 - eta·U)L))/(2(1 - eta·U))."""
     U, eta = np.linalg.norm(u), run.parameters["eta"]
     if eta * U < 1:
-        rest = 1 - eta * U
-        yield math.sqrt(run.mistaken.sum()), (U + math.sqrt(U**2 + 4 * rest * run.losses_of(u).sum())) / (2 * rest)
+        yield run.mistaken.sum(), bounds.projectron_mistakes(U, run.losses_of(u).sum(), eta)
 
 
 def projectron_plus_plus(run, u, _):
     """The same for Projectron++ with eta·U < 1/2: M <= (U² + 2L)/(1 - 2·eta·U)."""
     U, eta = np.linalg.norm(u), run.parameters["eta"]
     if eta * U < 0.5:
-        yield run.mistaken.sum(), (U**2 + 2 * run.losses_of(u).sum()) / (1 - 2 * eta * U)
+        yield run.mistaken.sum(), bounds.projectron_plus_plus_mistakes(U, run.losses_of(u).sum(), eta)
 
 
 def budgeted_descent(run, u, model):

@@ -68,6 +68,11 @@ class Run:
         """R², or what stands for it where two classes move."""
         return float(self.gains.max(initial=0.0))
 
+    @property
+    def length(self) -> float:
+        """R."""
+        return float(np.sqrt(self.longest))
+
     @cached_property
     def sizes(self) -> np.ndarray:
         """|w|² before each round, and after the last."""

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.bounds.guarantees import bound
+from river_margins.theory import bounds
+from tests.bounds.guarantees import bound, size
 from tests.learners import CLASSES
 
 
@@ -18,7 +19,7 @@ def losses_of_each(run, u):
 def mistakes_of_many_capped_steps(run, u):
     """Crammer et al. 2006, theorem 4, with a slack for each demand: M <= max(R², 1/C)·(U² + 2C·ΣΣ l_k(u))."""
     C = run.parameters["C"]
-    yield run.mistaken.sum(), max(run.longest, 1 / C) * (u @ u + 2 * C * losses_of_each(run, u).sum())
+    yield run.mistaken.sum(), bounds.pa1_mistakes(run.length, size(u), losses_of_each(run, u).sum(), C)
 
 
 @bound()

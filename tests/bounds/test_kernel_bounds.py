@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import river_margins as rm
+from river_margins.theory import bounds
 from tests.bounds.guarantees import BOUNDS as LINEAR_BOUNDS
 from tests.bounds.kernels import BOUNDS, KERNELS, coordinates, play, records, vector
 from tests.bounds.runs import Stream
@@ -115,7 +116,7 @@ def test_the_bound_of_the_randomised_budget_perceptron_holds_in_expectation():
             mistakes.append(model.n_mistakes)
         for u in comparators(run, Stream(run.X, run.labels, separator), LINEAR_BOUNDS["mistakes_of_a_perceptron"]):
             u = u * min(1.0, math.sqrt(B / 2 / max(u @ u, 1e-300)))
-            right = 2 * B / (B - u @ u) * (u @ u + run.losses_of(u).sum())
+            right = bounds.randomized_budget_mistakes(np.linalg.norm(u), run.losses_of(u).sum(), B)
             assert np.mean(mistakes) <= right + 3 * np.std(mistakes) / math.sqrt(20)
             tightest = max(tightest, np.mean(mistakes) / right)
     assert tightest > 0.2

@@ -27,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import river_margins as rm
+from river_margins.theory import bounds
 from tests.bounds import kernels
 from tests.bounds.runs import Run, Stream, play
 from tests.learners import Form
@@ -52,8 +53,8 @@ def inequalities(run: Run, comparators: np.ndarray, lam: float):
     parts = np.diff(g, prepend=0.0)
     paid = (parts * lost).sum() + (np.append(0.0, g[:-1]) * moved * lengths[places]).sum()
     yield 1.0, us[-1] @ run.weights[-1] + paid / g[-1]
-    K = math.sqrt(c) * (np.linalg.norm(us[-1]) + moved.sum())
-    yield count, lam * lost.sum() + K**2 / 2 + K * math.sqrt(lam * lost.sum() + K**2 / 4)
+    last = np.linalg.norm(us[-1])
+    yield count, bounds.shifting_perceptron_mistakes(run.length, last, moved.sum(), lost.sum(), lam)
 
 
 def check(run: Run, comparators: np.ndarray, lam: float) -> float:

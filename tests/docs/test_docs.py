@@ -10,8 +10,10 @@ import pytest
 
 import connectors.config
 import river_margins as rm
+from river_margins.conversions import batch, cycles, projections
 from river_margins.core import checks, pairs
 from river_margins.tasks import labels
+from river_margins.theory import bounds, certificates, regret, risk
 from tests.helpers.paths import ROOT
 from tests.learners import Learner
 
@@ -40,9 +42,12 @@ CONNECTORS = [
 ]
 
 
-@pytest.mark.parametrize("module", [rm, checks, labels, pairs, *CONNECTORS], ids=lambda module: module.__name__)
+ROOMS = [batch, cycles, projections, bounds, certificates, regret, risk]
+
+
+@pytest.mark.parametrize("module", [rm, checks, labels, pairs, *ROOMS, *CONNECTORS], ids=lambda module: module.__name__)
 def test_examples_of_helpers(module):
-    assert doctest.testmod(module).failed == 0
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
 def run(thing, name):

@@ -92,6 +92,14 @@ LEARNERS = [
     ),
     Learner(
         "margin perceptron",
+        rm.MarginPerceptron,
+        sections={"binary": "4.2", "multiclass": "3.7"},
+        golden={"margin_perceptron": {"lr": 0.5, "margin": 0.5}},
+        bounds=("updates_with_a_margin",),
+        free={"lr": Free(-3, 3), "margin": Free(-3, 3, 2)},
+    ),
+    Learner(
+        "margin perceptron in Python",
         written_in_python(rules.MarginPerceptron),
         sections={"binary": "4.2", "multiclass": "3.7"},
         golden={"margin_perceptron": {"lr": 0.5, "margin": 0.5}},

@@ -58,6 +58,12 @@ def test_every_exported_estimator_is_listed():
         rm.AutoClassifier,
         rm.AutoRegressor,
         rm.Calibrated,
+        rm.Averaged,
+        rm.AveragedRegressor,
+        rm.Conservative,
+        rm.Watched,
+        rm.OnlineToBatch,
+        rm.OnlineToPAC,
     }
     rooms = {getattr(rm, name) for names in rm.ROOMS.values() for name in names}  # see the tests of the rooms
     estimators = {kind for kind in exported if isinstance(kind, type) and issubclass(kind, KINDS)} - inside - rooms

@@ -63,8 +63,9 @@ EDITS = [
     ),
     *_edits(
         "river_margins/rules/perceptron.pyx",
-        ("lr is ignored", "self.lr * seen.weight if", "seen.weight if"),
-        ("the sample weight is ignored", "self.lr * seen.weight if", "self.lr if"),
+        ("a margin that is just reached is enough", "seen.margin <= self.margin else", "seen.margin < self.margin else"),
+        ("lr is ignored", "self.lr * seen.weight if is_", "seen.weight if is_"),
+        ("the sample weight is ignored", "self.lr * seen.weight if is_", "self.lr if is_"),
         ("an aggressive rule moves on mistakes only", "self.aggressive and seen.margin < 1.0", "self.aggressive and False"),
     ),
     *_edits(

@@ -44,6 +44,12 @@ NEED_MORE_THAN_A_NAME = {
     "MarginRegressor",
     "BayesMixture",  # a trained model
     "Calibrated",  # a classifier
+    "Averaged",
+    "AveragedRegressor",
+    "Conservative",
+    "Watched",
+    "OnlineToBatch",
+    "OnlineToPAC",
     "SelectiveSampler",
     "RandomizedSelectiveSampler",
     "Winnow",  # a threshold for the number of features, which must not be negative: a scaler makes them so

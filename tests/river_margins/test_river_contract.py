@@ -289,6 +289,7 @@ CONSTRUCTORS = {
     rm.AveragedPerceptron: "(lr=1.0, *, burn_in=0, half_life=None, tie_update=True, classes=None, "
     "class_weight=None, intercept=True, "
     "max_features=None)",
+    rm.MarginPerceptron: "(margin=1.0, *, lr=0.03, classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.PNormPerceptron: "(p=4, *, lr=1.0, tie_update=True, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
     rm.Winnow: "(theta, *, beta=2.0, demotion='divide', classes=None, "
@@ -351,6 +352,12 @@ CONSTRUCTORS = {
     "max_dimension=100)",
     rm.AutoRegressor: "(portfolio=None, *, eta=1.0, share=0.001)",
     rm.Calibrated: "(classifier, *, half_life=1000)",
+    rm.Averaged: "(learner, *, burn_in=0)",
+    rm.AveragedRegressor: "(learner, *, burn_in=0)",
+    rm.Conservative: "(learner)",
+    rm.Watched: "(learner, comparator=None, *, constant=0.0)",
+    rm.OnlineToBatch: "(learner, *, penalty='bernstein', delta=0.05, max_hypotheses=100)",
+    rm.OnlineToPAC: "(learner, *, epsilon=0.05, delta=0.05, mistake_bound=None)",
     rm.MarginClassifier: "(rule, space=None, *, classes=None, "
     "class_weight=None, rivals='max', intercept=None, max_features=None)",
     rm.AROWClassifier: "(r=1.0, *, covariance='diagonal', a=1.0, max_dimension=5000, half_life=None, "
@@ -474,6 +481,12 @@ METHODS = {
     rm.OnlineMLPClassifier: CALIBRATING,
     rm.OnlineMLPRegressor: AUTOMATIC,
     rm.HedgeBackpropClassifier: CALIBRATING,
+    rm.Averaged: CALIBRATING,
+    rm.AveragedRegressor: AUTOMATIC,
+    rm.Conservative: CALIBRATING,
+    rm.Watched: CALIBRATING | {"learn_one": "(self, x, y)"},
+    rm.OnlineToBatch: CALIBRATING,
+    rm.OnlineToPAC: CALIBRATING,
     base.MiniBatchTransformer: SCALING,
     base.Transformer: TRANSFORMING,
     base.Classifier: CLASSIFYING,

@@ -19,6 +19,7 @@ SUITS = {
     "GradientDescent": (PLAIN, ALL),
     "IELLIPRule": (GAUSSIAN, CLASSES),
     "LeastMeanSquares": (PLAIN, ALL),
+    "MarginPerceptronRule": (PLAIN, CLASSES),
     "NAROWRule": (GAUSSIAN, CLASSES),
     "NHERDRule": (GAUSSIAN, CLASSES),
     "NORMARule": (PLAIN, ALL),

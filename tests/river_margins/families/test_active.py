@@ -11,6 +11,7 @@ from river.datasets import Phishing
 
 import river_margins as rm
 from river_margins import snapshot
+from river_margins.theory import bounds
 
 SAMPLERS = {
     "threshold": lambda learner, **more: rm.SelectiveSampler(learner, **more),
@@ -121,7 +122,7 @@ def test_mistakes_stay_within_the_bound_on_average(share, margin):
             mistakes[-1] += (1 if y else -1) * model.score_one(x) <= 0
             if model.query_one(x):
                 model.learn_one(x, y)
-    assert np.mean(mistakes) <= (2 * b + longest) ** 2 / (8 * b) / margin**2
+    assert np.mean(mistakes) <= bounds.randomized_sampler_mistakes(math.sqrt(longest), 1 / margin, b)
     assert 0 < model.n_queries < len(X)
 
 

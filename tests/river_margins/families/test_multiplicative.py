@@ -1,7 +1,6 @@
 """Winnow beside its definition, word by word, and what Littlestone proved of it."""
 
 import itertools
-import math
 import random
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import scipy.sparse
 
 import river_margins as rm
+from river_margins.theory import bounds
 
 PRECISION = 1e-9
 
@@ -93,10 +93,10 @@ def test_the_inequalities_of_winnow(theta):
         beta = 1 + delta / 2
         u, v, largest, _ = play(rm.Winnow(theta, beta=beta, classes=[False, True]), X, labels, seed)
         first = beta / (beta - 1) * X.shape[1] / theta
-        most = (mu.sum() * math.log(beta * theta) / math.log(beta) + (1 - delta) * first) / (1 - beta * (1 - delta))
+        most = bounds.winnow_promotions(X.shape[1], theta, beta, mu.sum(), delta)
         ratios = np.array([v / (first + beta * u), largest / max(beta * theta, 1.0), u / most])
         assert (ratios <= 1 + PRECISION).all()
-        assert u + v <= first + (1 + beta) * most
+        assert u + v <= bounds.winnow_mistakes(X.shape[1], theta, beta, mu.sum(), delta)
         nearest = np.maximum(nearest, ratios)
     assert (nearest > [0.3, 0.7, 0.05]).all(), nearest
 
@@ -110,8 +110,7 @@ def test_wrong_predictions_of_winnow_end(whole):
         d = X.shape[1]
         model = rm.Winnow(max(1.0, d / 2), beta=1 + delta / 2, classes=[False, True])
         *_, over = play(model, X, labels, seed)
-        theta = model.theta
-        assert model.n_updates <= 8 * d / (delta**2 * theta) + (5 / delta + 14 * math.log(theta) / delta**2) * mu.sum()
+        assert model.n_updates <= bounds.winnow_mistakes_of_a_gap(d, model.theta, mu.sum(), delta)
         ended += over
     assert ended > 8
 
@@ -134,7 +133,7 @@ def test_mistakes_of_winnow_1():
         for beta, theta in [(2, d / 2), (1.5, 2), (4, d)]:
             model = rm.Winnow(theta, beta=beta, demotion="erase")
             assert play(model, X, labels, seed)[-1]
-            most = beta * k * (math.log(theta) / math.log(beta) + 1) + d / theta
+            most = bounds.winnow1_mistakes(d, theta, beta, k)
             assert model.n_updates <= most
             nearest = max(nearest, model.n_updates / most)
     assert nearest > 0.3

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import river_margins as rm
+from river_margins.theory import bounds
 from tests.bounds.test_bounds import PRECISION
 
 
@@ -56,7 +57,7 @@ def test_mistakes_of_a_p_norm_perceptron(p):
     for random, X, labels, u in streams(p):
         model = rm.PNormPerceptron(p, classes=[False, True], intercept=False)
         passes(model, X, labels, random)
-        most = (p - 1) * norm(u, p / (p - 1)) ** 2 * norm(X, p).max() ** 2
+        most = bounds.pnorm_mistakes(norm(X, p).max(), norm(u, p / (p - 1)), p)
         assert model.n_mistakes <= most * (1 + PRECISION)
         nearest = max(nearest, model.n_mistakes / most)
     assert nearest >= 1 / (p - 1)
@@ -72,7 +73,7 @@ def test_updates_of_alma_in_a_p_norm(p, alpha):
         done = passes(model, X, labels, random)
         rows = X * np.where(labels, 1.0, -1.0)[:, None] / norm(X, p)[:, None]
         best = (rows @ u).min() / norm(u, q)
-        most = 2 * (p - 1) / best**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
+        most = bounds.alma_updates(best, alpha, p)
         assert model.n_updates <= most * (1 + PRECISION)
         assert math.sqrt(8 * (p - 1)) / alpha / math.sqrt(model.n_updates + 1) >= best * (1 - PRECISION)
         w = np.array([model.weights.get(i, 0.0) for i in range(X.shape[1])])

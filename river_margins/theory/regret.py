@@ -1,0 +1,179 @@
+"""Regret on a recorded stream: what a learner has lost, against the best fixed weights and the best sequence of them.
+
+The stream is an array X with a row for each round, with the 1 of an intercept if there is one, and labels y: +1 and -1,
+or the targets of a regression.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from river_margins.core.checks import not_negative, one_of, whole
+
+__all__ = ["Comparator", "best_fixed", "best_sequence", "losses_of", "regret"]
+
+LOSSES = ("hinge", "logistic", "squared", "absolute")
+Vector = NDArray[np.float64]
+
+
+class Comparator(NamedTuple):
+    """Weights for each part of a stream, the rounds with which the parts start, and the sum of all losses."""
+
+    weights: Vector
+    starts: list[int]
+    loss: float
+
+
+def losses_of(w: ArrayLike, X: ArrayLike, y: ArrayLike, loss: str = "hinge") -> Vector:
+    """Return the loss of weights in each round.
+
+    Parameters
+    ----------
+    w
+        The weights of all rounds, or a row for each round, as a learner has had them before it learned.
+    X, y
+        The stream.
+    loss
+        With the score f: "hinge" (default) is [1 - y·f]+, "logistic" ln(1 + exp(-y·f)), "squared" (y - f)²/2, and
+        "absolute" |y - f|.
+
+    Examples
+    --------
+    >>> losses_of([0.5], [[1.0], [2.0], [4.0]], [1, 1, -1]).tolist()
+    [0.5, 0.0, 3.0]
+    """
+    one_of("loss", loss, LOSSES)
+    w, X, y = (np.asarray(each, dtype=float) for each in (w, X, y))
+    scores = (X * w).sum(axis=1)
+    if loss == "hinge":
+        return np.maximum(0.0, 1.0 - y * scores)
+    if loss == "logistic":
+        return np.logaddexp(0.0, -y * scores)
+    return (y - scores) ** 2 / 2 if loss == "squared" else np.abs(y - scores)
+
+
+def best_fixed(X: ArrayLike, y: ArrayLike, loss: str = "hinge", *, strength: float = 0.0) -> Vector:
+    """Return the weights with the least sum of losses, plus strength·|w|²/2.
+
+    Parameters
+    ----------
+    X, y, loss
+        As for `losses_of`.
+    strength
+        The price of long weights, >= 0; 0 by default.
+
+    Notes
+    -----
+    Without a price, logistic losses of a separable stream have no minimum: the weights are some with nearly no loss.
+
+    Examples
+    --------
+    >>> best_fixed([[1.0], [1.0], [1.0]], [0.0, 3.0, 4.0], "absolute").tolist()  # the median
+    [3.0]
+    """
+    one_of("loss", loss, LOSSES)
+    not_negative("strength", strength)
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    if loss == "squared":
+        more = np.sqrt(strength) * np.eye(X.shape[1])
+        return np.linalg.lstsq(np.vstack([X, more]), np.append(y, np.zeros(X.shape[1])), rcond=None)[0]
+    if loss == "logistic":
+        return _smooth(X, y, strength)
+    return _piecewise_linear(X, y, loss) if strength == 0.0 else _with_a_price(X, y, loss, strength)
+
+
+def _smooth(X: Vector, y: Vector, strength: float) -> Vector:
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    def objective(w: Vector) -> tuple[float, Vector]:
+        margins = y * (X @ w)
+        value = np.logaddexp(0.0, -margins).sum() + strength * (w @ w) / 2
+        return value, strength * w - X.T @ (y * expit(-margins))
+
+    options = {"maxiter": 10_000, "gtol": 1e-9, "ftol": 1e-15}
+    return minimize(objective, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options=options).x
+
+
+def _piecewise_linear(X: Vector, y: Vector, loss: str) -> Vector:
+    """Solve the linear programme: the least Σ slack with slack >= target - ⟨row, w⟩ and slack >= 0."""
+    from scipy.optimize import linprog
+
+    rows, targets = (X * y[:, None], np.ones(len(y))) if loss == "hinge" else (X, y)
+    slack = -np.eye(len(y))
+    constraints, bounds = np.hstack([-rows, slack]), -targets
+    if loss == "absolute":
+        constraints = np.vstack([constraints, np.hstack([rows, slack])])
+        bounds = np.append(bounds, targets)
+    free = [(None, None)] * X.shape[1] + [(0, None)] * len(y)
+    found = linprog(np.append(np.zeros(X.shape[1]), np.ones(len(y))), constraints, bounds, bounds=free)
+    return found.x[: X.shape[1]]
+
+
+def _with_a_price(X: Vector, y: Vector, loss: str, strength: float) -> Vector:
+    """Maximise the dual, Σ a·target - |Σ a·row|²/2 with |a| in a box: w = Σ a·row has the least price plus losses."""
+    from scipy.optimize import minimize
+
+    rows, targets = (X * y[:, None], np.ones(len(y))) if loss == "hinge" else (X, y)
+    box = (0.0 if loss == "hinge" else -1 / strength, 1 / strength)
+
+    def negative_dual(a: Vector) -> tuple[float, Vector]:
+        w = a @ rows
+        return float(w @ w / 2 - a @ targets), rows @ w - targets
+
+    options = {"maxiter": 10_000, "maxfun": 100_000, "gtol": 1e-9, "ftol": 1e-13}
+    start, bounds = np.zeros(len(y)), [box] * len(y)
+    return minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x @ rows
+
+
+def best_sequence(
+    X: ArrayLike, y: ArrayLike, shifts: int, loss: str = "squared", *, strength: float = 0.0, blocks: int = 20
+) -> Comparator:
+    """Return the best weights that change at most so many times, between blocks of rounds of equal length.
+
+    Parameters
+    ----------
+    X, y, loss, strength
+        As for `best_fixed`; each part of the stream pays for its weights. The default loss is "squared".
+    shifts
+        The largest number of changes, >= 0.
+    blocks
+        The number of blocks, >= 1; 20 by default. All their unions of neighbours are solved: about blocks²/2 problems.
+
+    Examples
+    --------
+    >>> X, y = [[1.0]] * 8, [1.0] * 4 + [-1.0] * 4
+    >>> best_sequence(X, y, shifts=1, blocks=8)
+    Comparator(weights=array([[ 1.],
+           [-1.]]), starts=[0, 4], loss=0.0)
+    """
+    whole("shifts", shifts)
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    ends = np.unique(np.linspace(0, len(y), whole("blocks", blocks, 1) + 1).astype(int)).tolist()
+    found: dict[tuple[int, int], tuple[Vector, float]] = {}
+    for a, b in itertools.combinations(ends, 2):
+        w = best_fixed(X[a:b], y[a:b], loss, strength=strength)
+        found[a, b] = w, float(losses_of(w, X[a:b], y[a:b], loss).sum() + strength * (w @ w) / 2)
+    # best[b] is the least cost of the rounds before b with at most so many parts, and the starts of the parts.
+    best = {b: (found[0, b][1], [0]) for b in ends[1:]}
+    for _ in range(shifts):
+        longer = {b: min((best[a][0] + found[a, b][1], [*best[a][1], a]) for a in ends[1:] if a < b) for b in ends[2:]}
+        best = {b: min(best[b], longer.get(b, best[b])) for b in best}
+    starts = best[len(y)][1]
+    weights = np.array([found[a, b][0] for a, b in itertools.pairwise([*starts, len(y)])])
+    each = np.repeat(weights, np.diff([*starts, len(y)]), axis=0)
+    return Comparator(weights, starts, float(losses_of(each, X, y, loss).sum()))
+
+
+def regret(losses: ArrayLike, comparator: float) -> float:
+    """Return R = (Σ losses - comparator)/n: the mean loss of a learner over that of a comparator, which has a sum.
+
+    Examples
+    --------
+    >>> regret([1.0, 0.5, 0.0, 0.5], comparator=1.0)
+    0.25
+    """
+    losses = np.asarray(losses, dtype=float)
+    return float(losses.sum() - comparator) / len(losses)

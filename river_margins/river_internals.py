@@ -31,8 +31,10 @@ class Use(NamedTuple):
 
 
 _FAMILIES = "river_margins/families"
-_ADAPTATION = "river_margins/adaptation"
-_NETWORKS = "river_margins/networks"
+_ADAPTATION, _NETWORKS = "river_margins/adaptation", "river_margins/networks"
+_CONCEPTS, _VERSION_SPACE = "river_margins/concepts", "river_margins/version_space"
+_CONVERSIONS, _THEORY = "river_margins/conversions", "river_margins/theory"
+_ROOMS = (_ADAPTATION, _CONCEPTS, _CONVERSIONS, _NETWORKS, _VERSION_SPACE)
 _PIPELINE = "river_margins/pipeline.pyx"
 _SNAPSHOT = "river_margins/snapshot/river_steps.py"
 _STEP_STATE = "a snapshot writes what a step has learned, and River has no public way to read it"
@@ -45,12 +47,12 @@ USES: dict[str, Use] = {
     ),
     "_mutable_attributes": Use(
         "base.Base",
-        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
+        (_FAMILIES, *_ROOMS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
         "overridden, and read: River's `mutate` changes only the attributes that it names",
     ),
     "_unit_test_params": Use(
         "base.Base",
-        (_FAMILIES, _ADAPTATION, _NETWORKS, "river_margins/preprocessing"),
+        (_FAMILIES, *_ROOMS, _THEORY, "river_margins/preprocessing"),
         "overridden: River's `check_estimator` makes estimators with these parameters",
     ),
     "_is_stochastic": Use(
@@ -60,12 +62,12 @@ USES: dict[str, Use] = {
     ),
     "_multiclass": Use(
         "base.Classifier",
-        (_FAMILIES, _ADAPTATION, _NETWORKS),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, _CONVERSIONS, _THEORY),
         "overridden: River's checks and wrappers ask a classifier whether it takes more than two labels",
     ),
     "_more_tags": Use(
         "base.Estimator",
-        (_FAMILIES, "river_margins/preprocessing"),
+        (_FAMILIES, _CONVERSIONS, "river_margins/preprocessing"),
         "overridden: River's checks leave out data that an estimator with these tags does not take",
     ),
     "_ask_for_label": Use(

@@ -1,11 +1,10 @@
-"""The experiments of five lectures on online learning: `python benchmarks/lectures.py`.
+"""The experiments of five lectures on online learning: `python benchmarks/lectures.py` prints `results/lectures.md`.
 
-Prints the tables of `results/lectures.md` and draws `docs/figures/lectures.svg`. Each experiment is a function of its
-size; `tests/lectures/test_experiments.py` checks the claim of each at a smaller size.
+Each experiment is a function of its size. `tests/lectures/test_experiments.py` checks its claim at a smaller size, and
+`docs/figures/lectures.py` draws it.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from rich.table import Table
 import river_margins as rm
 
 Rows = list[tuple[dict[int, float], bool]]
-FIGURE = Path(__file__).parents[1] / "docs/figures/lectures.svg"
 STEADY, MOVING = "one target", "a new target every 600 rounds"
 WITHOUT_LIMIT = 10**6
 LINEAR = rm.LinearKernel()
@@ -139,6 +137,52 @@ def attributes(rounds: int, dimensions: Sequence[int] = (50, 200, 800, 3200)) ->
     return found
 
 
+# The table of mistake bounds (Cesa-Bianchi): an adversary shows the shallowest mistake of a pool until there is none.
+
+
+def pool(size: int, dimension: int, norm: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return examples of length 1, of which many are as near to a hyperplane as 1/norm, and their signs."""
+    random = np.random.default_rng(seed)
+    u = random.normal(size=dimension)
+    u /= np.linalg.norm(u)
+    beside = random.normal(size=(size, dimension))
+    beside -= np.outer(beside @ u, u)
+    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
+    margins = np.minimum(np.exp(random.exponential(0.5, size)) / norm, 0.9)
+    signs = random.choice([-1.0, 1.0], size)
+    return np.outer(signs * margins, u).reshape(size, dimension) + np.sqrt(1 - margins**2)[:, None] * beside, signs
+
+
+def mistakes_on_pool(model: Any, X: np.ndarray, signs: np.ndarray) -> int:
+    """Return how many examples the adversary can show on which the model errs."""
+    rows, i = [dict(enumerate(row)) for row in X.tolist()], 0
+    for shown in range(1, 100_000):
+        model.learn_one(rows[i], bool(signs[i] > 0))
+        margins = signs * (X @ np.array([model.weights.get(feature, 0.0) for feature in rows[0]]))
+        wrong = np.flatnonzero(margins <= 0)
+        if not len(wrong):
+            return shown
+        i = wrong[np.argmax(margins[wrong])]
+    raise RuntimeError("the adversary has not come to an end")
+
+
+def bound_table(dimension: int, norms: Sequence[float], size: int) -> dict[str, dict[float, int]]:
+    """Return the mistakes of each learner by the length U of the shortest separator."""
+    learners = {
+        "perceptron": rm.Perceptron(intercept=False),
+        "PA": rm.PAClassifier(mode=0, intercept=False),
+        "second-order perceptron": rm.SecondOrderPerceptron(covariance="full", a=0.01, intercept=False),
+        "ellipsoid": rm.EllipsoidClassifier(dimension, cut="central", intercept=False),
+        "volumetric centre": rm.VolumetricCenterClassifier(intercept=False),
+        "centre of gravity": rm.CenterOfGravityClassifier(intercept=False),
+    }
+    pools = {norm: pool(size, dimension, norm) for norm in norms}
+    return {
+        name: {norm: mistakes_on_pool(learner.clone(), *shown) for norm, shown in pools.items()}
+        for name, learner in learners.items()
+    }
+
+
 def table(title: str, rows: dict[Any, dict[Any, float]]) -> Table:
     """Return a table with a line for each key."""
     shown = Table(title=title, box=box.MARKDOWN, title_justify="left")
@@ -153,6 +197,8 @@ def table(title: str, rows: dict[Any, dict[Any, float]]) -> Table:
 
 def main() -> None:
     console = Console(width=140)
+    title = "Mistakes by the length U of the shortest separator, 12 features, a pool of 20,000 (a minute)"
+    console.print(table(title, bound_table(12, (10, 30, 100), 20_000)))
     console.print(table("Budgets: error by the number of kept examples, 6,000 rounds", budgets(6000)))
     console.print(table("Second order where the target moves: error, 6,000 rounds", second_order(6000)))
     console.print(

@@ -104,6 +104,7 @@ def test_a_bound_is_nearly_reached_on_examples_far_apart(name):
     assert best > 0.2
 
 
+@pytest.mark.lecture("randomised-budget")
 def test_the_bound_of_the_randomised_budget_perceptron_holds_in_expectation():
     """Cavallanti et al. 2007: E[M] <= 2B/(B - U²)·(U² + L), for U² < B; over seeds, with three standard errors."""
     tightest = 0.0

@@ -102,6 +102,7 @@ def stretched(run: Run, concepts: np.ndarray):
         yield np.repeat(found, np.diff(ends), axis=0)
 
 
+@pytest.mark.lecture("tracking")
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @settings(derandomize=True, deadline=None, max_examples=40)
 @given(
@@ -158,6 +159,7 @@ def test_the_bound_is_nearly_reached_on_orthonormal_examples(lam):
 # ------------------------------------------------------------------------------------------------------- a budget
 
 
+@pytest.mark.lecture("tracking")
 def test_the_shifting_bound_of_the_randomised_budget_perceptron_holds_in_expectation(B=6, seeds=20, count=1500):
     """A random one of B supports goes at each further mistake: E[M] <= (E[L] + B·R·(U + S))/(1 - U·R/√B) for U·R <
     √B.

@@ -1,9 +1,24 @@
 """The claims of the experiments in `benchmarks/lectures.py`, at a size that takes a second."""
 
+import math
+
 import pytest
 
 from benchmarks import lectures
 from benchmarks.lectures import MOVING, STEADY, WITHOUT_LIMIT
+
+
+@pytest.mark.lecture("bound-table")
+def test_only_first_order_mistakes_grow_with_the_square_of_the_length():
+    found = lectures.bound_table(4, (5, 50), 2000)
+    growth = {name: by_length[50] / by_length[5] for name, by_length in found.items()}
+    for name in ("perceptron", "PA"):
+        assert growth[name] > 20, "ten times the length, and a hundred times the bound"
+        assert found[name][5] <= 5**2 and found[name][50] <= 50**2
+    for name in growth.keys() - {"perceptron", "PA"}:
+        assert growth[name] < 8, "as ln U, times a factor that settles slowly"
+    assert found["ellipsoid"][50] <= 2 * 4 * 5 * math.log(51)
+    assert found["centre of gravity"][50] <= 4 * math.log(51) / 0.4587 + 4
 
 
 @pytest.mark.lecture("budget-curves", "drift-curves")

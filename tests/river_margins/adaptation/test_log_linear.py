@@ -21,6 +21,7 @@ def near(value):
     return pytest.approx(value, abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.lecture("log-linear")
 def test_the_worked_rounds():
     golden = GOLDEN["loglinear_sgd"]
     model = rm.LogLinearClassifier(intercept=False, **golden["parameters"])
@@ -126,6 +127,7 @@ def regret_and_bound(model, lr, rounds):
     return max(losses - (right(each)[0] + lr / 2 * squares) for each in (u, 0 * u, u / 2, 2 * u))
 
 
+@pytest.mark.lecture("log-linear")
 @pytest.mark.parametrize("lr", [0.003, 0.3])
 @pytest.mark.parametrize("name", STREAMS)
 def test_the_regret_is_within_its_bound(name, lr):

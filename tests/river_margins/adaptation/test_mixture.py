@@ -34,6 +34,7 @@ def with_chances(kind, chances, delta=1.0):
     return model
 
 
+@pytest.mark.lecture("bayes")
 def test_the_worked_rounds():
     golden = GOLDEN["bayes_mixture"]
     model = with_chances(rm.BayesMixture, [each["model_probabilities"] for each in golden["rounds"]])
@@ -102,6 +103,7 @@ LABELS = {
 }
 
 
+@pytest.mark.lecture("bayes")
 @pytest.mark.parametrize("name", CHANCES)
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_the_log_loss_is_within_the_logarithm_of_the_number_of_models_over_delta(name, delta):

@@ -36,6 +36,7 @@ def by_formula(optimizer, rounds, lr, n_steps):
     return w
 
 
+@pytest.mark.lecture("one-step")
 @pytest.mark.parametrize("n_steps", [1, 3])
 @pytest.mark.parametrize("optimizer", ["adagrad", "adadelta"])
 def test_the_steps_are_those_of_the_papers(optimizer, n_steps):
@@ -77,6 +78,7 @@ def loss(model, x, y):
     return -math.log(model.predict_proba_one(x)[y])
 
 
+@pytest.mark.lecture("one-step")
 @pytest.mark.parametrize("optimizer", ["adagrad", "adadelta"])
 @models
 def test_after_a_shift_adapting_costs_less_than_not_adapting(name, optimizer):
@@ -220,6 +222,7 @@ def wrong_words(model, source, target):
     return int((model(source).argmax(-1) != target).sum())
 
 
+@pytest.mark.lecture("transformer")
 @pytest.mark.parametrize("optimizer", ["adagrad", "adadelta"])
 def test_a_translator_that_is_corrected_after_a_shift_does_better(torch, post_editing, optimizer):
     """One step for each pair. AdaDelta, whose first steps are short, lowers the loss before the words change."""

@@ -23,6 +23,7 @@ def named(row, names="abcd"):
     return dict(zip(names, row, strict=False))
 
 
+@pytest.mark.lecture("ridge")
 def test_the_worked_rounds():
     golden = GOLDEN["discriminative_ridge"]
     model = rm.DiscriminativeRidge(**golden["parameters"])
@@ -48,6 +49,7 @@ def lists(rounds, seed=0):
         yield H, draw.normal(size=len(H)) + H[:, 0] * 2
 
 
+@pytest.mark.lecture("ridge")
 @pytest.mark.parametrize("forgetting", [1.0, 0.9])
 def test_recursive_is_the_ridge_regression_of_all_rounds(forgetting):
     model = rm.DiscriminativeRidge(0.7, recursive=True, forgetting=forgetting)

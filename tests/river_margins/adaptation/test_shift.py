@@ -70,6 +70,7 @@ def errors(rounds_of, names, **parameters):
     return np.mean([each.generative for each in found], 0), np.mean([each.discriminative for each in found], 0)
 
 
+@pytest.mark.lecture("generative")
 def test_independent_features_are_learned_from_fewer_examples_by_the_generative_model():
     chances = {"a": np.linspace(0.1, 0.6, 30), "b": np.linspace(0.1, 0.6, 30)[::-1]}
     names = [(i, 0) for i in range(30)]
@@ -86,6 +87,7 @@ def test_features_that_repeat_each_other_mislead_the_generative_model_only():
     assert generative[150:].mean() > discriminative[150:].mean() + 0.05
 
 
+@pytest.mark.lecture("generative")
 def test_counts_of_all_rounds_adapt_slowly_to_a_shift():
     """Plain counts (kappa = 1) need as many examples as they have seen before; stepwise ones and gradients do not."""
     one, other = np.linspace(0.2, 0.8, 6), np.linspace(0.2, 0.8, 6)[::-1]

@@ -21,6 +21,7 @@ def written(literals):
     return sorted(name if value else f"not {name}" for name, value in literals)
 
 
+@pytest.mark.lecture("elim")
 def test_every_round_is_as_worked_out():
     model = rm.ELIM()
     for expected in GOLDEN["rounds"]:
@@ -40,6 +41,7 @@ def disjunction(seed, n=7):
         yield x, any(x[name] == value for name, value in literals.items())
 
 
+@pytest.mark.lecture("elim")
 def test_the_bound_holds_and_no_true_label_is_missed():
     most = 0
     for seed in range(60):

@@ -19,6 +19,7 @@ GOLDEN = {each["id"]: each for each in json.loads((ROOT / "tests/golden/concepts
 BOTH = pytest.mark.parametrize("kind", [rm.CON, rm.HAL], ids=lambda kind: kind.__name__)
 
 
+@pytest.mark.lecture("con", "hal")
 @BOTH
 def test_every_round_is_as_worked_out(kind):
     golden = GOLDEN[kind.__name__.lower()]
@@ -66,12 +67,14 @@ def test_the_bound_holds_on_realizable_streams(kind):
     assert any(mistakes_of(Frozen(concepts), rounds) > 5 for concepts, rounds in map(realizable, range(100)))
 
 
+@pytest.mark.lecture("con")
 def test_singletons_attain_the_bound_of_con():
     """Point by point, the first concept that is left claims the point, and is wrong."""
     singletons = [[x == j for x in range(9)] for j in range(9)]
     assert mistakes_of(rm.CON(singletons), [(x, False) for x in range(8)]) == 8
 
 
+@pytest.mark.lecture("hal")
 def test_all_labelings_attain_the_bound_of_halving():
     """An adversary says the opposite of each prediction, and some labeling agrees with it."""
     for k in range(1, 7):

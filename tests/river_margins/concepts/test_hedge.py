@@ -24,6 +24,7 @@ def hedge(count, **parameters):
     return rm.Hedge([rm.Perceptron() for _ in range(count)], **parameters)
 
 
+@pytest.mark.lecture("best-expert")
 def test_every_round_is_as_worked_out():
     model = hedge(3, eta=math.log(2.0))
     for expected in GOLDEN["rounds"]:
@@ -79,6 +80,7 @@ class Halved(rm.Hedge):
         return super()._rate() / 100
 
 
+@pytest.mark.lecture("best-expert")
 @pytest.mark.parametrize("losses", [adversary, one_is_good])
 def test_the_regret_is_bounded(losses):
     for seed, (N, T) in enumerate([(2, 50), (4, 200), (16, 300), (1, 20)]):
@@ -203,6 +205,7 @@ def test_a_sample_weight_scales_the_loss():
 # ------------------------------------------------------------------------------------------------------ prefixes
 
 
+@pytest.mark.lecture("no-mistake-bound", "mistake-supremum")
 @pytest.mark.parametrize(
     "learner",
     [rm.Perceptron(), rm.PAClassifier(mode=0), rm.AROWClassifier(), rm.AutoClassifier(), linear_model.Perceptron()],

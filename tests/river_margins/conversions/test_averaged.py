@@ -15,6 +15,7 @@ def vector(weights, label=None):
     return np.array([weights.get(feature, 0.0) for feature in [*FEATURES, rm.INTERCEPT]])
 
 
+@pytest.mark.lecture("averaging")
 @pytest.mark.parametrize("labels", [(False, True), ("a", "b", "c")])
 @pytest.mark.parametrize("make", [rm.PAClassifier, rm.AROWClassifier, rm.ROMMAClassifier, rm.FTRLProximalClassifier])
 @pytest.mark.parametrize("burn_in", [0, 10])
@@ -51,6 +52,7 @@ def hinge(weights, X, y):
     return np.maximum(0.0, 1.0 - y * (X @ weights)).mean()
 
 
+@pytest.mark.lecture("expected-loss")
 def test_the_expected_loss_of_the_mean_is_at_most_the_mean_of_the_losses(rounds=200):
     """Jensen on examples that nobody has seen; and online to batch: within the regret bound of the best u."""
     draw = np.random.default_rng(3)

@@ -28,6 +28,7 @@ WORKED = {
 }
 
 
+@pytest.mark.lecture("conservative", "pa-printed", "ties")
 @pytest.mark.parametrize("name", WORKED)
 def test_worked_rounds(name):
     make, sign = WORKED[name]
@@ -40,6 +41,7 @@ def test_worked_rounds(name):
         assert nonzero(learner.weights) == {f: sign * w for f, w in nonzero(expected["weights"]).items()}
 
 
+@pytest.mark.lecture("conservative")
 @pytest.mark.parametrize("labels", [(False, True), ("a", "b", "c")])
 @pytest.mark.parametrize("make", [rm.PAClassifier, rm.AROWClassifier, naive_bayes.GaussianNB])
 def test_the_mistakes_alone_teach_the_same(make, labels):

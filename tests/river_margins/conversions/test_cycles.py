@@ -27,6 +27,7 @@ def records(X, y):
     return [(dict(enumerate(row)), bool(label > 0)) for row, label in zip(X.tolist(), y, strict=True)]
 
 
+@pytest.mark.lecture("incremental-perceptron")
 @pytest.mark.parametrize("seed", range(8))
 def test_a_cycled_perceptron_makes_no_error_and_counts_in_whole_numbers(seed):
     X, y = separable(seed)
@@ -64,6 +65,7 @@ def test_every_learner_with_a_bound_ends_without_an_error():
 # ------------------------------------------------------------------------------------------------- batch forms
 
 
+@pytest.mark.lecture("batch-perceptron", "batch-margin")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("margin", [0.0, 0.7])
 def test_the_batch_perceptron_ends_with_all_margins(seed, margin):
@@ -75,6 +77,7 @@ def test_the_batch_perceptron_ends_with_all_margins(seed, margin):
         assert epochs <= len(X) ** 2 * (X**2).sum(axis=1).max() * (u @ u)
 
 
+@pytest.mark.lecture("batch-perceptron")
 def test_the_batch_perceptron_by_hand():
     """w = (1, 1) - (-1, 0) in the first pass, with the margins 3 and 2."""
     assert batch_perceptron([[1.0, 1.0], [-1.0, 0.0]], [1, -1])[0].tolist() == [2.0, 1.0]
@@ -83,6 +86,7 @@ def test_the_batch_perceptron_by_hand():
         batch_perceptron([[1.0]], [0])
 
 
+@pytest.mark.lecture("batch-adaline")
 def test_batch_adaline_converges_below_twice_the_inverse_of_the_largest_eigenvalue_and_diverges_above():
     draw = np.random.default_rng(1)
     X, y = draw.normal(size=(30, 4)), draw.normal(size=30)
@@ -96,6 +100,7 @@ def test_batch_adaline_converges_below_twice_the_inverse_of_the_largest_eigenval
     assert not batch_adaline(X, y, lr=2.1 / largest, max_epochs=50).converged
 
 
+@pytest.mark.lecture("incremental-kernel")
 def test_the_kernel_perceptron_separates_what_no_hyperplane_does():
     X, y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 1.0, -1.0, -1.0])
     gram = (1 + X @ X.T) ** 2
@@ -107,6 +112,7 @@ def test_the_kernel_perceptron_separates_what_no_hyperplane_does():
 # ----------------------------------------------------------------------------------------- quadratic programmes
 
 
+@pytest.mark.lecture("hildreth")
 @pytest.mark.parametrize("seed", range(5))
 def test_hildreth_finds_the_nearest_point(seed):
     """By another solver, which minimises the distance under the constraints."""
@@ -143,6 +149,7 @@ def test_without_multipliers_the_point_found_is_another():
     assert (rows @ w >= targets - 1e-9).all() and np.linalg.norm(w) > np.linalg.norm(nearest) + 0.1
 
 
+@pytest.mark.lecture("svm-objective")
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])
 def test_the_svm_is_scikit_learns(C):
     from sklearn.svm import LinearSVC
@@ -165,6 +172,7 @@ def test_its_first_pass_is_pa1():
     assert svm(X, y, 0.2, max_sweeps=1).weights == pytest.approx([model.weights[i] for i in range(4)])
 
 
+@pytest.mark.lecture("svm-objective")
 def test_the_widest_margin_by_hand():
     """(2, 0) and (0, 0) moved by the border x = 1 + a constant: w = (1, -1) on (x, 1), of which |w|²/2 = 1."""
     found = svm([[2.0, 1.0], [0.0, 1.0]], [1, -1])

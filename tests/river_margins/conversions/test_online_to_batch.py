@@ -13,6 +13,7 @@ from tests.river_margins.conversions.cases import CASES, nonzero
 WORKED = CASES["online_to_batch"]
 
 
+@pytest.mark.lecture("penalised-risk")
 @pytest.mark.parametrize("penalty", ["hoeffding", "bernstein"])
 def test_the_worked_choice(penalty):
     model = rm.OnlineToBatch(rm.Perceptron(intercept=False, classes=[False, True]), penalty=penalty, delta=0.1)
@@ -44,6 +45,7 @@ def risk_of(weights, noise=0.1):
     return noise + (1 - 2 * noise) * apart
 
 
+@pytest.mark.lecture("penalised-risk")
 @pytest.mark.parametrize("penalty", ["hoeffding", "bernstein"])
 def test_the_certificate_holds_and_the_choice_is_better_than_the_last(penalty, runs=14, rounds=200, delta=0.1):
     failures, chosen, last = 0, [], []

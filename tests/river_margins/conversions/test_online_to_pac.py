@@ -33,6 +33,7 @@ class Prefixes(base.Classifier):
         self.low, self.high = (max(self.low, tenth), self.high) if y else (self.low, min(self.high, tenth - 1))
 
 
+@pytest.mark.lecture("online-to-pac")
 @pytest.mark.parametrize(("first", "mistakes"), [(False, 4), (True, 10)])
 @pytest.mark.parametrize("known", [False, True])
 def test_thousand_runs_fail_as_seldom_as_promised(first, mistakes, known, epsilon=0.15, delta=0.1, runs=250):
@@ -74,6 +75,7 @@ def test_the_worked_lengths():
     assert [model.stage_length(i) for i in (1, 2, 3, 4)] == case["stage_lengths_equal_split"]
 
 
+@pytest.mark.lecture("online-to-pac")
 def test_the_printed_sample_size_is_too_small():
     """An erratum: the lectures print 258 for halving on 9 thresholds, which makes M = 3 mistakes."""
     assert rm.OnlineToPAC(rm.Perceptron(), epsilon=0.05, delta=0.1).sample_size(3) == 324

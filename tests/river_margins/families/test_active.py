@@ -40,6 +40,7 @@ def played(model, rows):
     return asked
 
 
+@pytest.mark.lecture("selective-rule")
 @pytest.mark.parametrize("labels", [(False, True), ("a", "b", "c")], ids=["two", "three"])
 @pytest.mark.parametrize("c", [0.05, 0.5, 1e9])
 def test_it_asks_where_the_score_is_below_the_threshold(c, labels):
@@ -102,6 +103,7 @@ def test_the_share_of_questions_is_b_of_b_and_the_score():
         assert asked / 4000 == pytest.approx(b / (b + abs(value)), abs=4 * math.sqrt(0.25 / 4000))  # four deviations
 
 
+@pytest.mark.lecture("randomised-sampling")
 @pytest.mark.parametrize("share", [0.1, 0.5, 2.0])
 @pytest.mark.parametrize("margin", [0.05, 0.3])
 def test_mistakes_stay_within_the_bound_on_average(share, margin):
@@ -151,6 +153,7 @@ WORKED = [
 ]
 
 
+@pytest.mark.lecture("selective-rule")
 def test_the_worked_rounds():
     """Regularised least squares, from two implementations in exact fractions and in numpy."""
     learner = rm.SecondOrderPerceptron(every_label=True, covariance="full", classes=[-1, 1], intercept=False)

@@ -83,6 +83,7 @@ def play(model, X, labels, seed, most=80):
     return promotions, demotions, largest, False
 
 
+@pytest.mark.lecture("winnow-bound")
 @pytest.mark.parametrize("theta", [1.0, 4.0, 20.0])
 def test_the_inequalities_of_winnow(theta):
     """With V = beta/(beta-1)·d/theta: v <= V + beta·u promotions u and demotions v, no weight above beta·theta, and
@@ -101,6 +102,7 @@ def test_the_inequalities_of_winnow(theta):
     assert (nearest > [0.3, 0.7, 0.05]).all(), nearest
 
 
+@pytest.mark.lecture("winnow-bound")
 @pytest.mark.parametrize("whole", [True, False], ids=["0 or 1", "between"])
 def test_wrong_predictions_of_winnow_end(whole):
     """Littlestone 1988: beta = 1 + delta/2 gives M <= 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·S."""
@@ -115,6 +117,7 @@ def test_wrong_predictions_of_winnow_end(whole):
     assert ended > 8
 
 
+@pytest.mark.lecture("winnow-printed-beta")
 def test_a_beta_beyond_the_margin_never_ends():
     """At least 7 of 13 features: delta is 1/7, and 1 + 1/14 converges; 1 + 1/2, by the margin as it is, does not."""
     X = (np.random.default_rng(1).random((150, 26)) < 0.5) * 1.0

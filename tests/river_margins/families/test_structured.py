@@ -27,6 +27,7 @@ ROUNDS = [
 ]
 
 
+@pytest.mark.lecture("structured-pa")
 def test_every_round_is_as_worked_out():
     model, expected = rm.SequenceTagger(C=1.0, tags=(0, 1)), {}
     for x, y, predicted, changed in ROUNDS:
@@ -128,6 +129,7 @@ def test_an_update_solves_its_problem(mode, problem, max_loss):
     assert moved >= 8
 
 
+@pytest.mark.lecture("structured-pa")
 @pytest.mark.parametrize("max_loss", [False, True], ids=["prediction", "max loss"])
 def test_the_costs_of_all_predictions_are_bounded(max_loss):
     """Crammer et al. 2006, sections 8 and 9: Σ cost(y, ŷ) <= R²U² where u leads every other output by sqrt(cost)."""
@@ -176,6 +178,7 @@ def blocks(x, k):
     return {(name, k): value for name, value in x.items()}
 
 
+@pytest.mark.lecture("pa-joint-features")
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_a_block_of_features_for_each_class_is_the_multiclass_learner(mode):
     draw = np.random.default_rng(mode)

@@ -30,6 +30,7 @@ def named(row):
     return dict(zip("ab", row, strict=True))
 
 
+@pytest.mark.lecture("backpropagation")
 def test_the_worked_rounds():
     golden = GOLDEN["online_backprop"]
     model = rm.OnlineMLPRegressor((2,), scale_target=False, **golden["parameters"])
@@ -63,6 +64,7 @@ def derivatives(model, loss, h=1e-6):
     return found
 
 
+@pytest.mark.lecture("backpropagation")
 @pytest.mark.parametrize("activation", FUNCTIONS)
 def test_a_round_is_a_step_along_the_gradient(activation):
     x, lr = {"a": 0.7, "b": -1.3}, 0.1

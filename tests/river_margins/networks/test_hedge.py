@@ -21,6 +21,7 @@ def near(values):
     return pytest.approx(np.array(values), abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.lecture("hedge-backpropagation")
 def test_the_worked_rounds():
     golden = GOLDEN["hedge_backprop"]
     model = rm.HedgeBackpropClassifier(2, 2, activation="tanh", classes=[0, 1], **golden["parameters"])
@@ -145,6 +146,7 @@ ADVERSARIES = {
 }
 
 
+@pytest.mark.lecture("hedge-backpropagation")
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize("beta", [0.5, 0.9, 0.99])
 def test_the_regret_is_within_the_bound_of_hedge(adversary, beta):

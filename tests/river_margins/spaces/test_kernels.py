@@ -210,6 +210,7 @@ def test_the_places_drawn_at_random_are_evenly_spread():
     assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 18.5  # the 0.1 % point of chi² with 4 degrees
 
 
+@pytest.mark.lecture("memory-lower-bound")
 def test_an_adversary_makes_every_learner_with_a_budget_err_in_every_round():
     """There is always an orthonormal example that is no support; u = -Σ e_j of length sqrt(B + 1) has no loss."""
     for make in (

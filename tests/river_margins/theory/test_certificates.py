@@ -31,6 +31,7 @@ def objective(u, X, y, C):
     return u @ u / 2 + C * np.maximum(0.0, 1.0 - y * (X @ u)).sum()
 
 
+@pytest.mark.lecture("dual-progress")
 @pytest.mark.parametrize("C", [0.01, 0.3, 2.0])
 @pytest.mark.parametrize("noise", [0.0, 0.2, None])
 @pytest.mark.parametrize("intercept", [False, True])
@@ -75,6 +76,7 @@ def test_the_sum_of_other_steps_is_no_bound_and_refused():
         DualProgress(watched)
 
 
+@pytest.mark.lecture("online-approximation")
 @pytest.mark.parametrize(
     ("learner", "share"),
     [
@@ -114,6 +116,7 @@ BOUNDED = {
 }
 
 
+@pytest.mark.lecture("hinge-bound")
 @pytest.mark.parametrize("make", BOUNDED.values(), ids=BOUNDED)
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_mistakes_never_exceed_the_bound(make, noise):

@@ -86,6 +86,7 @@ class Halved(rm.Rule):
         return rm.Step(step=float(seen.margin < 1) / seen.t**0.5, scale=0.5)
 
 
+@pytest.mark.lecture("regret")
 def test_the_regret_of_gradient_descent_falls_with_the_root_of_the_rounds():
     X, y = stream(3, rounds=800)
     radius, means = 4.0, []

@@ -21,12 +21,14 @@ def walks():
     return total, variance, rounds
 
 
+@pytest.mark.lecture("azuma")
 @pytest.mark.parametrize("excess", [3.0, 6.0, 10.0, 14.0])
 def test_azuma(walks, excess):
     total, _, rounds = walks
     assert (total >= excess).mean() <= risk.azuma_tail(excess, rounds)
 
 
+@pytest.mark.lecture("bernstein")
 @pytest.mark.parametrize("excess", [2.0, 4.0, 8.0, 12.0])
 @pytest.mark.parametrize("most", [6.0, 10.0, 15.0])
 def test_freedman(walks, excess, most):
@@ -63,6 +65,7 @@ def ensembles(runs=100, rounds=300):
     return np.array(found), rounds
 
 
+@pytest.mark.lecture("average-risk")
 @pytest.mark.parametrize("bound", [risk.average_risk, risk.average_risk_of_few_errors])
 @pytest.mark.parametrize("delta", [0.5, 0.1])
 def test_the_mean_risk_exceeds_its_bound_as_seldom_as_promised(ensembles, bound, delta):

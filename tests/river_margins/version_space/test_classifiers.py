@@ -32,6 +32,7 @@ ALL = {
 every = pytest.mark.parametrize("make", ALL.values(), ids=ALL)
 
 
+@pytest.mark.lecture("ellipsoid")
 def test_every_round_is_as_worked_out():
     model = rm.EllipsoidClassifier(2, cut="central", intercept=False)
     for expected in GOLDEN["rounds"]:
@@ -73,6 +74,7 @@ def mistakes_on(model, seed, d, U):
     return model.n_mistakes, 1 / np.min(y * (X @ u))
 
 
+@pytest.mark.lecture("ellipsoid", "gravity")
 @pytest.mark.parametrize(("make", "bound"), BOUNDED.values(), ids=BOUNDED)
 def test_mistakes_on_separable_streams_are_bounded(make, bound):
     for d, U in ((1, 10.0), (2, 1000.0), (3, 100.0), (4, 30.0)):
@@ -119,6 +121,7 @@ def test_learners_with_faults_exceed_the_bounds(fault):
     assert model.n_mistakes > max(ellipsoid_bound(d, U), gravity_bound(d, U), growth)
 
 
+@pytest.mark.lecture("gravity")
 def test_the_volume_falls_with_each_mistake():
     d = 4
     X, y, _ = separable(1, d, 30.0, 1000)
@@ -142,6 +145,7 @@ GROWTH = {
 }
 
 
+@pytest.mark.lecture("volumetric", "gravity")
 @pytest.mark.parametrize(("make", "power", "least", "most"), GROWTH.values(), ids=GROWTH)
 def test_mistakes_grow_with_the_dimension_and_the_logarithm_of_the_norm(make, power, least, most):
     """Against the adversary: like d²·ln U for the ellipsoid, like d·ln U for the others (7.3 to 7.5)."""
@@ -225,6 +229,7 @@ def test_a_known_margin_cuts_deeper():
 # ------------------------------------------------------------------------------------------- the volumetric centre
 
 
+@pytest.mark.lecture("volumetric")
 def test_the_volumetric_centre_has_no_slope():
     """F(w) = ½ ln det H(w) by its definition; its gradient at the centre is 0, and it is less nowhere near."""
     draw, body = np.random.default_rng(0), Polytope(0.25, 0.01)

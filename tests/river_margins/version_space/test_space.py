@@ -118,6 +118,7 @@ def test_the_points_are_in_the_space():
     assert ((points @ (X * y[:, None]).T) > -1e-12).all()
 
 
+@pytest.mark.lecture("version-space")
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_each_example_shrinks_the_space_to_a_ball_at_least(d):
     """The ball around U/(1 + U)·u of radius 1/(1 + U) is in it (7.2)."""
@@ -135,6 +136,7 @@ def test_each_example_shrinks_the_space_to_a_ball_at_least(d):
     assert last < 0.0
 
 
+@pytest.mark.lecture("gravity")
 @pytest.mark.parametrize("d", range(1, 6))
 def test_a_cut_through_the_centroid_leaves_at_most_1_less_1_over_e(d):
     """Grünbaum's inequality, also for the slivers after 20 cuts."""

@@ -183,28 +183,26 @@ def bound_table(dimension: int, norms: Sequence[float], size: int) -> dict[str, 
     }
 
 
-def table(title: str, rows: dict[Any, dict[Any, float]]) -> Table:
-    """Return a table with a line for each key."""
-    shown = Table(title=title, box=box.MARKDOWN, title_justify="left")
+def show(console: Console, title: str, rows: dict[str, dict[Any, float]]) -> None:
+    """Print a table with a line for each key."""
+    shown = Table(box=box.MARKDOWN)
     for column in ["", *next(iter(rows.values()))]:
         shown.add_column("without limit" if column == WITHOUT_LIMIT else str(column))
     for name, values in rows.items():
-        shown.add_row(
-            str(name), *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in values.values())
-        )
-    return shown
+        shown.add_row(name, *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in values.values()))
+    console.print(f"## {title}", shown, highlight=False)
 
 
 def main() -> None:
     console = Console(width=140)
-    title = "Mistakes by the length U of the shortest separator, 12 features, a pool of 20,000 (a minute)"
-    console.print(table(title, bound_table(12, (10, 30, 100), 20_000)))
-    console.print(table("Budgets: error by the number of kept examples, 6,000 rounds", budgets(6000)))
-    console.print(table("Second order where the target moves: error, 6,000 rounds", second_order(6000)))
-    console.print(
-        table("Selective sampling, 10,000 rounds", {f"c = {c:g}": sampling(10_000, c) for c in (0.2, 1.0, 5.0)})
-    )
-    console.print(table("Mistakes by the number of features, 8,000 rounds", attributes(8000)))
+    title = "Mistakes by the length U of the shortest separator, 12 features, a pool of 20,000 (takes a minute)"
+    show(console, title, bound_table(12, (10, 30, 100), 20_000))
+    show(console, "Budgets: error by the number of kept examples, 6,000 rounds", budgets(6000))
+    show(console, "Second order where the target moves: error, 6,000 rounds", second_order(6000))
+    samples = {f"c = {c:g}": sampling(10_000, c) for c in (0.2, 1.0, 5.0)}
+    show(console, "Selective sampling: shares of 10,000 rounds", samples)
+    found = {f"{dimension} features": mistakes for dimension, mistakes in attributes(8000).items()}
+    show(console, "Winnow and perceptron: mistakes by the number of features, 8,000 rounds", found)
 
 
 if __name__ == "__main__":

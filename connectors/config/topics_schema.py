@@ -106,8 +106,8 @@ class Kafka(Section):
         return Settings({"bootstrap_servers": self.bootstrap_servers} | self.common | side)
 
     @property
-    def timeouts(self) -> tuple[float, float, float, float]:
-        """The seconds of a transaction, the wait for pending offsets, a commit, and between looks at the cluster."""
+    def timeouts(self) -> tuple[float, float, float]:
+        """The seconds a transaction, the wait for pending offsets and a commit may take."""
         return client(self.client).timeouts(self.consumer_settings, self.producer_settings)
 
     def __repr_args__(self) -> Any:

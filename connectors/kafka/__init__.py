@@ -220,8 +220,11 @@ class ClientModule(Protocol):
     def check_settings(self, consumer: dict[str, Any], producer: dict[str, Any]) -> list[Problem]:
         """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence."""
 
-    def timeouts(self, consumer: dict[str, Any], producer: dict[str, Any]) -> tuple[float, float, float, float]:
+    def timeouts(self, consumer: dict[str, Any], producer: dict[str, Any]) -> tuple[float, float, float]:
         """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
+
+    def seconds_between_refreshes(self, consumer: dict[str, Any]) -> float:
+        """Return how often a consumer looks for new partitions; negative for never."""
 
 
 def client(name: str) -> ClientModule:

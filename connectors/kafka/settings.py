@@ -53,19 +53,16 @@ def check_whole_number(key: str, value: Any) -> str | None:
     return f"`{key}` is a whole number of at least 0, found {describe(value)}"
 
 
-def timeouts_in_seconds(
-    transaction_ms: float, max_poll_ms: float, refresh_ms: float
-) -> tuple[float, float, float, float]:
-    """Return the seconds of a transaction, the wait for pending offsets, a commit, and between looks at the cluster.
+def timeouts_in_seconds(transaction_ms: float, max_poll_ms: float) -> tuple[float, float, float]:
+    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit.
 
     Pending offsets are waited for until the broker has ended the transaction of a dead process. A commit may take as
-    long as a member of the group may leave out `poll`. A client may be told never to look at the cluster again: -1.
+    long as a member of the group may leave out `poll`.
 
-    >>> timeouts_in_seconds(5000, 30_000, 30_000)
-    (5.0, 20.0, 30.0, 30.0)
+    >>> timeouts_in_seconds(5000, 30_000)
+    (5.0, 20.0, 30.0)
     """
-    committed_ms = transaction_ms + COMMITTED_MARGIN_MS
-    return transaction_ms / 1000, committed_ms / 1000, max_poll_ms / 1000, refresh_ms / 1000
+    return transaction_ms / 1000, (transaction_ms + COMMITTED_MARGIN_MS) / 1000, max_poll_ms / 1000
 
 
 def group_rules(heartbeat: str, session: str, max_poll: str, transaction: str) -> list[Rule]:

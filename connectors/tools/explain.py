@@ -166,7 +166,7 @@ def _snapshots(config: Config) -> list[str]:
 
 def _crash(config: Config) -> list[str]:
     is_exact = config.checkpoint.guarantee == "exactly_once"
-    transaction, _, silent, _ = config.kafka.timeouts
+    transaction, _, silent = config.kafka.timeouts
     undone = "the transaction is aborted with its output, which is written again" if is_exact else "output is repeated"
     aborted = f" and has aborted its transaction, which lasts up to {transaction:g} s" if is_exact else ""
     return [

@@ -130,7 +130,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
             if health.needs_lag:
                 threads.enter_context(following_lag(health.metrics, make_consumer))
             if config.instance:
-                every = timeouts.refresh
+                every = module.seconds_between_refreshes(for_consumer)
                 threads.enter_context(finding_unassigned(make_consumer, count_partitions, timeouts.committed, every))
             yield processor
     finally:

@@ -14,11 +14,8 @@ class Timeouts(NamedTuple):
         How long to wait for offsets that are pending in a transaction.
     commit
         How long a commit may take.
-    refresh
-        How often a client looks for new partitions; negative for never.
     """
 
     transaction: float
     committed: float
     commit: float
-    refresh: float

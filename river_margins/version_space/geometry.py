@@ -1,14 +1,12 @@
 """Geometry of a cone cut by a box: the set of all w in [-1, 1]^d with ⟨a, w⟩ >= 0 for each row a of `cuts`."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 
 EMPTY = 1e-7  # the tolerance of the solver: a largest ball that is smaller, in units of the shape, is no ball
 
@@ -36,6 +34,8 @@ def chebyshev(cuts: Array, centre: Array, shape: Array) -> tuple[Array, float]:
 
     The radius is at most 0 if the body has no interior. Thin bodies need coordinates in which they are round.
     """
+    from scipy.optimize import linprog  # slow to import, and no list of learners needs it
+
     A, b = inequalities(cuts)
     G, h = _in_coordinates(A, b, centre, shape)
     d = cuts.shape[1]
@@ -50,6 +50,21 @@ def _in_coordinates(A: Array, b: Array, centre: Array, shape: Array) -> tuple[Ar
     G, h = A @ shape, b - A @ centre
     length = np.linalg.norm(G, axis=1)
     return G / length[:, None], h / length
+
+
+def _triangulated(G: Array, h: Array, inside: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return which inequalities are facets, and the corners of each simplex of the surface.
+
+    Raise LinAlgError if the body is thinner than floating point can tell.
+    """
+    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+
+    try:
+        body = HalfspaceIntersection(np.column_stack([-G, h]), inside)
+        hull = ConvexHull(body.intersections, qhull_options="Qt")
+    except QhullError as error:
+        raise np.linalg.LinAlgError("the body is too thin to be triangulated") from error
+    return np.unique(np.concatenate(body.dual_facets)), hull.points[hull.simplices]
 
 
 def exact_moments(cuts: Array, centre: Array, shape: Array) -> Moments | None:
@@ -71,11 +86,9 @@ def exact_moments(cuts: Array, centre: Array, shape: Array) -> Moments | None:
         ends = np.array([[np.max(h[G[:, 0] > 0])], [-np.max(h[G[:, 0] < 0])]])
         simplices, facets = ends[None], np.arange(len(h))
     else:
-        body = HalfspaceIntersection(np.column_stack([-G, h]), inside)
-        facets = np.unique(np.concatenate(body.dual_facets))
-        hull = ConvexHull(body.intersections, qhull_options="Qt")
-        apex = np.broadcast_to(inside, (len(hull.simplices), 1, d))
-        simplices = np.concatenate([apex, hull.points[hull.simplices]], axis=1)  # each facet and the inner point
+        facets, corners = _triangulated(G, h, inside)
+        apex = np.broadcast_to(inside, (len(corners), 1, d))
+        simplices = np.concatenate([apex, corners], axis=1)  # each facet and the inner point
     edges = simplices[:, 1:] - simplices[:, :1]
     volumes = np.abs(np.linalg.det(edges)) / math.factorial(d)
     shares, sums = volumes / volumes.sum(), simplices.sum(axis=1)

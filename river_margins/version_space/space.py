@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from river import base
-from scipy.spatial import QhullError
 
 from river_margins.core.checks import one_of, whole
 from river_margins.core.described import Described
@@ -186,7 +185,7 @@ class VersionSpace(Described, Estimator, base.Estimator):
         cuts = np.vstack([self._body["cuts"], cut / np.linalg.norm(cut)])
         try:
             found = self._exact(cuts) if self._is_exact() else self._sampled(cuts)
-        except (np.linalg.LinAlgError, QhullError):  # the space is thinner than floating point can tell
+        except np.linalg.LinAlgError:  # the space is thinner than floating point can tell
             found = None
         self._body.update(found or {"is_empty": True})
 

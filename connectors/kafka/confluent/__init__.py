@@ -4,7 +4,12 @@ from connectors.kafka.confluent.cluster import describe, is_compacted
 from connectors.kafka.confluent.consumer import Consumer
 from connectors.kafka.confluent.facts import read_facts
 from connectors.kafka.confluent.producer import Producer
-from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH, check_settings, timeouts
+from connectors.kafka.confluent.settings import (
+    ONE_MESSAGE_PER_BATCH,
+    check_settings,
+    seconds_between_refreshes,
+    timeouts,
+)
 
 __all__ = [
     "ONE_MESSAGE_PER_BATCH",
@@ -14,5 +19,6 @@ __all__ = [
     "describe",
     "is_compacted",
     "read_facts",
+    "seconds_between_refreshes",
     "timeouts",
 ]

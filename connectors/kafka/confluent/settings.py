@@ -140,13 +140,17 @@ def admin_settings(settings: Mapping[str, Any]) -> Settings:
     return merged(COMMON, {key: value for key, value in settings.items() if key not in consumer_only})
 
 
-def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float, float]:
-    """Return the seconds of a transaction, the wait for pending offsets, a commit, and between looks at the cluster."""
+def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
+    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
     return timeouts_in_seconds(
-        merged(PRODUCER, producer)["transaction.timeout.ms"],
-        merged(CONSUMER, consumer)["max.poll.interval.ms"],
-        merged(CONSUMER, consumer)["topic.metadata.refresh.interval.ms"],
+        merged(PRODUCER, producer)["transaction.timeout.ms"], merged(CONSUMER, consumer)["max.poll.interval.ms"]
     )
+
+
+def seconds_between_refreshes(consumer: Settings) -> float:
+    """Return how often a consumer looks for new partitions; negative for never."""
+    seconds: float = merged(CONSUMER, consumer)["topic.metadata.refresh.interval.ms"] / 1000
+    return seconds
 
 
 def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:

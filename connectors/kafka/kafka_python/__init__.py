@@ -6,7 +6,12 @@ The library is imported when something is needed that connects to a broker: the 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from connectors.kafka.kafka_python.settings import ONE_MESSAGE_PER_BATCH, check_settings, timeouts
+from connectors.kafka.kafka_python.settings import (
+    ONE_MESSAGE_PER_BATCH,
+    check_settings,
+    seconds_between_refreshes,
+    timeouts,
+)
 
 if TYPE_CHECKING:
     from connectors.kafka.kafka_python.cluster import describe, is_compacted
@@ -22,6 +27,7 @@ __all__ = [
     "describe",
     "is_compacted",
     "read_facts",
+    "seconds_between_refreshes",
     "timeouts",
 ]
 

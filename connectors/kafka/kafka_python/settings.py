@@ -125,13 +125,17 @@ def admin_settings(settings: Mapping[str, Any]) -> Settings:
     return {key: value for key, value in (COMMON | dict(settings)).items() if key in known}
 
 
-def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float, float]:
-    """Return the seconds of a transaction, the wait for pending offsets, a commit, and between looks at the cluster."""
+def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, float]:
+    """Return the seconds of a transaction, of the wait for pending offsets, and of a commit."""
     return timeouts_in_seconds(
-        (PRODUCER | producer)["transaction_timeout_ms"],
-        (CONSUMER | consumer)["max_poll_interval_ms"],
-        (CONSUMER | consumer)["metadata_max_age_ms"],
+        (PRODUCER | producer)["transaction_timeout_ms"], (CONSUMER | consumer)["max_poll_interval_ms"]
     )
+
+
+def seconds_between_refreshes(consumer: Settings) -> float:
+    """Return how often a consumer looks for new partitions."""
+    seconds: float = (CONSUMER | consumer)["metadata_max_age_ms"] / 1000
+    return seconds
 
 
 def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:

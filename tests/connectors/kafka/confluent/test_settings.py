@@ -64,7 +64,7 @@ def test_a_refused_secret_is_not_shown():
 
 
 def test_timeouts_are_found_under_any_name():
-    assert timeouts({"max.poll.interval.ms": 40_000}, {"transaction.timeout.ms": 5000}) == (5.0, 20.0, 40.0, 30.0)
+    assert timeouts({"max.poll.interval.ms": 40_000}, {"transaction.timeout.ms": 5000}) == (5.0, 20.0, 40.0)
 
 
 def test_without_the_package_lint_says_what_to_install(tmp_path):

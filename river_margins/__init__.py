@@ -150,6 +150,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'river_margins' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *ROOMS, *__all__})  # what an editor completes
+
+
 __all__ = [
     "CON",
     "ELIM",

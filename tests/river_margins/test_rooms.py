@@ -1,0 +1,34 @@
+"""The rooms of river_margins that few programs use: imported with the first use of a name, and listed like the others."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import river_margins as rm
+
+LOADED = """
+import sys
+import river_margins as rm
+assert set(rm.ROOMS) | set(rm.__all__) <= set(dir(rm))
+print(*[room for room in rm.ROOMS if f"river_margins.{room}" in sys.modules])
+"""
+
+
+def test_no_room_is_imported_before_it_is_used():
+    shown = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, text=True)
+    assert shown.stdout.split() == []
+
+
+@pytest.mark.parametrize("room", rm.ROOMS)
+def test_the_classes_of_a_room_are_names_of_the_package(room):
+    module = importlib.import_module(f"river_margins.{room}")
+    assert getattr(rm, room) is module
+    for name in rm.ROOMS[room]:
+        assert getattr(rm, name).__module__.startswith(f"river_margins.{room}") and name in rm.__all__
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="has no attribute 'Hegde'"):
+        rm.Hegde  # noqa: B018

@@ -1,4 +1,4 @@
-"""The rooms of river_margins that few programs use: imported with the first use of a name, and listed like the others."""
+"""The rooms of river_margins that few programs use: imported with the first use of a name, listed like the others."""
 
 import importlib
 import subprocess

@@ -59,15 +59,15 @@ def _look(
     every: float,
     ended: threading.Event,
 ) -> None:
-    before: set[int] = set()
+    before, asked = set[int](), set[int]()
     while not ended.wait(every * random.uniform(0.5, 1.0)):  # so that one instance acts, and the others see it done
         try:
-            with contextlib.closing(_Closable(make_consumer())) as reader:
-                found = reader.consumer.committed(range(count_partitions()), wait)
+            with _opened(make_consumer) as reader:
+                found = reader.committed(range(count_partitions()), wait)
             without = {number for number, committed in found.items() if committed is None}
-            if unassigned := before & without:
+            if unassigned := (before & without) - asked:
                 _join_for_a_moment(make_consumer, sorted(unassigned), ended)
-                without = set()
+                asked |= unassigned  # once: the owner of a partition that cannot begin may wait for a person
         except ClientError as error:  # the loop of the processor meets the same error
             log.debug("partitions without an owner could not be looked for: %s", error)
             without = set()
@@ -76,18 +76,17 @@ def _look(
 
 def _join_for_a_moment(make_consumer: Callable[[], Consumer], partitions: list[int], ended: threading.Event) -> None:
     log.warning("no process of the group owns the new partitions %s: asking for a new assignment", partitions)
-    with contextlib.closing(_Closable(make_consumer())) as guest:
-        guest.consumer.join()
+    with _opened(make_consumer) as guest:
+        guest.join()
         deadline = time.monotonic() + GUEST_TIMEOUT
-        while guest.consumer.ownership is None and time.monotonic() < deadline and not ended.is_set():
-            guest.consumer.poll(0.1)
+        while guest.ownership is None and time.monotonic() < deadline and not ended.is_set():
+            guest.poll(0.1)
 
 
-class _Closable:
-    """A consumer whose `close` needs no time-out."""
-
-    def __init__(self, consumer: Consumer) -> None:
-        self.consumer = consumer
-
-    def close(self) -> None:
-        self.consumer.close(5.0)
+@contextlib.contextmanager
+def _opened(make_consumer: Callable[[], Consumer]) -> Iterator[Consumer]:
+    consumer = make_consumer()
+    try:
+        yield consumer
+    finally:
+        consumer.close(5.0)

@@ -4,14 +4,14 @@ import hashlib
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 
 
 def read(x: Mapping[Any, Any]) -> dict[Any, float]:

@@ -153,7 +153,9 @@ class LocalKafka:
 
     def stop(self, node: int) -> None:
         """Freeze a broker (SIGSTOP): its connections stay open and nothing answers."""
-        os.kill(self._running(node).pid, signal.SIGSTOP)
+        process = self._running(node)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # some of its threads may run on for a moment
 
     def resume(self, node: int) -> None:
         """Let a frozen broker go on (SIGCONT)."""

@@ -14,7 +14,7 @@ ROWS = pathlib.Path(__file__).with_suffix(".yaml")
 HEAD = """# What the lectures name, and the test that shows it
 
 Five lectures on online learning (Cesa-Bianchi; Kakade; a note on the perceptron; the mistake-bound model; a chapter on
-neural networks) name {count} learners, bounds and experiments. Each has a test. The experiments and their figures are in
+neural networks) name {count} learners, bounds and experiments. Each has a test. The tables of the experiments are in
 [benchmarks/results/lectures.md](../benchmarks/results/lectures.md).
 """
 

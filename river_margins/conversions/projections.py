@@ -1,6 +1,6 @@
 """Projections on half-spaces by Hildreth's method, and the support vector machine as a reference."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +9,7 @@ from river_margins.core.checks import positive, whole
 
 __all__ = ["SVM", "Projection", "hildreth", "svm"]
 
-Vector = NDArray[np.float64]
+Vector: TypeAlias = NDArray[np.float64]
 
 
 class Projection(NamedTuple):

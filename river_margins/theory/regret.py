@@ -5,7 +5,7 @@ or the targets of a regression.
 """
 
 import itertools
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from river_margins.core.checks import not_negative, one_of, whole
 __all__ = ["Comparator", "best_fixed", "best_sequence", "losses_of", "regret"]
 
 LOSSES = ("hinge", "logistic", "squared", "absolute")
-Vector = NDArray[np.float64]
+Vector: TypeAlias = NDArray[np.float64]
 
 
 class Comparator(NamedTuple):

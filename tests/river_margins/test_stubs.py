@@ -17,7 +17,9 @@ SETTINGS = """
 follow_imports = skip
 follow_imports_for_stubs = True
 ignore_missing_imports = True
-[mypy-river_margins.families.*]
+[mypy-river_margins.families.*,river_margins.adaptation.*,river_margins.concepts.*,river_margins.conversions.*]
+ignore_errors = True
+[mypy-river_margins.networks.*,river_margins.theory.*,river_margins.version_space.*]
 ignore_errors = True
 """
 

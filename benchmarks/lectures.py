@@ -1,7 +1,6 @@
 """The experiments of five lectures on online learning: `python benchmarks/lectures.py` prints `results/lectures.md`.
 
-Each experiment is a function of its size. `tests/lectures/test_experiments.py` checks its claim at a smaller size, and
-`docs/figures/lectures.py` draws it.
+Each experiment is a function of its size, and `tests/lectures/test_experiments.py` checks its claim at a smaller one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -150,7 +149,7 @@ def pool(size: int, dimension: int, norm: float, seed: int = 0) -> tuple[np.ndar
     beside /= np.linalg.norm(beside, axis=1, keepdims=True)
     margins = np.minimum(np.exp(random.exponential(0.5, size)) / norm, 0.9)
     signs = random.choice([-1.0, 1.0], size)
-    return np.outer(signs * margins, u).reshape(size, dimension) + np.sqrt(1 - margins**2)[:, None] * beside, signs
+    return np.outer(signs * margins, u) + np.sqrt(1 - margins**2)[:, None] * beside, signs
 
 
 def mistakes_on_pool(model: Any, X: np.ndarray, signs: np.ndarray) -> int:

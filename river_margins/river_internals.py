@@ -34,7 +34,7 @@ _FAMILIES = "river_margins/families"
 _ADAPTATION, _NETWORKS = "river_margins/adaptation", "river_margins/networks"
 _CONCEPTS, _VERSION_SPACE = "river_margins/concepts", "river_margins/version_space"
 _CONVERSIONS, _THEORY = "river_margins/conversions", "river_margins/theory"
-_ROOMS = (_ADAPTATION, _CONCEPTS, _CONVERSIONS, _NETWORKS, _VERSION_SPACE)
+_ROOMS = (_ADAPTATION, _CONCEPTS, _NETWORKS, _VERSION_SPACE)
 _PIPELINE = "river_margins/pipeline.pyx"
 _SNAPSHOT = "river_margins/snapshot/river_steps.py"
 _STEP_STATE = "a snapshot writes what a step has learned, and River has no public way to read it"
@@ -52,7 +52,7 @@ USES: dict[str, Use] = {
     ),
     "_unit_test_params": Use(
         "base.Base",
-        (_FAMILIES, *_ROOMS, _THEORY, "river_margins/preprocessing"),
+        (_FAMILIES, *_ROOMS, _CONVERSIONS, _THEORY, "river_margins/preprocessing"),
         "overridden: River's `check_estimator` makes estimators with these parameters",
     ),
     "_is_stochastic": Use(
@@ -62,7 +62,7 @@ USES: dict[str, Use] = {
     ),
     "_multiclass": Use(
         "base.Classifier",
-        (_FAMILIES, _ADAPTATION, _NETWORKS, _CONVERSIONS, _THEORY),
+        (_FAMILIES, _ADAPTATION, _NETWORKS, _THEORY),
         "overridden: River's checks and wrappers ask a classifier whether it takes more than two labels",
     ),
     "_more_tags": Use(

@@ -98,8 +98,7 @@ class ELIM(TwoLabelClassifier):
         changed = first or not true <= self._ever or always != self._always
         self._facts["negatives"] = True
         self._ever.update(true)
-        self._always.intersection_update(always)
-        self._always.update(always)
+        vars(self)["_always"] = always
         return changed
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,19 +6,17 @@ from typing import Any
 from river import base
 
 from river_margins.core.checks import not_negative, short, whole
-from river_margins.core.described import Described
-from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
-from river_margins.families.composed import MarginClassifier, MarginRegressor, _has_intercept
+from river_margins.families.composed import MarginClassifier, MarginRegressor, has_intercept
+from river_margins.families.delegating import Delegating, DelegatingClassifier
 from river_margins.rules import PA1
 
 __all__ = ["Averaged", "AveragedRegressor"]
 
 
-class Averaging(Described, Estimator, base.Estimator):
+class Averaging(Delegating):
     """A copy of a linear learner, and a second one, `mean`, whose weights are the mean of those of the first."""
 
-    learner: Any
     burn_in: int
     mean: Any
     n_seen: int
@@ -31,7 +29,7 @@ class Averaging(Described, Estimator, base.Estimator):
         learner = learner.clone(include_attributes=True)
         learner.weight_matrix()  # raises TypeError for a learner whose score is no product with weights
         shape: dict[str, Any] = {
-            "intercept": _has_intercept(learner.intercept, getattr(learner, "space", None)),
+            "intercept": has_intercept(learner.intercept, getattr(learner, "space", None)),
             "max_features": learner.max_features,
         }
         if kind is MarginClassifier:
@@ -43,10 +41,6 @@ class Averaging(Described, Estimator, base.Estimator):
             n_seen=0,
             _total=0.0,
         )
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return set()
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Let the learner learn an example, and move the mean towards its weights; w also counts in the mean."""
@@ -66,33 +60,11 @@ class Averaging(Described, Estimator, base.Estimator):
         weights: Mapping[Any, Any] = self._predictor().weights
         return weights
 
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """Predict with the mean weights."""
-        return self._predictor().predict_one(x)
-
-    def score_one(self, x: Mapping[Any, Any]) -> Any:
-        """Return the score of the mean weights: signed, or a dict by class."""
-        return self._predictor().score_one(x)
-
-    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return what each feature contributes to the score of the mean weights."""
-        explained: dict[Any, Any] = self._predictor().explain_one(x)
-        return explained
-
-    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
-        """Return a table of features, values, mean weights and contributions."""
-        table: str = self._predictor().debug_one(x, decimals)
-        return table
-
     @property
     def n_updates(self) -> int:
         """The updates of the learner."""
         updates: int = self.learner.n_updates
         return updates
-
-    def check_label(self, y: Any) -> None:
-        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        self.learner.check_label(y)
 
     def _recipe(self) -> dict[str, Any]:
         return super()._recipe() | {"learner": self.learner.clone()}
@@ -107,7 +79,7 @@ class Averaging(Described, Estimator, base.Estimator):
         vars(self).update(n_seen=state["n_seen"], _total=state["total"])
 
 
-class Averaged(Averaging, base.Classifier):  # type: ignore[misc]  # takes no keywords
+class Averaged(Averaging, DelegatingClassifier):  # type: ignore[misc]  # takes no keywords
     """Predict with the mean of the weights that a linear classifier has had after each round.
 
     After k rounds, the mean is (w_1 + ... + w_k)/k, kept as v' = v + (w - v)/k. A round counts with its sample weight.
@@ -156,14 +128,6 @@ class Averaged(Averaging, base.Classifier):  # type: ignore[misc]  # takes no ke
 
     def __init__(self, learner: MarginClassifier, *, burn_in: int = 0) -> None:
         self._wrap(learner, MarginClassifier, burn_in)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
-
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the sigmoid or softmax of the scores of the mean weights."""
-        return self._predictor().predict_proba_one(x)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

@@ -6,9 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 from river import base
 
-from river_margins.conversions.wrapper import ClassifierWrapper, copied, restored, state_of
+from river_margins.conversions.wrapper import ClassifierWrapper
 from river_margins.core.checks import inside_unit, one_of, whole
 from river_margins.core.learner import Learner
+from river_margins.families.delegating import copied, restored, state_of
 from river_margins.spaces import AveragedLinear, PocketLinear, VotedLinear
 from river_margins.theory.risk import bernstein_risk, hoeffding_risk
 

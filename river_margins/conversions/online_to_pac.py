@@ -6,8 +6,9 @@ from typing import Any
 
 from river import base
 
-from river_margins.conversions.wrapper import ClassifierWrapper, copied
+from river_margins.conversions.wrapper import ClassifierWrapper
 from river_margins.core.checks import inside_unit, not_negative, whole
+from river_margins.families.delegating import copied
 
 __all__ = ["OnlineToPAC"]
 

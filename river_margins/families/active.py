@@ -12,19 +12,17 @@ from river import base
 from river.active import base as river_active
 
 from river_margins.core.checks import positive, short
-from river_margins.core.described import Described
-from river_margins.core.estimator import Estimator
+from river_margins.families.delegating import DelegatingClassifier
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
 __all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
 
 
-class _Sampler(Described, Estimator, base.Classifier):
+class _Sampler(DelegatingClassifier):
     """A copy of a classifier that learns, and the numbers of rounds, requests, and requests without a label yet."""
 
     classifier: Any
-    learner: Any
     n_rounds: int
     n_queries: int
     n_open: int
@@ -38,14 +36,6 @@ class _Sampler(Described, Estimator, base.Classifier):
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         """Return whether to request the label of x in round t, given |f|."""
         raise NotImplementedError
-
-    @property
-    def _multiclass(self) -> bool:
-        return self.classifier._multiclass
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        return set()
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -94,32 +84,6 @@ class _Sampler(Described, Estimator, base.Classifier):
 
     def _go_back(self, position: dict[str, Any]) -> None:
         vars(self).update(position)
-
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
-        """Predict the label of x."""
-        return self.learner.predict_one(x)
-
-    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the sigmoid or softmax of the scores, as the wrapped classifier does."""
-        return self.learner.predict_proba_one(x)
-
-    def score_one(self, x: Mapping[Any, Any]) -> Any:
-        """Return the signed score, or a dict of scores by class."""
-        return self.learner.score_one(x)
-
-    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return what each feature contributes to the score, as the wrapped classifier does."""
-        explained: dict[Any, Any] = self.learner.explain_one(x)
-        return explained
-
-    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
-        """Return a table of features, values, weights and contributions, as the wrapped classifier does."""
-        table: str = self.learner.debug_one(x, decimals)
-        return table
-
-    def check_label(self, y: Any) -> None:
-        """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
-        self.learner.check_label(y)
 
     def as_river(self) -> river_active.ActiveLearningClassifier:
         """Return a River active learner around this sampler: each prediction comes with the decision to request.

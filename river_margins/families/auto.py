@@ -1,6 +1,5 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
-import copy
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from river_margins.core.experts import Experts
 from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
+from river_margins.families.delegating import state_of
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
 from river_margins.families.gradient import OGDClassifier, OGDRegressor
 from river_margins.families.passive_aggressive import AveragedPAClassifier, PAClassifier, PARegressor
@@ -104,12 +104,7 @@ class _Auto(Described, Estimator):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Estimators of other packages have no `__setstate__`: the state has a copy of them.
-        experts = [
-            each.__getstate__() if isinstance(each, Estimator) else copy.deepcopy(each)
-            for each in self._experts.members
-        ]
-        return {"weights": self._experts.weights, "experts": experts}
+        return {"weights": self._experts.weights, "experts": [state_of(each) for each in self._experts.members]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._experts.weights = state["weights"]

@@ -90,7 +90,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
         one_of("rivals", rivals, RIVALS)
-        self._open(rule, space, task_of(classes, rivals), _has_intercept(intercept, space), max_features)
+        self._open(rule, space, task_of(classes, rivals), has_intercept(intercept, space), max_features)
         vars(self).update(class_weight=self._weigh_classes(class_weight))
 
     @property
@@ -169,7 +169,7 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     ) -> None:
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
         not_negative("eps", eps)
-        self._open(rule, space, self._task(), _has_intercept(intercept, space), max_features)
+        self._open(rule, space, self._task(), has_intercept(intercept, space), max_features)
 
     def _task(self) -> Regression:
         return Regression(self.eps)
@@ -184,5 +184,5 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         yield {"rule": PA2(0.1), "intercept": True, "max_features": 64}
 
 
-def _has_intercept(intercept: bool | None, space: Space | None) -> bool:
+def has_intercept(intercept: bool | None, space: Space | None) -> bool:
     return not isinstance(space, Kernel | RandomFourier | Multiplicative) if intercept is None else intercept

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_margins.networks.examples import Array, Rows, read
+from river_margins.core.reader import read_features
+from river_margins.networks.examples import Array, Rows
 from river_margins.networks.layers import with_constant
 
 JointFeatures = Callable[[Any, Any], Mapping[Any, float]]
@@ -55,8 +56,8 @@ def joint_of(rows: Iterable[Mapping[Any, float]]) -> Joint:
 def joint(phi: JointFeatures | None, intercept: bool, x: Any, labels: Sequence[Any]) -> Joint:
     """Return Φ(x, k) of all labels k: those of `phi`, or a copy of the features of x for each label."""
     if phi is not None:
-        return joint_of([read(phi(x, label)) for label in labels])
-    features = with_constant(read(x)) if intercept else read(x)
+        return joint_of([read_features(phi(x, label)) for label in labels])
+    features = with_constant(read_features(x)) if intercept else read_features(x)
     count, total = len(features), len(features) * len(labels)
     names = [(name, label) for label in labels for name in features]
     values = np.tile(np.array(list(features.values())), len(labels))

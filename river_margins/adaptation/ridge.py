@@ -10,7 +10,8 @@ from river_margins.adaptation.joint import Joint, joint_of, put, weights_of
 from river_margins.core.checks import positive, share, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
-from river_margins.networks.examples import Array, Rows, checked, read
+from river_margins.core.reader import read_features
+from river_margins.networks.examples import Array, Rows, checked
 
 __all__ = ["DiscriminativeRidge"]
 
@@ -131,7 +132,7 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        found, qualities = _read(x), np.array([read({"quality": each})["quality"] for each in y])
+        found, qualities = _read(x), np.array([read_features({"quality": each})["quality"] for each in y])
         if len(qualities) != found.size:
             raise ValueError(f"{found.size} candidates, but {len(qualities)} qualities: each candidate needs one")
         features = np.zeros((found.size, len(found.names)))
@@ -184,7 +185,7 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
 def _read(x: NBest) -> Joint:
     if isinstance(x, Mapping) or not x:
         raise ValueError(f"a list of one candidate or more is needed, each a dict of features, not {x!r}")
-    return joint_of([read(candidate) for candidate in x])
+    return joint_of([read_features(candidate) for candidate in x])
 
 
 def _ridge(squares: Array, targets: Array, beta: float) -> Array:

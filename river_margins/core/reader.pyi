@@ -1,4 +1,5 @@
-from typing import final
+from collections.abc import Mapping
+from typing import Any, final
 
 class _Intercept: ...
 
@@ -12,3 +13,5 @@ class Reader:
     def __init__(
         self, intercept: bool = False, max_features: int | None = None, constant: float = 1.0, signed: bool = True
     ) -> None: ...
+
+def read_features(x: Mapping[Any, Any]) -> dict[Any, float]: ...

@@ -423,5 +423,27 @@ cdef double as_float(object key, object value) except? -1.0:
         raise ValueError(f"feature {key!r} is {value!r}, of type {type(value).__name__}: a number is needed") from error
 
 
+cdef Reader ANY_READER = Reader()  # whose state plays no part in making a dict of an example
+
+
+def read_features(x):
+    """Return the features of an example as finite floats, for learners in Python; raise the errors of all learners.
+
+    >>> read_features({"a": 1, "b": True})
+    {'a': 1.0, 'b': 1.0}
+    >>> read_features({"a": float("inf")})
+    Traceback (most recent call last):
+    ValueError: feature 'a' is inf: drop it, or fill it with river.preprocessing.StatImputer
+    """
+    cdef dict found = {}
+    cdef double number
+    for key, value in ANY_READER.features_of(x).items():
+        number = as_float(key, value)
+        if not isfinite(number):
+            refuse(key, number)
+        found[key] = number
+    return found
+
+
 cdef int refuse(object key, double value) except -1:
     raise ValueError(f"feature {key!r} is {value}: drop it, or fill it with river.preprocessing.StatImputer")

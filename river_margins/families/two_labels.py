@@ -8,6 +8,7 @@ from river import base
 
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.reader import read_features
 from river_margins.families.multiplicative import BalancedWinnow
 from river_margins.families.parameter_types import Classes
 
@@ -18,7 +19,7 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
     """A classifier of two labels. A subclass says how it scores an example, and how it learns a sign."""
 
     classes: Classes
-    _checks: BalancedWinnow  # has learned nothing; checks labels and features, so that all learners refuse alike
+    _checks: BalancedWinnow  # has learned nothing; checks labels, so that all learners refuse alike
     _counts: dict[str, int]
 
     def _score(self, x: Mapping[Any, float]) -> float:
@@ -60,11 +61,6 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
         """Return the positive and the negative label."""
         return list(self._checks.predict_proba_one({})) if self.classes is not None else [True, False]
 
-    def _read(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """Return the features as floats; raise the error of every learner for what is none."""
-        self._checks.score_one(x)
-        return {name: float(value) for name, value in x.items()}
-
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one example.
 
@@ -81,7 +77,7 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
             If a feature is not a finite number, or the label is neither of the two. Nothing is learned.
         """
         self._checks.check_label(y)
-        read, sign = self._read(x), 1.0 if y == self._labels()[0] else -1.0
+        read, sign = read_features(x), 1.0 if y == self._labels()[0] else -1.0
         mistake = sign * self._score(read) <= 0.0
         updated = self._learn(read, sign, mistake)
         self._counts["n_seen"] += 1
@@ -90,7 +86,7 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the score: at least 0 predicts the positive label."""
-        return self._score(self._read(x))
+        return self._score(read_features(x))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the positive label if the score is at least 0, else the negative one."""

@@ -11,9 +11,10 @@ from river import base
 from river_margins.core.checks import not_negative, one_of, positive, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.reader import read_features
 from river_margins.families.auto import ANY_REGRESSOR
 from river_margins.networks import layers
-from river_margins.networks.examples import Array, Labels, Rows, checked, read, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
 from river_margins.tasks.labels import plain
 
@@ -61,7 +62,7 @@ class OnlineMLP(Described, Estimator):
         self._layers[-1] = last
 
     def _outputs(self, x: Mapping[Any, Any]) -> Array:
-        inner = self._hidden(*self._rows.known(layers.with_constant(read(x))))
+        inner = self._hidden(*self._rows.known(layers.with_constant(read_features(x))))
         return layers.apply(self._layers[-1], inner[-1])
 
     def _hidden(self, places: Sequence[int], inputs: Array) -> list[Array]:
@@ -74,7 +75,7 @@ class OnlineMLP(Described, Estimator):
 
     def _prepare(self, x: Mapping[Any, Any], y: Any) -> dict[Any, float]:
         """Check an example and make room for its features and its label; return it with the constant input."""
-        found = layers.with_constant(read(x))
+        found = layers.with_constant(read_features(x))
         layers.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
         return found
 
@@ -362,7 +363,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         """
         not_negative("w", w)
         self.check_label(y)
-        found, before = read(x), (self._count, self._mean, self._squares)
+        found, before = read_features(x), (self._count, self._mean, self._squares)
         if self.scale_target and w > 0.0:
             self._include(float(y), w)
         try:

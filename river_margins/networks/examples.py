@@ -1,9 +1,7 @@
 """Examples as arrays: named features, and the weights that grow with them."""
 
 import hashlib
-import math
 from collections.abc import Hashable, Iterable, Mapping
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,37 +10,6 @@ from numpy.typing import NDArray
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
 Array: TypeAlias = NDArray[np.float64]
-
-
-def read(x: Mapping[Any, Any]) -> dict[Any, float]:
-    """Return the features of an example as finite floats.
-
-    >>> read({"a": 1, "b": True})
-    {'a': 1.0, 'b': 1.0}
-    >>> read({"a": float("inf")})
-    Traceback (most recent call last):
-    ValueError: feature 'a' is inf: drop it, or fill it with river.preprocessing.StatImputer
-    """
-    if not isinstance(x, Mapping):
-        raise TypeError(f"a dict of features is needed, not a {type(x).__name__}")
-    return {name: value if _is_plain(value) else _number(name, value) for name, value in x.items()}
-
-
-def _is_plain(value: Any) -> bool:
-    return type(value) is float and math.isfinite(value)
-
-
-def _number(name: Any, value: Any) -> float:
-    if isinstance(value, str):
-        raise ValueError(
-            f"feature {name!r} is the text {value!r}: put a step before that encodes it, such as OneHotEncoder() or "
-            "FeatureHasher() of river_margins"
-        )
-    if not isinstance(value, Real | np.bool_):
-        raise ValueError(f"feature {name!r} is {value!r}, of type {type(value).__name__}: a number is needed")
-    if not math.isfinite(value):
-        raise ValueError(f"feature {name!r} is {value!r}: drop it, or fill it with river.preprocessing.StatImputer")
-    return float(value)
 
 
 def normal(size: int, *key: Any) -> Array:

@@ -10,8 +10,9 @@ from river import base
 from river_margins.core.checks import inside_unit, not_negative, one_of, positive, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.reader import read_features
 from river_margins.networks import layers as net
-from river_margins.networks.examples import Array, Labels, Rows, checked, read, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
 from river_margins.tasks.labels import plain
 
@@ -181,7 +182,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         return np.array([softmax(net.apply(*pair)) for pair in zip(self._heads, values, strict=True)])
 
     def _probabilities(self, x: Mapping[Any, Any]) -> Array:
-        shares = self._alpha @ self._shares(self._values(*self._rows.known(net.with_constant(read(x)))))
+        shares = self._alpha @ self._shares(self._values(*self._rows.known(net.with_constant(read_features(x)))))
         return np.asarray(shares / shares.sum())
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
@@ -205,7 +206,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         """
         not_negative("w", w)
         self.check_label(y)
-        found = net.with_constant(read(x))
+        found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)
         net.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
         self._labels.known = self._labels.including(y)

@@ -8,7 +8,7 @@ import numpy as np
 
 from river_margins.core.checks import whole
 from river_margins.core.explain import largest_first
-from river_margins.core.reader import INTERCEPT
+from river_margins.core.reader import INTERCEPT, read_features
 from river_margins.families.parameter_types import Classes
 from river_margins.families.two_labels import TwoLabelClassifier
 from river_margins.version_space.geometry import Array
@@ -80,7 +80,7 @@ class CentreClassifier(TwoLabelClassifier):
     def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return what each feature of x contributes to the score, its weight times its value, the largest first."""
         weights = self.weights
-        parts = {name: weights.get(name, 0.0) * value for name, value in self._with_intercept(self._read(x)).items()}
+        parts = {name: weights.get(name, 0.0) * value for name, value in self._with_intercept(read_features(x)).items()}
         return largest_first(parts)
 
     def _learn(self, x: Mapping[Any, float], sign: float, mistake: bool) -> bool:

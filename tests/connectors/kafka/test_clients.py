@@ -24,9 +24,8 @@ from connectors.kafka import (
     client,
 )
 from connectors.kafka.kafka_python import settings as kafka_python_settings
-from tests.helpers.streams import wait_for
+from tests.helpers.streams import DEADLINE, wait_for
 
-TIMEOUT = 30.0
 LINGER = 20  # seconds
 
 
@@ -60,7 +59,7 @@ class Place:
         producer = self.producer()
         for n in range(count):
             producer.send(self.name, n % 2, b"k", str(n).encode(), [], n)
-        producer.flush(TIMEOUT)
+        producer.flush(DEADLINE)
         producer.check()
 
 
@@ -120,18 +119,18 @@ def test_a_fenced_producer_leaves_its_successor_alone(place):
     fenced = place.producer(place.name)
     fenced.begin()
     fenced.send(place.name, 0, b"k", b"aborted", [], 0)
-    fenced.flush(TIMEOUT)
+    fenced.flush(DEADLINE)
     successor = place.producer(place.name)
     successor.begin()
     successor.send(place.name, 0, b"k", b"1", [], 1)
-    successor.flush(TIMEOUT)
+    successor.flush(DEADLINE)
     with pytest.raises(ClientError):
         fenced.send(place.name, 0, b"k", b"lost", [], 1)
-        fenced.flush(TIMEOUT)
+        fenced.flush(DEADLINE)
         fenced.check()
     time.sleep(1.0)  # in which it could do harm
     successor.send(place.name, 0, b"k", b"2", [], 2)
-    successor.flush(TIMEOUT)
+    successor.flush(DEADLINE)
     successor.check()
     successor.commit()
 
@@ -208,7 +207,7 @@ def test_headers_and_timestamp_go_and_come(place):
     producer, consumer = place.producer(), place.consumer()
     for n, (given, timestamp) in enumerate([(headers, 1234), ([], 5678), ([("only", None)], 0)]):
         producer.send(place.name, 0, b"k" if n else None, b"%d" % n, given, n, timestamp)
-    producer.flush(TIMEOUT)
+    producer.flush(DEADLINE)
     producer.check()
     assert headers[2] == ("a", None), "what was given is left as it was"
     consumer.join()
@@ -225,7 +224,7 @@ def test_headers_and_timestamp_go_and_come(place):
 def test_a_timestamp_that_the_broker_refuses(place):
     producer = place.producer()
     producer.send(place.name, 0, None, b"early", [], "mine", int(time.time() * 1000) + 7_200_000)
-    producer.flush(TIMEOUT)
+    producer.flush(DEADLINE)
     with pytest.raises(BadTimestamp):
         producer.check()
 
@@ -252,7 +251,7 @@ def test_an_older_generation_cannot_commit(place, is_transactional):
     def commit(consumer, ownership, offset):
         offsets = {0: Committed(offset, "mine")}
         if producer is None:
-            return consumer.commit(offsets, ownership, TIMEOUT)
+            return consumer.commit(offsets, ownership, DEADLINE)
         producer.begin()
         producer.send_offsets(place.name, offsets, ownership)
         producer.commit()
@@ -260,7 +259,7 @@ def test_an_older_generation_cannot_commit(place, is_transactional):
     one.join()
     first = join(one, {0, 1})
     commit(one, first, 1)
-    assert one.committed({0, 1}, TIMEOUT) == {0: Committed(1, "mine"), 1: None}
+    assert one.committed({0, 1}, DEADLINE) == {0: Committed(1, "mine"), 1: None}
     two.join()
 
     def shared():
@@ -275,9 +274,9 @@ def test_an_older_generation_cannot_commit(place, is_transactional):
     if producer is not None:
         producer.close()
         producer = place.producer("id-" + place.name)
-    assert one.committed({0}, TIMEOUT)[0].offset == 1
+    assert one.committed({0}, DEADLINE)[0].offset == 1
     commit(one, present, 3)
-    assert one.committed({0}, TIMEOUT)[0].offset == 3
+    assert one.committed({0}, DEADLINE)[0].offset == 3
 
 
 def test_no_generation_is_never_committed_under(place):
@@ -291,8 +290,8 @@ def test_no_generation_is_never_committed_under(place):
     with pytest.raises(LostOwnership):
         producer.send_offsets(place.name, {0: Committed(1, "")}, lost)
     with pytest.raises(LostOwnership):
-        consumer.commit({0: Committed(1, "")}, lost, TIMEOUT)
-    assert consumer.committed({0}, TIMEOUT) == {0: None}
+        consumer.commit({0: Committed(1, "")}, lost, DEADLINE)
+    assert consumer.committed({0}, DEADLINE) == {0: None}
 
 
 def test_pending_offsets_are_waited_for(place):
@@ -300,13 +299,13 @@ def test_pending_offsets_are_waited_for(place):
     consumer = place.consumer()
     consumer.join()
     ownership = join(consumer, {0, 1})
-    producer = place.producer("id-" + place.name, transaction_timeout_ms=3000)
+    producer = place.producer("id-" + place.name, transaction_timeout_ms=8000)
     producer.begin()
     producer.send_offsets(place.name, {0: Committed(7, "pending")}, ownership)
     with pytest.raises(ClientError):
         consumer.committed({0}, 0.5)
     began = time.monotonic()
-    assert consumer.committed({0}, 25.0) == {0: None}
+    assert consumer.committed({0}, DEADLINE) == {0: None}
     assert time.monotonic() - began > 1
 
 
@@ -314,7 +313,7 @@ def test_a_successor_of_the_same_id_fences(place):
     first = place.producer("id-" + place.name)
     first.begin()
     first.send(place.name, 0, None, b"x", [], None)
-    first.flush(TIMEOUT)
+    first.flush(DEADLINE)
     second = place.producer("id-" + place.name)
     with pytest.raises(Fenced):
         first.check()
@@ -338,15 +337,15 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
 
 def test_a_record_that_expires_fails_the_check(place, kafka):
     """kafka-python would commit the transaction without it."""
-    producer = place.producer("id-" + place.name, delivery_timeout_ms=1500, request_timeout_ms=500)
+    producer = place.producer("id-" + place.name, delivery_timeout_ms=6000, request_timeout_ms=5000)
     producer.begin()
     producer.send(place.name, 0, None, b"arrives", [], 0)
-    producer.flush(TIMEOUT)
+    producer.flush(DEADLINE)
     producer.check()
     kafka.stop(1)
     try:
         producer.send(place.name, 0, None, b"expires", [], 1)
-        producer.flush(TIMEOUT)
+        producer.flush(DEADLINE)
         with pytest.raises(ClientError, match=r"KafkaTimeoutError|RequestTimedOutError|timed out"):
             producer.check()
     finally:
@@ -359,7 +358,7 @@ def test_the_message_that_is_too_large_is_named(place):
     with pytest.raises(TooLarge) as raised:
         producer.send(place.name, 0, None, b"x" * 2000, [], "large")
     assert raised.value.opaque == "large"
-    producer.flush(TIMEOUT)
+    producer.flush(DEADLINE)
     producer.check()
 
 
@@ -388,10 +387,10 @@ def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(ka
 
 
 def test_describe(place, kafka):
-    cluster = place.module.describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+    cluster = place.module.describe([place.name, "no-such-topic"], place.settings, DEADLINE)
     assert cluster.topics[place.name].partitions == 2 and len(cluster.topics[place.name].id) == 36
     assert "no-such-topic" not in cluster.topics and "no-such-topic" not in cluster.names
-    assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, TIMEOUT)
+    assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, DEADLINE)
 
 
 def test_kafka_python_goes_on_joining_when_it_has_forgotten_that_it_does(kafka):

@@ -91,7 +91,7 @@ def silent(kafka):
 
 def test_a_record_that_expires_does_not_fail_the_transaction_of_kafka_python(place):
     """The first one may still arrive; those behind it have never left the client."""
-    settings = {"delivery_timeout_ms": 900, "request_timeout_ms": 300, "max_in_flight_requests_per_connection": 1}
+    settings = {"delivery_timeout_ms": 6000, "request_timeout_ms": 5000, "max_in_flight_requests_per_connection": 1}
     with place.producer(**settings, linger_ms=0, batch_size=0) as producer:
         producer.send(place.name, b"kept", partition=0).get(timeout=DEADLINE)
         with silent(place.kafka):
@@ -106,7 +106,7 @@ def test_a_record_that_expires_does_not_fail_the_transaction_of_kafka_python(pla
 
 def test_a_record_that_expires_fails_the_transaction_of_confluent(place):
     producer = confluent_kafka.Producer(
-        {"bootstrap.servers": place.servers, "transactional.id": f"id-{place.name}", "message.timeout.ms": 900}
+        {"bootstrap.servers": place.servers, "transactional.id": f"id-{place.name}", "message.timeout.ms": 6000}
     )
     producer.init_transactions(DEADLINE)
     producer.begin_transaction()

@@ -520,7 +520,7 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
 def silenced(stream, before=""):
     """A processor whose broker falls silent when 20 records are committed and 20 are about to be sent."""
     stream.settings["kafka"]["producer"] = {
-        "delivery_timeout_ms": 1600, "request_timeout_ms": 1000, "max_block_ms": 1000, "bootstrap_timeout_ms": 1000
+        "delivery_timeout_ms": 2500, "request_timeout_ms": 2000, "max_block_ms": 2000, "bootstrap_timeout_ms": 3000
     }  # fmt: skip
     pause = """
         from connectors.topics import processor

@@ -80,7 +80,7 @@ def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str)
 def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, topic: str) -> None:
     kafka.create_topics({topic: 1})
     producer = KafkaProducer(
-        bootstrap_servers=kafka.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=1000, linger_ms=0
+        bootstrap_servers=kafka.bootstrap_servers, request_timeout_ms=5000, delivery_timeout_ms=6000, linger_ms=0
     )
     producer.send(topic, b"before").get(timeout=DEADLINE)
     kafka.stop(1)

@@ -1,7 +1,7 @@
 """The model of one partition, which predicts and learns its records in order."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from river import base, compose
@@ -42,6 +42,11 @@ class PartitionModel:
         Changes parameters of a learner, right before its next snapshot is written; None changes nothing.
     explain
         How many features `predict` names that weighed most in the score; 0 names none and explains nothing.
+
+    Attributes
+    ----------
+    certificates
+        Those of a learner in `Watched`, by name, as they were when the snapshot was written; empty for other learners.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class PartitionModel:
         self._change = None
         self._saved_examples = self.examples
         self._learned: list[bytes | Record] = []
+        self.certificates: Mapping[str, float] = getattr(self._last, "certificates", {})
 
     def reload(self) -> None:
         """Go back to the model of the snapshot."""

@@ -25,6 +25,11 @@ MAX_CLASSES = 20  # each class is a time series; later classes count as OTHER
 MAX_CLASS_LENGTH = 60
 OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+CERTIFICATES = {
+    "mistakes": "Mistakes that the model has made in its life, as its guarantee counts them.",
+    "mistake_bound": "What these mistakes cannot exceed, by the loss of the comparator of `Watched`.",
+    "dual_progress": "What no fixed weights u go below with |u|^2/2 + C * (their hinge losses on the stream so far).",
+}
 LONG_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400)
 
 
@@ -145,6 +150,7 @@ class Metrics(Collector):
         yield from self._totals(self.work.counts)
         yield from self._quality(self.work.counts)
         yield from self._partitions(self.work.models)
+        yield from self._certificates(self.work.models)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
         meaning = "Partitions that this process has taken over."
@@ -196,7 +202,14 @@ class Metrics(Collector):
         for name, (meaning, found) in values.items():
             yield self._of_partitions(name, meaning, {n: found[n] for n in sorted(models) if n in found})
 
-    def _of_partitions(self, name: str, meaning: str, values: Mapping[int, int]) -> GaugeMetricFamily:
+    def _certificates(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
+        """Yield the certificates of learners in `Watched`; nothing for other learners."""
+        for name, meaning in CERTIFICATES.items():
+            values = {n: found for n in sorted(models) if (found := models[n].certificates.get(name)) is not None}
+            if values:
+                yield self._of_partitions(name, meaning, values)
+
+    def _of_partitions(self, name: str, meaning: str, values: Mapping[int, float]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])
         for number, value in values.items():
             family.add_metric([self.source, str(number)], value)

@@ -1,5 +1,6 @@
 """Certificates of a running learner: what no fixed weights could reach, and what the learner can lose at most."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -148,6 +149,16 @@ class MistakeBound(_Certificate):
 
     def __repr__(self) -> str:
         return f"MistakeBound: {self.watched.n_mistakes} mistakes of at most {self.bound:.2f}"
+
+
+def certificates_of(watched: Watched) -> dict[str, float]:
+    """Return the numbers of the certificates that hold for a watched classifier, by name."""
+    found: dict[str, float] = {"mistakes": watched.n_mistakes}
+    with contextlib.suppress(TypeError):  # of a rule without this certificate
+        found["dual_progress"] = DualProgress(watched).get()
+    with contextlib.suppress(TypeError, ValueError):  # or without a comparator
+        found["mistake_bound"] = MistakeBound(watched).bound
+    return found
 
 
 def margin_reached(

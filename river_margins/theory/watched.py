@@ -118,6 +118,13 @@ class Watched(ClassifierWrapper):
         """|u|, the length of the comparator."""
         return math.hypot(*(self.comparator or {}).values(), self.constant)
 
+    @property
+    def certificates(self) -> dict[str, float]:
+        """The certificates that hold for the learner: `dual_progress` and `mistake_bound`, as far as there are any."""
+        from river_margins.theory.certificates import certificates_of  # which needs River's metrics, unlike learning
+
+        return certificates_of(self)
+
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         if not (isinstance(plain(y), bool) or len(self.learner.classes or ()) == 2):

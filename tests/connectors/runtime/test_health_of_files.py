@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 from river import metrics as river_metrics
 
@@ -71,6 +72,39 @@ def test_metrics_are_those_of_an_independent_count(file):
     assert found["snapshot_bytes", "0", "-"] > 0 and 0 <= found["since_commit_seconds",] < DEADLINE
     assert found["processor_info", "files", "none", "trial"] == 1
     assert not any(name == "lag_records" for name, *_ in found)
+
+
+def test_certificates_are_those_of_a_perceptron_in_numpy(file):
+    port, records = free_port(), phishing(200, unlabelled=3)
+    names = [name for name in records[0] if name not in ("id", "y")]
+    u = dict.fromkeys(names, 0.0) | {names[0]: 1.5, names[1]: -0.5}
+    watched = {"Watched": {"learner": {"Perceptron": {"intercept": False}}, "comparator": u}}
+    learned = [(np.array([record[name] for name in names]), 1.0 if record["y"] else -1.0)
+               for record in records if record.get("y") is not None]  # fmt: skip
+    weights, mistakes, longest, loss = np.zeros(len(names)), 0, 0.0, 0.0
+    for x, sign in learned:
+        longest = max(longest, np.linalg.norm(x))
+        if sign * (weights @ x) <= 0:
+            mistakes, weights = mistakes + 1, weights + sign * x
+            loss += max(0.0, 1.0 - sign * (np.array([*u.values()]) @ x))
+    reach = longest * np.hypot(1.5, 0.5)
+    path = file(
+        [], input={"file": "-"}, checkpoint={"guarantee": "none", "every": "50ms"}, learner=[watched],
+        metrics={"port": port},
+    )  # fmt: skip
+    process = start(path)
+    try:
+        process.stdin.writelines(json.dumps(record) + "\n" for record in records)
+        process.stdin.flush()
+        wait_for(lambda: scrape(port).get(("model_examples", "0", "-")) == len(learned), "all records learned")
+        wait_for(lambda: scrape(port).get(("mistakes", "0", "-")) == mistakes, "a snapshot of all that")
+        found = scrape(port)
+        assert process.communicate(timeout=DEADLINE)
+    finally:
+        process.kill()
+    bound = loss + reach**2 / 2 + reach * np.sqrt(loss + reach**2 / 4)
+    assert found["mistake_bound", "0", "-"] == pytest.approx(bound, rel=1e-9) and mistakes < bound
+    assert ("dual_progress", "0", "-") not in found, "there is none for this learner"
 
 
 def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):

@@ -202,6 +202,16 @@ def test_a_copy_and_a_snapshot_have_the_numbers():
     assert watched.clone().longest == 0.0
 
 
+def test_the_numbers_by_name():
+    """What a processor shows."""
+    watched = rm.Watched(rm.PAClassifier(C=0.25, intercept=False), comparator={"a": 1.0})
+    for x, y in [({"a": 2.0}, True), ({"a": -1.0}, False)]:
+        watched.learn_one(x, y)
+    # tau is 1/4 and then, with a margin of 1/2, again 1/4: 1/4 - 1/8 + 1/8 - 1/32. R is 2, no loss, max(R², 1/C) is 4.
+    assert watched.certificates == {"mistakes": 1, "dual_progress": 0.21875, "mistake_bound": 4.0}
+    assert rm.Watched(rm.ALMAClassifier(B=2.0)).certificates == {"mistakes": 0}
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [

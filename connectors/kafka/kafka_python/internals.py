@@ -134,10 +134,12 @@ def leave_at_close(consumer: KafkaConsumer) -> None:
 def fetch_committed(
     consumer: KafkaConsumer, places: Sequence[TopicPartition], seconds: float
 ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-    """Return the committed offsets of all these partitions, with one request.
+    """Return the committed offsets of all these partitions, with one request that is sent now.
 
-    The public `committed` sends one request for each partition.
+    The public `committed` sends one request for each partition. And if an earlier call gave up waiting, such as the one
+    within a `poll` that was short, the library gives its answer to a later call, though it may be older than a commit.
     """
+    consumer._coordinator._offset_fetch_futures.pop(frozenset(places), None)
     found: Mapping[TopicPartition, OffsetAndMetadata] = consumer._coordinator.fetch_committed_offsets(
         list(places), timeout_ms=int(seconds * 1000)
     )

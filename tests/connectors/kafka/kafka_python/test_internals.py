@@ -11,6 +11,7 @@ import uuid
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.future import Future
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
@@ -153,6 +154,21 @@ def test_fetch_committed(consumer, topic):
     found = internals.fetch_committed(consumer, places, DEADLINE)
     assert found.get(places[0]) is None, broken(internals.fetch_committed)
     assert (found[places[1]].offset, found[places[1]].metadata) == (7, "mine"), broken(internals.fetch_committed)
+
+
+def test_fetch_committed_asks_now(consumer, topic):
+    """An answer that an earlier call has not waited for is older than the commit."""
+    function, places = internals.fetch_committed, [TopicPartition(topic, number) for number in range(2)]
+    wait_for(lambda: consumer.poll(100) or consumer.assignment(), "an assignment")
+    consumer.commit({places[1]: OffsetAndMetadata(7, "mine", -1)})
+
+    def leave_an_answer():
+        consumer._coordinator._offset_fetch_futures[frozenset(places)] = Future().success({})
+
+    leave_an_answer()
+    assert not consumer._coordinator.fetch_committed_offsets(places), needless(function)
+    leave_an_answer()
+    assert internals.fetch_committed(consumer, places, DEADLINE)[places[1]].offset == 7, broken(function)
 
 
 def test_survive_refused_coordinator(producer):

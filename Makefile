@@ -65,6 +65,7 @@ bench: .venv/dev  ## the benchmarks, peers in the same run
 
 figures: .venv/dev  ## the figures of the documentation
 	$(BIN)/python docs/figures/make.py
+	$(BIN)/python -m docs.figures.lectures
 	$(BIN)/python benchmarks/comparison.py
 
 torture: .venv/dev  ## the long form of the crash tests, a million broken records, and forged snapshots

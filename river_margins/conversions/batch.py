@@ -106,8 +106,9 @@ def batch_adaline(
     w = np.zeros(X.shape[1])
     least = not_negative("tolerance", tolerance) * np.linalg.norm(X.T @ y)
     for epoch in range(whole("max_epochs", max_epochs, 1) + 1):
-        gradient = X.T @ (y - X @ w)
-        size = float(np.linalg.norm(gradient))
+        with np.errstate(over="ignore", invalid="ignore"):  # the error below says what to do, numpy's warning does not
+            gradient = X.T @ (y - X @ w)
+            size = float(np.linalg.norm(gradient))
         if not np.isfinite(size):
             raise OverflowError(f"the weights grow beyond floating point: `lr` is {lr}, above 2/λ; lr=None is 1/λ")
         if size <= least or epoch == max_epochs:

@@ -57,14 +57,25 @@ def _triangulated(G: Array, h: Array, inside: Array) -> tuple[NDArray[np.intp], 
 
     Raise LinAlgError if the body is thinner than floating point can tell.
     """
-    from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
+    from scipy.spatial import HalfspaceIntersection, QhullError
 
     try:
         body = HalfspaceIntersection(np.column_stack([-G, h]), inside)
-        hull = ConvexHull(body.intersections, qhull_options="Qt")
+        simplices = _surface(body.intersections)
     except QhullError as error:
         raise np.linalg.LinAlgError("the body is too thin to be triangulated") from error
-    return np.unique(np.concatenate(body.dual_facets)), hull.points[hull.simplices]
+    return np.unique(np.concatenate(body.dual_facets)), body.intersections[simplices]
+
+
+def _surface(corners: Array) -> NDArray[np.intp]:
+    """Return the simplices of the surface of the hull of these corners, as positions."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(ConvexHull(corners, qhull_options="Qt").simplices)
+    except QhullError:
+        # Many corners in one facet up to rounding can make Qhull give up. Moved by about 1e-9, they are in none.
+        return np.asarray(ConvexHull(corners, qhull_options="QJ").simplices)
 
 
 def exact_moments(cuts: Array, centre: Array, shape: Array) -> Moments | None:

@@ -17,7 +17,8 @@ from river_margins.theory import bounds, certificates, regret, risk
 from tests.helpers.paths import ROOT
 from tests.learners import Learner
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("lectures/*.md"))]
 
 
 def blocks(language):

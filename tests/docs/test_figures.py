@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+import river_margins as rm
+from docs.figures import lectures
 from tests.docs.test_docs import PAGES
 from tests.helpers.paths import ROOT
 from tests.helpers.scripts import script
@@ -68,6 +70,42 @@ def test_a_figure_comes_out_the_same(make, draw, tmp_path):
     drawn = (tmp_path / "one.svg").read_bytes()
     assert drawn == (tmp_path / "two.svg").read_bytes()
     assert drawn.count(b"stroke: #1f6fb4") + drawn.count(b"stroke: #0f4a80") >= 2
+
+
+SMALL = {
+    "draw_bounds": {"norms": (5, 10), "dimensions": (2, 3), "fixed": (2, 10), "size": 100},
+    "draw_cone": {"examples": 3},
+    "draw_budgets": {"rounds": 40},
+    "draw_sampling": {"rounds": 60, "window": 20},
+    "draw_winnow": {"rounds": 40, "dimensions": (20, 40)},
+}
+
+
+@pytest.mark.parametrize("draw", lectures.FIGURES.values(), ids=lambda draw: draw.__name__)
+def test_a_figure_of_the_lectures_has_two_panels(draw, tmp_path):
+    with lectures.plt.rc_context(lectures.STYLE):
+        draw(tmp_path / "drawn.svg", **SMALL[draw.__name__])
+    drawn = (tmp_path / "drawn.svg").read_text()
+    assert re.findall(r'id="axes_(\d)"', drawn) == ["1", "2"]
+    assert "dc:date" not in drawn and len(re.findall(r"stroke: #\w{6}; stroke-width: 1", drawn)) >= 3
+
+
+def test_the_polygon_in_the_plane_is_the_version_space():
+    draw, corners, space = np.random.default_rng(0), lectures.BOX, rm.VersionSpace(2)
+    for _ in range(8):
+        x = draw.normal(size=2)
+        x *= np.sign(x @ [0.6, 0.8])
+        space.add(x)
+        corners = lectures.cut(corners, x)
+        a, b = corners.T
+        assert (corners @ x >= -1e-12).all()
+        assert abs(a @ np.roll(b, -1) - b @ np.roll(a, -1)) / 2 == pytest.approx(space.volume, rel=1e-9)
+    assert 0 < space.volume < 1
+
+
+def test_cuts_through_the_centroid_leave_the_share_that_the_figure_says():
+    found = np.diff(lectures.cone(3, 8, central=True))
+    assert (found[1:] <= np.log(1 - 1 / np.e) + 1e-9).all() and len(found) == 8
 
 
 def test_every_figure_is_shown_and_every_picture_is_there():

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import river_margins as rm
 from benchmarks import lectures
 from benchmarks.lectures import MOVING, STEADY, WITHOUT_LIMIT
 
@@ -29,6 +30,18 @@ def test_a_larger_budget_costs_less_and_drift_takes_its_worth():
         assert errors[10] > 1.3 * errors[50]
     ratio = {name: errors[50] / errors[WITHOUT_LIMIT] for name, errors in found.items()}
     assert ratio[MOVING] < 0.8 * ratio[STEADY], "old examples are worth less where the target moves"
+
+
+@pytest.mark.lecture("second-order-budget-curves")
+def test_second_order_statistics_make_a_budget_go_further():
+    """At each limit, on both streams; without a limit it is the library's second-order perceptron."""
+    limits = (10, 50, WITHOUT_LIMIT)
+    first, second = (lectures.budgets(3000, limits, which) for which in ("perceptron", "second-order perceptron"))
+    unlimited = rm.SecondOrderPerceptron(covariance="full", intercept=False)
+    for name in (STEADY, MOVING):
+        assert all(second[name][limit] < 0.95 * first[name][limit] for limit in limits)
+    assert second[STEADY][50] < 0.6 * first[STEADY][50]
+    assert second[MOVING][WITHOUT_LIMIT] == lectures.error(unlimited, lectures.half_space(3000, every=600))
 
 
 @pytest.mark.lecture("second-order-drift")

@@ -9,6 +9,7 @@ from river import multiclass
 from scipy.optimize import minimize
 
 import river_margins as rm
+from benchmarks.lectures import pool
 from river_margins.core.reader import INTERCEPT
 from river_margins.version_space.ellipsoid import Ellipsoid
 from river_margins.version_space.volumetric import Polytope
@@ -119,6 +120,15 @@ def test_learners_with_faults_exceed_the_bounds(fault):
         pass
     growth = max(most * d**power * math.log(U) for _, power, _, most in GROWTH.values())
     assert model.n_mistakes > max(ellipsoid_bound(d, U), gravity_bound(d, U), growth)
+
+
+def test_corners_in_one_facet_up_to_rounding_leave_a_space():
+    """After 8 mistakes on this pool Qhull gives up with a "precision error", although the target is consistent."""
+    model, (X, y) = rm.CenterOfGravityClassifier(intercept=False), pool(2000, 6, 300)
+    volumes = [model.log_volume for _ in shallowest_mistakes(model, X, y, 10)]
+    assert model.n_updates == 10 and not model.inconsistent
+    shrinkage = np.diff(volumes)
+    assert (shrinkage <= math.log(1 - 1 / math.e) + 1e-6).all() and shrinkage.min() > -1.5
 
 
 @pytest.mark.lecture("gravity")

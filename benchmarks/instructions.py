@@ -35,8 +35,8 @@ def dicts(features: int) -> list[tuple[dict[str, float], bool]]:
     return [({key: draw.gauss(0, 1) for key in keys}, draw.random() < 0.5) for _ in range(ROWS)]
 
 
-def one_call(features: int) -> Callable[[int], None]:
-    rows, both = dicts(features), rm.PAClassifier(C=0.1, intercept=False).predict_learn_one
+def one_call(features: int, model: Any = None) -> Callable[[int], None]:
+    rows, both = dicts(features), (model or rm.PAClassifier(C=0.1, intercept=False)).predict_learn_one
 
     def play(rounds: int) -> None:
         for _ in range(rounds):
@@ -92,6 +92,10 @@ def sgd() -> Callable[[int], None]:
 SCENARIOS: dict[str, tuple[Callable[[], Callable[[int], None]], int]] = {
     "predict_learn_one, 9 features": (lambda: one_call(9), ROWS),
     "predict_learn_one, 100 features": (lambda: one_call(100), ROWS),
+    "predict_learn_one of scaler and learner, 9 features": (
+        lambda: one_call(9, rm.StandardScaler() | rm.PAClassifier(C=0.1, intercept=False)),
+        ROWS,
+    ),
     "progressive_val_score of scaler and learner, 9 features": (lambda: scaled(9), ROWS),
     "learn_csr, 14 of 123 stored": (csr, 20 * ROWS),
     "scikit-learn's partial_fit (pa1, shuffle=False), 14 of 123 stored": (sgd, 20 * ROWS),

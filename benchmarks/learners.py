@@ -23,6 +23,7 @@ from river import datasets, evaluate, linear_model, metrics, multiclass, preproc
 from sklearn.linear_model import SGDClassifier
 
 import river_margins as rm
+import river_margins.evaluate
 
 pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
 
@@ -39,8 +40,8 @@ def reading(rows: Rows) -> None:
         touch_twice(x)
 
 
-def progressive(make: Callable[[], Any]) -> Callable[[Rows], None]:
-    return lambda rows: evaluate.progressive_val_score(rows, make(), metrics.Accuracy()) and None
+def progressive(make: Callable[[], Any], score: Any = evaluate.progressive_val_score) -> Callable[[Rows], None]:
+    return lambda rows: score(rows, make(), metrics.Accuracy()) and None
 
 
 def sgd(**parameters: Any) -> Callable[[Any], None]:
@@ -66,8 +67,8 @@ def csr(**parameters: Any) -> Callable[[Any], None]:
     return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **{"intercept": False} | parameters).learn_csr(*stream)
 
 
-def scaled(scaler: Any, learner: Callable[[], Any]) -> Callable[[Rows], None]:
-    return progressive(lambda: scaler() | learner())
+def scaled(scaler: Any, learner: Callable[[], Any], *score: Any) -> Callable[[Rows], None]:
+    return progressive(lambda: scaler() | learner(), *score)
 
 
 def tables_of_dicts() -> list[str]:
@@ -120,6 +121,10 @@ def other_tables() -> list[str]:
                 Contender("River's scaler and learner", scaled(preprocessing.StandardScaler, river_pa)),
                 Contender("River's scaler, our learner", scaled(preprocessing.StandardScaler, pa)),
                 Contender("StandardScaler and PAClassifier", scaled(rm.StandardScaler, pa)),
+                Contender(
+                    "the same in river_margins.evaluate.progressive",
+                    scaled(rm.StandardScaler, pa, rm.evaluate.progressive),
+                ),
             ],
         ),
         *table(

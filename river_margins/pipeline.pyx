@@ -50,6 +50,15 @@ class Pipeline(compose.Pipeline):
             return super().predict_one(x, **params)
         return (<tuple> plan[len(plan) - 1])[1].predict_one(transformed(plan, x, False))
 
+    def predict_learn_one(self, x, y=None, **params):
+        """Predict, then learn: the result of `predict_one`, followed by `learn_one`. Two compiled steps read x once."""
+        cdef tuple steps = None if params else two_compiled_steps(self)
+        if steps is not None:
+            return (<RowMaker> steps[0]).predict_and_learn(<Learner> steps[1], x, y)
+        prediction = self.predict_one(x)
+        self.learn_one(x, y, **params)
+        return prediction
+
     def predict_score_one(self, x):
         """Return the results of `predict_one` and `score_one` for x, and read x once."""
         cdef tuple plan = self._plan or self._build_plan()
@@ -78,24 +87,56 @@ def check_order(steps):
             )
 
 
+def count_rounds(dataset, model, dict counts):
+    """Let a model predict and learn each example in turn, and count the pairs of label and prediction."""
+    cdef tuple steps = two_compiled_steps(model) if isinstance(model, Pipeline) else None
+    cdef RowMaker first = None if steps is None else steps[0]
+    cdef Learner learner = None if steps is None else steps[1]
+    cdef tuple pair
+    both = model.predict_learn_one
+    for row in dataset:
+        if len(row) > 2:  # unpacking a rest that is hardly ever there would make a list
+            x, y, extra = row
+            prediction = both(x, y, **extra)
+        else:
+            x, y = row
+            prediction = both(x, y) if first is None else first.predict_and_learn(learner, x, y)
+        pair = (y, prediction)
+        counts[pair] = counts.get(pair, 0) + 1
+
+
+cdef tuple two_compiled_steps(model):
+    """Return a transformer and the learner behind it if these are all steps, and rows go from one to the other; else None."""
+    cdef tuple plan = model._plan or model._build_plan()
+    if len(plan) != 2 or model._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+        return None
+    step, last = (<tuple> plan[0])[1], (<tuple> plan[1])[1]
+    return (step, last) if hand_rows(step, last) else None
+
+
 cdef object transformed(tuple plan, object x, bint learning):
     """Return x as transformed by all steps but the last one; with `learning`, each step learns x first."""
     cdef Py_ssize_t i
     for i in range(len(plan) - 1):
         step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
         # Compiled steps need no dict between them. A subclass written in Python may read one.
-        if (
-            isinstance(step, RowMaker)
-            and (<RowMaker> step).makes_rows
-            and isinstance(following, Learner)
-            and (<Learner> following).takes_rows
-        ):
+        if hand_rows(step, following):
             x = (<RowMaker> step).make_row(x, learning)
         else:
             if learning:
                 step.learn_one(x)
             x = step.transform_one(x)
     return x
+
+
+cdef bint hand_rows(object step, object following):
+    """Tell whether a step gives the following one rows, which need no dict. A subclass in Python may read a dict."""
+    return (
+        isinstance(step, RowMaker)
+        and (<RowMaker> step).makes_rows
+        and isinstance(following, Learner)
+        and (<Learner> following).takes_rows
+    )
 
 
 cdef bint are_for_the_last(tuple plan, dict params):

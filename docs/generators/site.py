@@ -16,6 +16,7 @@ from mkdocs.structure.files import File, Files
 import connectors
 import river_margins as rm
 from connectors.config import catalogue
+from river_margins import evaluate
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
 from river_margins.theory import bounds, certificates, regret, risk
@@ -83,6 +84,7 @@ def api() -> dict[str, str]:
         "api/rules.md": reference("Rules", rules),
         "api/spaces.md": reference("Spaces, kernels and budgets", spaces),
         "api/conversions.md": reference("Conversions of finite samples", functions(rm.conversions)),
+        "api/evaluate.md": reference("Progressive validation", members(evaluate)),
         "api/theory.md": reference("Theory", [theory for module in THEORY for theory in functions(module)]),
         "api/snapshot.md": reference("Snapshots of models", members(rm.snapshot)),
         "api/connectors.md": reference("The stream processor", members(connectors)),

@@ -36,32 +36,50 @@ cdef class TransformedRow:
 
     cdef int fill_row_from_features(self, Reader reader, Row row) except -1:
         cdef Row given = self.row
-        cdef Py_ssize_t length = given.known + given.fresh, position, known = reader.start_row(row, length)
+        cdef Py_ssize_t length = given.known + given.fresh, known = reader.start_row(row, length), position = 0
         cdef PyObject* name  # a borrowed reference, which the step before or its row keeps alive
+        cdef Py_ssize_t guessed = 0, run
         cdef int32_t index
         cdef double value
-        cdef bint guessed_all = True
         reader.reserve_guesses(length)
-        for position in range(length):
+        while position < length:
+            run = self.fill_guessed(reader, row, position, known)
+            guessed += run
+            position += run
+            known += run
+            if position == length:
+                break
             if position < given.known:
                 name = PyList_GET_ITEM(self.names, given.index[position])
                 value = given.value[position]
             else:
                 name = PyList_GET_ITEM(given.fresh_keys, position - given.known)
                 value = given.own_value[given.capacity + position - given.known]
-            if position < reader.guess_count and same_key(name, reader.expected[position]):
-                index = reader.guesses[position]
-            else:
-                guessed_all = False
-                index = reader.look_up(<object> name, position)
+            index = reader.look_up(<object> name, position)
+            position += 1
             if index >= 0:
                 row.own_index[known] = index
                 row.own_value[known] = value
                 known += 1
             else:
                 row.add_fresh(<object> name, reader.vocabulary.missing_hash, value)
-        row.finish(known, row.own_index, row.own_value, guessed_all and length <= reader.guessed_in_order)
+        row.finish(known, row.own_index, row.own_value, guessed == length and length <= reader.guessed_in_order)
         return 0
+
+    cdef Py_ssize_t fill_guessed(self, Reader reader, Row row, Py_ssize_t position, Py_ssize_t known) noexcept:
+        """Fill the row from `position` on while the guesses are right; return for how many features they were."""
+        cdef Py_ssize_t limit = min(self.row.known, reader.guess_count) - position, run = 0
+        cdef const int32_t* index = self.row.index + position
+        cdef const double* value = self.row.value + position
+        cdef const int32_t* guesses = reader.guesses + position
+        cdef PyObject** expected = reader.expected + position
+        cdef int32_t* own_index = row.own_index + known
+        cdef double* own_value = row.own_value + known
+        while run < limit and same_key(PyList_GET_ITEM(self.names, index[run]), expected[run]):
+            own_index[run] = guesses[run]
+            own_value[run] = value[run]
+            run += 1
+        return run
 
     cdef int fill_row_from_buckets(self, Reader reader, Row row) except -1:
         cdef Row given = self.row

@@ -1,4 +1,5 @@
 from river_margins.core.estimator cimport Estimator
+from river_margins.core.learner cimport Learner
 from river_margins.core.transformed_row cimport TransformedRow
 
 
@@ -8,6 +9,7 @@ cdef class RowMaker(Estimator):
     cdef TransformedRow take_made(self)
     cdef int open_rows(self, type compiled) except -1
     cdef TransformedRow make_row(self, object x, bint learning)
+    cdef object predict_and_learn(self, Learner learner, object x, object y)
 
 
 cdef dict numbers_of(object x)

@@ -7,6 +7,7 @@ from river import compose
 
 from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_next
 from river_margins.core.estimator cimport Estimator
+from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader
 from river_margins.core.transformed_row cimport TransformedRow
 
@@ -35,6 +36,10 @@ cdef class RowMaker(Estimator):
     cdef TransformedRow make_row(self, object x, bint learning):
         """Return x transformed, for the next step, which reads it at once. With `learning`, learn x first."""
         raise NotImplementedError
+
+    cdef object predict_and_learn(self, Learner learner, object x, object y):
+        """Return the prediction of the learner that is the next step; then let both learn x. Read x once."""
+        return learner.learn(self.make_row(x, False), y, 1.0, True)
 
     def learn_one(self, x):
         """Do nothing: this transformer learns nothing."""

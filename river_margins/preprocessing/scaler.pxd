@@ -1,4 +1,6 @@
+from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
+from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.preprocessing.rows cimport RowMaker
 
 
@@ -15,6 +17,8 @@ cdef class RunningMoments(RowMaker):
     cdef Row take_row(self)
     cdef int reserve(self, Py_ssize_t length) except -1
     cdef int learn_row(self, Row row) except -1
+    cdef int check_variances(self, double total) except -1
     cdef int scale(self, Row row) except -1
+    cdef object predict_and_move(self, Learner learner, TransformedRow made)
     cdef int refuse_scaled(self) except -1
     cdef Moments moments_of(self, object feature) except *

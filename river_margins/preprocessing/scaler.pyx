@@ -10,6 +10,7 @@ from libc.stdlib cimport free, realloc
 
 from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
+from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.preprocessing.rows cimport RowMaker, has_text
@@ -49,7 +50,7 @@ cdef class RunningMoments(RowMaker):
         # Compute and check all values before the first write.
         cdef Py_ssize_t i, size = self.reader.size(), length = row.known + row.fresh
         cdef Moments moment
-        cdef double value, old_mean, total = 0.0
+        cdef double value, total = 0.0
         self.reserve(size + length)
         cdef Moments* made = self.moments + size
         for i in range(length):
@@ -59,14 +60,9 @@ cdef class RunningMoments(RowMaker):
             else:
                 moment = Moments(0.0, 0.0, 0.0)
                 value = row.own_value[row.capacity + i - row.known]
-            old_mean = moment.mean
-            moment.count += 1.0
-            moment.mean += (value - old_mean) / moment.count
-            moment.variance += ((value - old_mean) * (value - moment.mean) - moment.variance) / moment.count
-            total += moment.variance
-            made[i] = moment
-        if not isfinite(total):
-            raise OverflowError(f"`{type(self).__name__}`: these values would take a variance beyond floating point")
+            made[i] = with_value(moment, value)
+            total += made[i].variance
+        self.check_variances(total)
         for i in range(row.known):
             self.moments[row.index[i]] = made[i]
         # The new features get the next indices in this order. Their moments lie `known` places further on.
@@ -75,18 +71,18 @@ cdef class RunningMoments(RowMaker):
         self.reader.add_features(row)
         return 0
 
+    cdef int check_variances(self, double total) except -1:
+        if not isfinite(total):
+            raise OverflowError(f"`{type(self).__name__}`: these values would take a variance beyond floating point")
+        return 0
+
     cdef int scale(self, Row row) except -1:
         """Scale the values of the row."""
         cdef Py_ssize_t i
-        cdef Moments* moment
-        cdef double value, total = 0.0
+        cdef double total = 0.0
         for i in range(row.known):
-            moment = self.moments + row.index[i]
-            value = row.value[i] - moment.mean
-            if self.divide:
-                value = value / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
-            row.own_value[i] = value
-            total += value
+            row.own_value[i] = scaled(row.value[i], self.moments + row.index[i], self.divide)
+            total += row.own_value[i]
         row.value = row.own_value
         for i in range(row.fresh if self.divide else 0):
             row.own_value[row.capacity + i] = 0.0
@@ -116,6 +112,53 @@ cdef class RunningMoments(RowMaker):
         self.scale(row)
         made.names = self.reader.vocabulary.keys
         return made
+
+    cdef object predict_and_learn(self, Learner learner, object x, object y):
+        cdef TransformedRow made = self.take_made()
+        self.spare_made = None  # the learner may run Python code, and no other thread may fill this row then
+        self.start_learning()
+        try:
+            self.reader.fill_row(made.row, x)
+            prediction = None if made.row.fresh else self.predict_and_move(learner, made)
+        finally:
+            self.end_learning()
+        if made.row.fresh:  # learning changes the order of the row
+            prediction = learner.predict(self.make_row(x, False))
+            made = self.make_row(x, True)
+        learner.learn(made, y, 1.0, False)
+        self.spare_made = made
+        return prediction
+
+    cdef object predict_and_move(self, Learner learner, TransformedRow made):
+        """Return the prediction for the values as they are scaled before learning; the row then has those after it."""
+        cdef Row row = made.row
+        self.reserve(self.reader.size() + row.known)
+        cdef Py_ssize_t i
+        cdef double before = 0.0, after = 0.0, variances = 0.0
+        cdef const int32_t* index = row.index
+        cdef double* value = row.own_value
+        cdef double* later = value + row.capacity  # room for new features, of which there are none
+        cdef Moments* moments = self.moments
+        cdef Moments* moved = moments + self.reader.size()
+        for i in range(row.known):
+            moved[i] = with_value(moments[index[i]], value[i])
+            later[i] = scaled(value[i], moved + i, self.divide)
+            value[i] = scaled(value[i], moments + index[i], self.divide)
+            before += value[i]
+            after += later[i]
+            variances += moved[i].variance
+        if not isfinite(before):
+            self.refuse_scaled()
+        made.names = self.reader.vocabulary.keys
+        prediction = learner.predict(made)
+        self.check_variances(variances)
+        for i in range(row.known):
+            moments[index[i]] = moved[i]
+        if not isfinite(after):
+            self.refuse_scaled()
+        row.value = later
+        made.unread = True
+        return prediction
 
     def learn_one(self, x):
         """Update the moments of the features in x that are numbers."""
@@ -222,6 +265,22 @@ cdef class RunningMoments(RowMaker):
         self.reserve(self.reader.size())
         for i in range(self.reader.size()):
             self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2])
+
+
+cdef inline Moments with_value(Moments moment, double value) noexcept:
+    """Return the moments with one more value."""
+    cdef double old_mean = moment.mean
+    moment.count += 1.0
+    moment.mean += (value - old_mean) / moment.count
+    moment.variance += ((value - old_mean) * (value - moment.mean) - moment.variance) / moment.count
+    return moment
+
+
+cdef inline double scaled(double value, const Moments* moment, bint divide) noexcept:
+    value -= moment.mean
+    if divide:
+        return value / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
+    return value
 
 
 class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):

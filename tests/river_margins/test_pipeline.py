@@ -90,6 +90,48 @@ def test_it_goes_rivers_way(steps):
     assert play(Pipeline(*steps()), ours_pair) == play(compose.Pipeline(*steps()), rivers_pair)
 
 
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_one_call_is_both(steps):
+    ours, rivers = Pipeline(*steps()), compose.Pipeline(*steps())
+    for n, (x, y) in enumerate(awkward(200)):
+        assert ours.predict_learn_one(x, y) == rivers.predict_one(x)
+        rivers.learn_one(x, y)
+        if n == 100:
+            ours = pickle.loads(pickle.dumps(ours))
+    known = [[state(step) for step in each.steps.values() if hasattr(step, "_open")] for each in (ours, rivers)]
+    assert known[0] == known[1]
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ({"a": float("nan")}, True),
+        ({"a": "text", "b": 1e-300}, True),
+        ({"a": 1e300, "b": 1e300}, True),
+        ({"a": 1e300, "b": -1e300}, True),
+        ({"a": 1.0, "b": 1e-300, "new": float("inf")}, True),
+        ({"a": 1.0, "b": 1e-300}, "a third label"),
+        ({"new": 1.0}, "a third label"),
+        (["a"], True),
+    ],
+)
+def test_what_both_calls_refuse_one_call_refuses(x, y):
+    """And it leaves behind what they leave behind: a scaler may have learned what the learner refuses."""
+    pipelines = Pipeline(*STEPS["a scaler"]()), compose.Pipeline(*STEPS["a scaler"]())
+    for pipeline in pipelines:
+        pipeline.learn_one({"a": 1.0, "b": 1e-300}, True)
+        pipeline.learn_one({"a": 2.0, "b": 2e-300}, False)
+    ours, rivers = pipelines
+    said = []
+    for call in (lambda: ours.predict_learn_one(x, y), lambda: (rivers.predict_one(x), rivers.learn_one(x, y))):
+        with pytest.raises((ValueError, TypeError, OverflowError)) as refusal:
+            call()
+        said.append((refusal.type, str(refusal.value)))
+    assert said[0] == said[1]
+    assert [state(step) for step in ours.steps.values()] == [state(step) for step in rivers.steps.values()]
+    assert play(ours, ours_pair, 60) == play(rivers, rivers_pair, 60)
+
+
 class Noting(rm.StandardScaler):
     """One that takes a weight, too."""
 
@@ -142,6 +184,8 @@ def test_further_arguments_reach_the_learner():
     ours = Pipeline(*STEPS["a scaler"]())
     ours.learn_one({"a": 1.0}, True, w=0.0)
     assert ours[-1].n_seen == 1
+    assert ours.predict_learn_one({"a": 2.0}, False, w=0.0) is True
+    assert ours[-1].n_seen == 2
     assert ours[-1].n_updates == 0
 
 

@@ -1,0 +1,80 @@
+"""`progressive` has the results of River's `progressive_val_score`, to the last bit."""
+
+import pytest
+from river import datasets, dummy, evaluate, linear_model, metrics, preprocessing
+
+import river_margins as rm
+from river_margins.evaluate import progressive
+from tests.helpers.rounds import state
+
+TWO, MANY, NUMBERS = datasets.Phishing, datasets.ImageSegments, datasets.TrumpApproval
+
+
+def weighted(rows):
+    return [(x, y, {"w": 0.5 + n % 3}) if n % 2 else (x, y) for n, (x, y) in enumerate(rows)]
+
+
+CASES = {
+    "two labels": (TWO, lambda: rm.StandardScaler() | rm.PAClassifier(), metrics.Accuracy),
+    "many labels": (MANY, lambda: rm.StandardScaler() | rm.AROWClassifier(), metrics.BalancedAccuracy),
+    "one label counts": (TWO, lambda: rm.StandardScaler() | rm.PAClassifier(), lambda: metrics.F1(pos_val=False)),
+    "a mean over labels": (MANY, lambda: rm.StandardScaler() | rm.PAClassifier(), metrics.MacroF1),
+    "a report": (MANY, lambda: rm.StandardScaler() | rm.PAClassifier(), metrics.ClassificationReport),
+    "a matrix": (MANY, lambda: rm.StandardScaler() | rm.PAClassifier(), metrics.ConfusionMatrix),
+    "two metrics": (TWO, lambda: rm.StandardScaler() | rm.PAClassifier(), lambda: metrics.F1() + metrics.Accuracy()),
+    "probabilities": (TWO, lambda: rm.StandardScaler() | rm.NAROWClassifier(), metrics.LogLoss),
+    "an area": (TWO, lambda: rm.StandardScaler() | rm.PAClassifier(), metrics.ROCAUC),
+    "no scaler": (TWO, lambda: rm.AROWClassifier(), metrics.Accuracy),
+    "three steps": (TWO, lambda: rm.StandardScaler() | rm.Interactions() | rm.PAClassifier(), metrics.Accuracy),
+    "numbers": (NUMBERS, lambda: rm.StandardScaler() | rm.PARegressor(), metrics.MAE),
+    "a sampler": (TWO, lambda: rm.StandardScaler() | rm.SelectiveSampler(rm.PAClassifier()), metrics.Accuracy),
+    "experts": (TWO, lambda: rm.StandardScaler() | rm.AutoClassifier(), metrics.Accuracy),
+    "River's": (TWO, lambda: preprocessing.StandardScaler() | linear_model.PAClassifier(), metrics.Accuracy),
+    "a step of River's": (TWO, lambda: preprocessing.StandardScaler() | rm.PAClassifier(), metrics.Accuracy),
+    "texts": (lambda: [({"a": n % 3}, "ab"[n % 2]) for n in range(100)], dummy.NoChangeClassifier, metrics.Accuracy),
+}
+
+
+def shown(metric):
+    if isinstance(metric, metrics.base.Metrics):
+        return [shown(each) for each in metric]
+    cm = metric if isinstance(metric, metrics.ConfusionMatrix) else getattr(metric, "cm", None)
+    return repr(metric), cm and (cm.data, cm.n_samples, cm.total_weight, list(cm.sum_row.items()))
+
+
+def states(model):
+    return [state(step) for step in getattr(model, "steps", {"": model}).values() if hasattr(step, "_open")]
+
+
+@pytest.mark.parametrize(("data", "make", "metric"), CASES.values(), ids=CASES)
+def test_rivers_results(data, make, metric):
+    rows, ours, rivers = list(data())[:300], make(), make()
+    found, expected = progressive(rows, ours, metric()), evaluate.progressive_val_score(rows, rivers, metric())
+    assert shown(found) == shown(expected)
+    assert states(ours) == states(rivers)
+
+
+@pytest.mark.parametrize("make", [CASES["two labels"][1], CASES["no scaler"][1]])
+@pytest.mark.parametrize("metric", [metrics.Accuracy, lambda: metrics.Accuracy() + metrics.F1()])
+def test_weights(make, metric):
+    rows, ours, rivers = weighted(TWO().take(200)), make(), make()
+    found, expected = progressive(rows, ours, metric()), evaluate.progressive_val_score(rows, rivers, metric())
+    assert shown(found) == shown(expected)
+    assert states(ours) == states(rivers)
+
+
+def test_an_error_leaves_the_examples_before_it():
+    rows = list(TWO().take(50))
+    rows[30] = ({"a": float("nan")}, True)
+    said = []
+    for score in (progressive, evaluate.progressive_val_score):
+        model, metric = CASES["two labels"][1](), metrics.Accuracy()
+        with pytest.raises(ValueError, match="feature 'a' is nan"):
+            score(rows, model, metric)
+        said.append((shown(metric), states(model)))
+    assert said[0] == said[1] and model[-1].n_seen == 30
+
+
+def test_a_metric_for_another_kind_of_model_is_refused():
+    with pytest.raises(ValueError, match="MAE metric is not compatible"):
+        progressive(TWO(), rm.PAClassifier(), metrics.MAE())

@@ -21,12 +21,15 @@ class ELIM(TwoLabelClassifier):
     ----------
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
+    flip
+        Whether each feature also has the literal "not z" (default), as if it were there a second time with its value
+        flipped. With False the disjunction is monotone: it has no negated literals.
 
     Notes
     -----
     If the label is a disjunction of literals of n features, ELIM makes no mistake on True labels and at most n + 1 in
     all: the first one removes exactly n literals, each later one at least one of the n that are left. The disjunction
-    without literals, which is always False, attains n + 1.
+    without literals, which is always False, attains n + 1. Without negated literals n mistakes are the most.
 
     A True label on which no literal is true shows that the labels are no disjunction. Then `inconsistent` is True, and
     learning goes on.
@@ -57,15 +60,17 @@ class ELIM(TwoLabelClassifier):
     _ever: set[Any]  # the features that were true in some negative example: their literal z is removed
     _always: set[Any]  # those that were true in every negative example: their literal "not z" is left
     _facts: dict[str, bool]
+    flip: bool
 
-    def __init__(self, classes: Classes = None) -> None:
+    def __init__(self, classes: Classes = None, *, flip: bool = True) -> None:
         self._open(classes)
-        vars(self).update(_names={}, _ever=set(), _always=set(), _facts={"negatives": False, "inconsistent": False})
+        vars(self).update(flip=flip, _names={}, _ever=set(), _always=set())
+        vars(self).update(_facts={"negatives": False, "inconsistent": False})
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
-        yield {"classes": [False, True]}
+        yield {"classes": [False, True], "flip": False}
 
     @property
     def inconsistent(self) -> bool:
@@ -79,14 +84,15 @@ class ELIM(TwoLabelClassifier):
         return [
             (name, value)
             for name in self._names
-            for value in (True, False)
+            for value in ((True, False) if self.flip else (True,))
             if not negatives or (name not in self._ever if value else name in self._always)
         ]
 
     def _score(self, x: Mapping[Any, float]) -> float:
         """Return 1 if a literal is true on x, else -1."""
         true = {name for name, value in x.items() if value > 0.0}
-        return 1.0 if not self._facts["negatives"] or true - self._ever or self._always - true else -1.0
+        negated = self.flip and (not self._facts["negatives"] or self._always - true)
+        return 1.0 if true - self._ever or negated else -1.0
 
     def _learn(self, x: Mapping[Any, float], sign: float, mistake: bool) -> bool:
         self._names.update(dict.fromkeys(x))

@@ -344,7 +344,7 @@ CONSTRUCTORS = {
     rm.AutoClassifier: "(portfolio=None, *, eta=0.5, share=0.001)",
     rm.CON: "(concepts, *, strict=False)",
     rm.HAL: "(concepts, *, weights=None, strict=False)",
-    rm.ELIM: "(classes=None)",
+    rm.ELIM: "(classes=None, *, flip=True)",
     rm.Hedge: "(portfolio=None, *, eta=None, horizon=None, randomised=False, seed=0)",
     rm.VersionSpace: "(dimension, *, method='auto', samples=200, seed=0)",
     rm.EllipsoidClassifier: "(dimension=None, *, cut='deep', margin=0.0, radius=1.0, classes=None, intercept=True, "

@@ -65,6 +65,26 @@ def test_the_constant_false_attains_the_bound():
     assert model.n_mistakes == n + 1
 
 
+def test_without_negated_literals():
+    """Rounds labelled by a monotone disjunction; the one without literals attains n mistakes."""
+    assert rm.ELIM(flip=False).predict_one({"z1": False}) is False and rm.ELIM(flip=False).predict_one({"z1": True})
+    for seed in range(20):
+        draw, model, flipped = random.Random(seed), rm.ELIM(flip=False), rm.ELIM()
+        target, mistakes = {f"z{i}" for i in range(1, 6) if draw.random() < 0.4}, {model: 0, flipped: 0}
+        for n in range(100):
+            x = named(draw.random() < 0.3 for _ in range(5)) if seed else named(i == n % 5 for i in range(5))
+            y = bool(seed) and any(x[name] for name in target)
+            for each in mistakes:
+                mistakes[each] += each.predict_one(x) != y
+                each.learn_one(x, y)
+        assert not model.inconsistent and all(value for _, value in model.literals)
+        assert mistakes[model] <= 5 and (seed or mistakes[model] == 5)
+        assert {name for name, _ in model.literals} >= target or not seed
+    model = rm.ELIM(flip=False)
+    model.learn_one({"z1": False}, True)
+    assert model.inconsistent
+
+
 def test_features_that_come_late_are_as_if_they_had_been_false():
     """The same rounds, with false features left out: all names are known in the end, and so are the literals."""
     for seed in range(20):
@@ -110,3 +130,4 @@ def test_any_two_labels_and_numbers_above_0():
 
 def test_a_snapshot_goes_on():
     assert_a_snapshot_goes_on(rm.ELIM())
+    assert_a_snapshot_goes_on(rm.ELIM(flip=False))

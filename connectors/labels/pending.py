@@ -88,7 +88,7 @@ class Pending:
     def get(self, key: bytes) -> Item | None:
         """Return the content under a key, or None."""
         found = self._contents.get(key)
-        return None if found is None else Item(key, *HEAD.unpack_from(found), found[HEAD.size :])
+        return None if found is None else _item(key, found)
 
     def pop(self, key: bytes) -> Item | None:
         """Take out the content under a key, or return None."""
@@ -126,8 +126,7 @@ class Pending:
         first, last = (bisect.bisect_left(self._sequences, number, self._front) for number in (start, end))
         for key in self._keys[first:last]:
             if key is not None:
-                found = self._contents[key]
-                yield Item(key, *HEAD.unpack_from(found), found[HEAD.size :])
+                yield _item(key, self._contents[key])
 
     def count_between(self, start: int, end: int) -> int:
         """Return how many wait with a sequence number from `start` on and below `end`."""
@@ -154,3 +153,8 @@ class Pending:
         self._keys = [key for key in self._keys if key is not None]
         self._is_there = bytearray(b"\x01") * len(self._keys)
         self._front = self._dead = 0
+
+
+def _item(key: bytes, content: bytes) -> Item:
+    sequence, time = HEAD.unpack_from(content)
+    return Item(key, sequence, time, content[HEAD.size :])

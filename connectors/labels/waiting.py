@@ -5,7 +5,6 @@ and of a label through a model.
 """
 
 import enum
-import math
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -228,11 +227,7 @@ def _said(prediction: Any, score: Any) -> bytes:
     if type(score) is float:
         if prediction is None or type(prediction) is bool:
             return _SCORE.pack(_PREDICTIONS.index(prediction), score)
-        if (
-            type(prediction) is float
-            and prediction == score
-            and math.copysign(1, prediction) == math.copysign(1, score)
-        ):
+        if type(prediction) is float and prediction == score != 0.0:  # 0.0 == -0.0
             return _SCORE.pack(_SAME, score)
     said = orjson.dumps([prediction, score], option=ANY_KEYS)
     return b"%c%b%b" % (_JSON, _LENGTH.pack(len(said)), said)

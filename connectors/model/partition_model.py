@@ -132,7 +132,9 @@ class PartitionModel:
     def learn(self, record: Record, *, is_late: bool = False) -> None:
         """Learn a record with a label. If that fails, the model stays as it was, bit for bit.
 
-        `is_late` tells that the label came later: the bytes of the record do not hold it. Raise Unlearnable if the label is to blame, and Reject if the features are.
+        `is_late` tells that the label came later: the bytes of the record do not hold it.
+
+        Raise Unlearnable if the label is to blame, and Reject if the features are.
         """
         try:
             if self._check_label is not None:

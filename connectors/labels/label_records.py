@@ -44,7 +44,9 @@ class LabelDecoder:
         if not isinstance(fields, dict):
             raise Reject("not a JSON object, as a label is")
         record.id = self._id_of(record, fields)
-        label = self._label.find(fields)
+        label = fields.get(self._label.name, MISSING)
+        if label is MISSING:
+            label = self._label.find(fields)
         if label is MISSING or label is None:
             raise Reject(f"there is no label: `{self._label.name}` is missing or null", "label")
         if isinstance(label, JSON_CONTAINERS):
@@ -59,7 +61,11 @@ class LabelDecoder:
                 return record.key.decode()
             except UnicodeDecodeError:
                 raise Reject("the key of the label is not UTF-8", "id") from None
-        id = self._id.find(fields)
+        id = fields.get(self._id.name, MISSING)
+        if type(id) is str:
+            return id
+        if id is MISSING:
+            id = self._id.find(fields)
         if id is MISSING or id is None:
             raise Reject(f"the label names no record: `{self._id.name}` is missing or null", "id")
         if type(id) is float and abs(id) >= EXACT_INTEGERS:

@@ -1,5 +1,6 @@
 """The route of a record and of a label through a model, when labels come later than records."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -58,8 +59,11 @@ class Results(NamedTuple):
         Labels, and records, that were rejected, with their reason.
     """
 
-    outcomes: list[Outcome]
-    rejects: list[Record]
+    outcomes: Sequence[Outcome]
+    rejects: Sequence[Record]
+
+
+NOTHING = Results((), ())
 
 
 class LateLearning:
@@ -96,6 +100,8 @@ class LateLearning:
         self.model, self.waiting = model, waiting
         self._decode_label, self._otherwise = labels.decode, otherwise
         self._source_of_records, self._source_of_labels = sources
+        self._outcomes: list[Outcome] = []
+        self._rejects: list[Record] = []
 
     def take_record(self, record: Record, sequence: int, time: float, counts: Counts) -> Results:
         """Predict a record; learn it if its label is known, else let it wait.
@@ -111,33 +117,36 @@ class LateLearning:
         counts
             What was done is added here.
         """
-        results = self._advance(time, counts)
+        if self.waiting.advance(time):
+            self._let_go(counts)
         process_record(self.model, record, counts)
-        if record.output is None or isinstance(record.known, Unjoinable):
-            return results
+        if record.output is not None and not isinstance(record.known, Unjoinable):
+            self._learn_or_wait(record, sequence, counts)
+        return self._results()
+
+    def _learn_or_wait(self, record: Record, sequence: int, counts: Counts) -> None:
         id = id_text(record.id)
         if record.label is not None:
             early = self.waiting.take_early(id)
             self.waiting.forget(id)
             if early is not None:
                 reason = f"`{id}` has a label in its record, which counts"
-                self._reject(self._message(early), Reject(reason, "second_label"), results, counts)
+                self._reject(self._message(early), Reject(reason, "second_label"), counts)
         elif id.encode() in self.waiting.records:
             reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
             record.known, record.reason = reject, reason_of(reject)
             counts.add_unlearned(reject.kind)
         else:
             self.waiting.add(id, sequence, record)
-            early = self.waiting.take_early(id)
+            early = self.waiting.take_early(id) if self.waiting.labels else None
             if early is not None:
                 message = self._message(early)
                 self._decode_label(message)
                 found = self.waiting.settle(id)
                 assert found is not None
-                self._learn(found, message, early.time - found.time, results, counts)
-            else:
-                self._give_way(results, counts)
-        return results
+                self._learn(found, message, early.time - found.time, counts)
+            elif self.waiting.is_overfull:
+                self._let_go(counts)
 
     def take_label(self, label: Record, sequence: int, time: float, counts: Counts) -> Results:
         """Learn the record that a label is for; let the label wait if that record did not come yet.
@@ -145,7 +154,8 @@ class LateLearning:
         A label that cannot be used is among the rejects afterwards, with its reason. The parameters are those of
         `take_record`.
         """
-        results = self._advance(time, counts)
+        if self.waiting.advance(time):
+            self._let_go(counts)
         counts.labels += 1
         try:
             if label.known is not None:
@@ -153,50 +163,52 @@ class LateLearning:
             self._decode_label(label)
             found = self.waiting.settle(label.id)
         except Reject as reject:
-            self._reject(label, reject, results, counts)
-            return results
+            self._reject(label, reject, counts)
+            return self._results()
         if found is not None:
-            self._learn(found, label, self.waiting.time - found.time, results, counts)
+            self._learn(found, label, self.waiting.time - found.time, counts)
         else:
             counts.early += 1
             self.waiting.add_early(label.id, sequence, label)
-            self._give_way(results, counts)
+            if self.waiting.is_overfull:
+                self._let_go(counts)
+        return self._results()
+
+    def _results(self) -> Results:
+        if not self._outcomes and not self._rejects:
+            return NOTHING
+        results = Results(self._outcomes, self._rejects)
+        self._outcomes, self._rejects = [], []
         return results
 
-    def _advance(self, time: float, counts: Counts) -> Results:
-        results = Results([], [])
-        self.waiting.advance(time)
-        self._give_way(results, counts)
-        return results
-
-    def _give_way(self, results: Results, counts: Counts) -> None:
+    def _let_go(self, counts: Counts) -> None:
         """Let all leave that have waited too long, and the oldest of too many."""
         for found, why in self.waiting.expired():
             counts.expired += why is Gone.EXPIRED
             counts.displaced += why is Gone.DISPLACED
             if self._otherwise is not None:
-                self._learn_otherwise(found, results, counts)
+                self._learn_otherwise(found, counts)
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
-            self._reject(self._message(early), Reject(reason, "unknown_id"), results, counts)
+            self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
 
-    def _learn(self, found: WaitingRecord, message: Record, delay: int, results: Results, counts: Counts) -> None:
+    def _learn(self, found: WaitingRecord, message: Record, delay: int, counts: Counts) -> None:
         counts.add_delay(delay)
         label = message.label
         try:
             record = self._learned(found, label)
         except Reject as reject:
-            self._reject(message, type(reject)(f"record `{found.id}`: {reject}", reject.kind), results, counts)
+            self._reject(message, type(reject)(f"record `{found.id}`: {reject}", reject.kind), counts)
             return
         counts.add_learned(found.prediction, label, self.model.is_regressor)
-        results.outcomes.append(Outcome(record.id, found.prediction, found.score, label, delay, record.source, message))
+        self._outcomes.append(Outcome(record.id, found.prediction, found.score, label, delay, record.source, message))
 
-    def _learn_otherwise(self, found: WaitingRecord, results: Results, counts: Counts) -> None:
+    def _learn_otherwise(self, found: WaitingRecord, counts: Counts) -> None:
         try:
             self._learned(found, self._otherwise)
         except Reject as reject:
             record = Record(f"{self._source_of_records}{found.sequence}", None, found.value)
-            self._reject(record, reject, results, counts)
+            self._reject(record, reject, counts)
         else:
             counts.learned += 1
 
@@ -209,10 +221,10 @@ class LateLearning:
         self.model.learn(record, is_late=True)
         return record
 
-    def _reject(self, record: Record, reject: Reject, results: Results, counts: Counts) -> None:
+    def _reject(self, record: Record, reject: Reject, counts: Counts) -> None:
         record.known, record.reason = reject, reason_of(reject)
         counts.add_unlearned(reject.kind)
-        results.rejects.append(record)
+        self._rejects.append(record)
 
     def _message(self, early: EarlyLabel) -> Record:
         source = f"{self._source_of_labels}{early.sequence}"

@@ -20,18 +20,22 @@ class Item(NamedTuple):
     ----------
     key
         The key under which it waits.
-    sequence
-        Its number in the order of arrival.
-    time
-        The event time at which it came, in milliseconds.
-    content
-        The content itself.
+    packed
+        Its number in the order of arrival and the event time at which it came, as `HEAD`, and then the content.
     """
 
     key: bytes
-    sequence: int
-    time: int
-    content: bytes
+    packed: bytes
+
+    @property
+    def sequence(self) -> int:
+        """Its number in the order of arrival."""
+        return HEAD.unpack_from(self.packed)[0]
+
+    @property
+    def time(self) -> int:
+        """The event time at which it came, in milliseconds."""
+        return HEAD.unpack_from(self.packed)[1]
 
 
 class Pending:
@@ -47,9 +51,16 @@ class Pending:
     most
         At most so many wait; the oldest give way.
 
+    Attributes
+    ----------
+    due
+        Nothing expires before the event time is later than this.
+    next_sequence
+        The number that follows the last one that was added.
+
     >>> pending = Pending(within=100, most=2)
     >>> for number, name in enumerate([b"a", b"b", b"c"]):
-    ...     pending.add(name, number, number * 10, b"")
+    ...     pending.add(name, number, number * 10)
     >>> [item.key for item in pending.displaced()], [item.key for item in pending.expired(111)]
     ([b'a'], [b'b'])
     """
@@ -62,7 +73,7 @@ class Pending:
         self._sequences = array.array("Q")
         self._is_there = bytearray()
         self._front = self._dead = 0  # the slots before `_front` are dead; `_dead` counts all dead ones
-        self._due: float = math.inf  # no content expires before this event time is passed
+        self.due: float = math.inf
         self.next_sequence = 0
 
     def __len__(self) -> int:
@@ -74,44 +85,47 @@ class Pending:
     def __iter__(self) -> Iterator[Item]:
         return self.between(0, self.next_sequence)
 
-    def add(self, key: bytes, sequence: int, time: int, *content: bytes) -> None:
-        """Let a content wait, given in parts. Its key is new; sequence numbers rise, and times never fall."""
+    def add(self, key: bytes, sequence: int, time: int, content: bytes = b"") -> None:
+        """Let a content wait. Its key is new; sequence numbers rise, and times never fall."""
+        self.add_packed(key, sequence, time, HEAD.pack(sequence, time) + content)
+
+    def add_packed(self, key: bytes, sequence: int, time: int, packed: bytes) -> None:
+        """Let a content wait that was packed already, see `Item`."""
         if key in self._contents or sequence < self.next_sequence:
             raise ValueError(f"`{key!r}` with sequence {sequence}: it waits already, or came out of order")
-        self._contents[key] = b"".join((HEAD.pack(sequence, time), *content))
+        self._contents[key] = packed
         self._keys.append(key)
         self._sequences.append(sequence)
         self._is_there.append(1)
         self.next_sequence = sequence + 1
-        self._due = min(self._due, time + self.within)
+        if self.due == math.inf:
+            self.due = time + self.within
 
     def get(self, key: bytes) -> Item | None:
         """Return the content under a key, or None."""
         found = self._contents.get(key)
-        return None if found is None else _item(key, found)
+        return None if found is None else Item(key, found)
 
     def pop(self, key: bytes) -> Item | None:
         """Take out the content under a key, or return None."""
         found = self._contents.pop(key, None)
         if found is None:
             return None
-        sequence, time = HEAD.unpack_from(found)
-        slot = bisect.bisect_left(self._sequences, sequence, self._front)
+        slot = bisect.bisect_left(self._sequences, HEAD.unpack_from(found)[0], self._front)
         self._keys[slot], self._is_there[slot] = None, 0
         self._dead += 1
         if self._dead > FEWEST_DEAD + len(self._contents) // 4:
             self._compact()
-        return Item(key, sequence, time, found[HEAD.size :])
+        return Item(key, found)
 
     def expired(self, time: int) -> Iterator[Item]:
         """Take out and yield what has waited too long at this event time, the oldest first."""
-        while time > self._due:
+        while time > self.due:
             oldest = self._oldest()
-            if oldest is None or oldest.time + self.within >= time:
-                self._due = math.inf if oldest is None else oldest.time + self.within
-                return
-            self.pop(oldest.key)
-            yield oldest
+            self.due = math.inf if oldest is None else oldest.time + self.within
+            if oldest is not None and time > self.due:
+                self.pop(oldest.key)
+                yield oldest
 
     def displaced(self) -> Iterator[Item]:
         """Take out and yield the oldest while too many wait."""
@@ -126,7 +140,7 @@ class Pending:
         first, last = (bisect.bisect_left(self._sequences, number, self._front) for number in (start, end))
         for key in self._keys[first:last]:
             if key is not None:
-                yield _item(key, self._contents[key])
+                yield Item(key, self._contents[key])
 
     def count_between(self, start: int, end: int) -> int:
         """Return how many wait with a sequence number from `start` on and below `end`."""
@@ -153,8 +167,3 @@ class Pending:
         self._keys = [key for key in self._keys if key is not None]
         self._is_there = bytearray(b"\x01") * len(self._keys)
         self._front = self._dead = 0
-
-
-def _item(key: bytes, content: bytes) -> Item:
-    sequence, time = HEAD.unpack_from(content)
-    return Item(key, sequence, time, content[HEAD.size :])

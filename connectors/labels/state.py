@@ -8,7 +8,7 @@ what does not wait any more.
 All numbers are little-endian. Both begin with four letters and end with the CRC-32 of all before it:
 
     segment   "RMS1", then for records, labels and remembered ids: the number of items (u32), and the items
-    item      sequence number (u64), event time (i64), length of the key (u32), length of the content (u32), both
+    item      length of the key (u32), length of the rest (u32), key, sequence number (u64), event time (i64), content
     manifest  "RMM1", event time (i64), then for records, labels and remembered ids: the next sequence number (u64), and
               the numbers that wait: their form (u8), the number of words (u64), and the words (u64 each)
     form      0: pairs of the first number of a run and its length; 1: the first number, then 64 numbers in each word
@@ -19,15 +19,14 @@ The contents are those of `connectors.labels.waiting`.
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy
 
-from connectors.labels.pending import Pending
+from connectors.labels.pending import HEAD, Item, Pending
 from connectors.labels.waiting import BEGINNING, BadState, Position, WaitingRecords, check_content
 
 SEGMENT, MANIFEST = b"RMS1", b"RMM1"
-_ITEM = struct.Struct("<QqII")
+_ITEM = struct.Struct("<II")
 _COUNT = struct.Struct("<I")
 _TIME = struct.Struct("<q")
 _NUMBERS = struct.Struct("<QBQ")
@@ -51,8 +50,8 @@ def write_segment(waiting: WaitingRecords, start: Position, end: Position | None
     for part, first, last in zip(parts_of(waiting), start, end or waiting.position, strict=True):
         items = list(part.between(first, last))
         written.append(_COUNT.pack(len(items)))
-        for key, sequence, time, content in items:
-            written += (_ITEM.pack(sequence, time, len(key), len(content)), key, content)
+        for key, packed in items:
+            written += (_ITEM.pack(len(key), len(packed)), key, packed)
     return _signed(b"".join(written))
 
 
@@ -72,7 +71,7 @@ def read(manifest: bytes, segments: Iterable[bytes], within: int, pending: int) 
     """
     waiting = WaitingRecords(within, pending)
     waiting.time, numbers = _read_manifest(manifest)
-    found: list[list[_Item]] = [[], [], []]
+    found: list[list[Item]] = [[], [], []]
     for segment in segments:
         for of_part, items in zip(found, _read_segment(segment), strict=True):
             of_part += items
@@ -84,14 +83,7 @@ def read(manifest: bytes, segments: Iterable[bytes], within: int, pending: int) 
     return waiting
 
 
-class _Item(NamedTuple):
-    sequence: int
-    time: int
-    key: bytes
-    content: bytes
-
-
-def _fill(part: Pending, items: list[_Item], waits: numpy.ndarray, latest: int, index: int) -> None:
+def _fill(part: Pending, items: list[Item], waits: numpy.ndarray, latest: int, index: int) -> None:
     """Let those items wait whose numbers are listed."""
     there = set(waits.tolist())
     by_number = {item.sequence: item for item in items if item.sequence in there}
@@ -102,8 +94,8 @@ def _fill(part: Pending, items: list[_Item], waits: numpy.ndarray, latest: int, 
         item = by_number[number]
         if not time <= item.time <= latest or item.key in part:
             raise BadState("the segments are damaged: an event time goes back, or a key is there twice")
-        check_content(index, item.key, item.content)
-        part.add(item.key, number, item.time, item.content)
+        check_content(index, item)
+        part.add_packed(item.key, number, item.time, item.packed)
         time = item.time
 
 
@@ -158,13 +150,15 @@ def _read_manifest(data: bytes) -> tuple[int, list[tuple[int, numpy.ndarray]]]:
     return time, numbers
 
 
-def _read_segment(data: bytes) -> Iterator[list[_Item]]:
+def _read_segment(data: bytes) -> Iterator[list[Item]]:
     reader = _Reader(data, SEGMENT, "segment")
     for _ in Position._fields:
         items = []
         for _ in range(reader.take(_COUNT)[0]):
-            sequence, time, of_key, of_content = reader.take(_ITEM)
-            items.append(_Item(sequence, time, reader.bytes(of_key), reader.bytes(of_content)))
+            of_key, of_rest = reader.take(_ITEM)
+            if of_rest < HEAD.size:
+                raise BadState("the segment is damaged: an item is too short")
+            items.append(Item(reader.bytes(of_key), reader.bytes(of_rest)))
         yield items
     reader.end()
 

@@ -11,16 +11,21 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from connectors.labels.pending import Item, Pending
+from connectors.labels.pending import HEAD, Item, Pending
 from connectors.model.records import ANY_KEYS, Record
 from connectors.model.rejects import Reject
 
 BEGINNING = -(2**63)  # the event time before the first record
-_SCORE = struct.Struct("<Bd")
-_PREDICTIONS = (False, True, None)
-_SAME, _JSON = 3, 4  # a number that is its own score; anything else
+# The content of a record: what was predicted, in one of these forms, and then its bytes.
+_FALSE, _TRUE, _NONE, _SAME, _JSON = range(5)  # with a number as score; the score itself; anything else
+_SCORE = struct.Struct("<QqBd")  # head, form, and score
+_LENGTH_OF_JSON = struct.Struct("<QqBI")
+_FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
+_PREDICTIONS = {form: prediction for prediction, form in _FORMS.items()}
+# The content of a label: the timestamp of its message, then key, value, and the names and contents of its headers, each
+# behind its length.
+_TIMESTAMP = struct.Struct("<q")
 _LENGTH = struct.Struct("<i")
-_EARLY = struct.Struct("<q")
 
 
 class Gone(enum.IntEnum):
@@ -117,6 +122,7 @@ class WaitingRecords:
     >>> record = Record("events-0-7", None, b'{"id": 3, "a": 1}')
     >>> record.prediction, record.score = True, 0.5
     >>> waiting.advance(20)
+    False
     >>> waiting.add("3", 7, record)
     >>> waiting.settle("3")
     WaitingRecord(id='3', sequence=7, time=20, prediction=True, score=0.5, value=b'{"id": 3, "a": 1}')
@@ -137,17 +143,24 @@ class WaitingRecords:
         """How far all parts have come."""
         return Position(*(part.next_sequence for part in (self.records, self.labels, self.gone)))
 
-    def advance(self, time: float) -> None:
-        """Move the event time on, unless it is further already. What has waited too long then must be taken out."""
+    def advance(self, time: float) -> bool:
+        """Move the event time on, unless it is further already. Tell whether something has waited too long then."""
         if time > self.time:
             self.time = int(time)
+        return self.time > min(self.records.due, self.labels.due, self.gone.due)
+
+    @property
+    def is_overfull(self) -> bool:
+        """Whether so many wait that some must give way."""
+        return len(self.records) > self.records.most or len(self.labels) > self.labels.most
 
     # Records
 
     def add(self, id: str, sequence: int, record: Record) -> None:
         """Let a record wait that was predicted; no record with its id waits."""
         assert record.value is not None
-        self.records.add(id.encode(), sequence, self.time, _said(record.prediction, record.score), record.value)
+        packed = _packed_record(sequence, self.time, record.prediction, record.score, record.value)
+        self.records.add_packed(id.encode(), sequence, self.time, packed)
 
     def settle(self, id: str) -> WaitingRecord | None:
         """Take out the record that a label with this id is for.
@@ -162,7 +175,7 @@ class WaitingRecords:
             return _waiting_record(found)
         was = self.gone.get(key)
         if was is not None:
-            raise _LATE[Gone(was.content[0])](id)
+            raise _LATE[Gone(was.packed[HEAD.size])](id)
         if key in self.labels:
             raise _LATE[Gone.SETTLED](id)
         return None
@@ -183,16 +196,19 @@ class WaitingRecords:
             pass
 
     def _remember(self, key: bytes, why: Gone) -> None:
-        self.gone.pop(key)
-        self.gone.add(key, self.gone.next_sequence, self.time, bytes([why]))
-        for _ in self.gone.displaced():
-            pass
+        gone = self.gone
+        if key in gone:
+            gone.pop(key)
+        gone.add(key, gone.next_sequence, self.time, _WHY[why])
+        if len(gone) > gone.most:
+            for _ in gone.displaced():
+                pass
 
     # Labels that came before their record
 
     def add_early(self, id: str, sequence: int, label: Record) -> None:
         """Let a label wait for its record; no label with its id waits."""
-        self.labels.add(id.encode(), sequence, self.time, *_packed(label))
+        self.labels.add(id.encode(), sequence, self.time, _packed_label(label))
 
     def take_early(self, id: str) -> EarlyLabel | None:
         """Take out the label that came before the record with this id, or return None."""
@@ -219,65 +235,50 @@ def _displaced(id: str) -> Late:
     return Late(f"`{id}` waits no longer: more than `labels.pending` records came since", "late_label")
 
 
+_WHY = {why: bytes([why]) for why in Gone}
 _LATE = {Gone.SETTLED: _second, Gone.EXPIRED: _late, Gone.DISPLACED: _displaced}
 
 
-def _said(prediction: Any, score: Any) -> bytes:
-    """Encode prediction and score, which an output has shown to be JSON."""
+def _packed_record(sequence: int, time: int, prediction: Any, score: Any, value: bytes) -> bytes:
+    """Pack a record with its prediction and score, which an output has shown to be JSON."""
     if type(score) is float:
         if prediction is None or type(prediction) is bool:
-            return _SCORE.pack(_PREDICTIONS.index(prediction), score)
+            return _SCORE.pack(sequence, time, _FORMS[prediction], score) + value
         if type(prediction) is float and prediction == score != 0.0:  # 0.0 == -0.0
-            return _SCORE.pack(_SAME, score)
+            return _SCORE.pack(sequence, time, _SAME, score) + value
     said = orjson.dumps([prediction, score], option=ANY_KEYS)
-    return b"%c%b%b" % (_JSON, _LENGTH.pack(len(said)), said)
+    return b"".join((_LENGTH_OF_JSON.pack(sequence, time, _JSON, len(said)), said, value))
 
 
 def _waiting_record(item: Item) -> WaitingRecord:
-    content = item.content
-    kind = content[0]
-    if kind == _JSON:
-        (length,) = _LENGTH.unpack_from(content, 1)
-        start = 1 + _LENGTH.size + length
-        if not 0 < length <= len(content):
-            raise ValueError(f"a prediction of {length} bytes")
-        prediction, score = orjson.loads(content[1 + _LENGTH.size : start])
+    packed = item.packed
+    if packed[HEAD.size] == _JSON:
+        sequence, time, _, length = _LENGTH_OF_JSON.unpack_from(packed)
+        start = _LENGTH_OF_JSON.size + length
+        prediction, score = orjson.loads(packed[_LENGTH_OF_JSON.size : start])
     else:
+        sequence, time, form, score = _SCORE.unpack_from(packed)
         start = _SCORE.size
-        _, score = _SCORE.unpack_from(content)
-        prediction = score if kind == _SAME else _PREDICTIONS[kind]
-    return WaitingRecord(item.key.decode(), item.sequence, item.time, prediction, score, content[start:])
+        prediction = score if form == _SAME else _PREDICTIONS[form]
+    return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:])
 
 
-def _packed(label: Record) -> list[bytes]:
-    """Encode the message of a label: its timestamp, then key, value and headers, each behind its length."""
+def _packed_label(label: Record) -> bytes:
     parts = [label.key, label.value]
     for name, content in label.headers or ():
         parts += [name.encode(), content]
-    packed = [_EARLY.pack(label.timestamp)]
+    packed = [_TIMESTAMP.pack(label.timestamp)]
     for part in parts:
         packed += [_LENGTH.pack(-1 if part is None else len(part)), part or b""]
-    return packed
+    return b"".join(packed)
 
 
 def _early_label(item: Item) -> EarlyLabel:
-    (timestamp,) = _EARLY.unpack_from(item.content)
-    key, value, *rest = _parts(item.content, _EARLY.size)
+    (timestamp,) = _TIMESTAMP.unpack_from(item.packed, HEAD.size)
+    key, value, *rest = _parts(item.packed, HEAD.size + _TIMESTAMP.size)
     assert value is not None
-    headers = [
-        (str(name, "utf-8"), content) for name, content in zip(rest[::2], rest[1::2], strict=True) if name is not None
-    ]
+    headers = [(str(name or b"", "utf-8"), content) for name, content in zip(rest[::2], rest[1::2], strict=True)]
     return EarlyLabel(item.key.decode(), item.sequence, item.time, timestamp, key, value, headers)
-
-
-def check_content(part: int, key: bytes, content: bytes) -> None:
-    """Raise BadState unless this can be the content of a part, by its number in `Position`."""
-    read = (_waiting_record, _early_label, lambda item: Gone(*item.content))[part]
-    try:
-        key.decode()
-        read(Item(key, 0, 0, content))
-    except (ValueError, TypeError, LookupError, AssertionError, struct.error) as error:
-        raise BadState(f"`{key[:100]!r}` has a content that cannot be read: {error}") from None
 
 
 def _parts(content: bytes, start: int) -> list[bytes | None]:
@@ -290,3 +291,13 @@ def _parts(content: bytes, start: int) -> list[bytes | None]:
         found.append(None if length < 0 else content[start : start + length])
         start += max(0, length)
     return found
+
+
+def check_content(part: int, item: Item) -> None:
+    """Raise BadState unless this can be an item of a part, by its number in `Position`."""
+    read = (_waiting_record, _early_label, lambda item: Gone(*item.packed[HEAD.size :]))[part]
+    try:
+        item.key.decode()
+        read(item)
+    except (ValueError, TypeError, LookupError, AssertionError, struct.error) as error:
+        raise BadState(f"`{item.key[:100]!r}` has a content that cannot be read: {error}") from None

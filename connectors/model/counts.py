@@ -1,5 +1,6 @@
 """Counts of the work of a processor."""
 
+import bisect
 import math
 from collections import Counter
 from dataclasses import dataclass, field, fields
@@ -105,7 +106,8 @@ class Counts:
     def add_delay(self, milliseconds: int) -> None:
         """Count a late label that came so long after its record."""
         seconds = max(0, milliseconds) / 1000
-        self.delays[next(limit for limit in DELAYS if seconds <= limit)] += 1
+        limit = DELAYS[bisect.bisect_left(DELAYS, seconds)]
+        self.delays[limit] = self.delays.get(limit, 0) + 1
         self.delay += seconds
 
     def add_shortened(self) -> None:

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 
 from connectors.config import Config
-from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
+from connectors.errors import AccessError, ConfigError, FencedError, StalledError, StartError, StateError
 from connectors.kafka import (
     ClientError,
     Consumer,
@@ -78,6 +78,11 @@ def run(config: Config, stop: Stop | None = None, health: Health | None = None) 
     ConnectorError
         One of its classes for each reason that a processor cannot start or go on; see `connectors.errors`.
     """
+    if config.labels is not None:
+        raise ConfigError(
+            "a processor between topics takes no `labels` from a second topic: leave `labels` out, or put records and "
+            "labels into files and name these as `input` and `labels`"
+        )
     stop = stop or Stop()
     health = health or Health(config)
     with stop.on_signals(), serving(health, config.metrics), _ready(config, health) as processor:

@@ -100,8 +100,8 @@ class LabelsFile(AnyLabels):
 class OutcomesFile(Section):
     file: File = Field(
         description="The file for what became of a record, JSON lines:"
-        ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in milliseconds. It must not'
-        " exist at the first start."
+        ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in'
+        " milliseconds. It must not exist at the first start."
     )
 
 

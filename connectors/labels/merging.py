@@ -3,7 +3,7 @@
 import enum
 import math
 
-NO_TIME = -math.inf  # the time of a record whose time cannot be read: it is taken at once
+NO_TIME = -math.inf  # the time of a record whose time cannot be read: it comes before all that have one
 
 
 class Side(enum.Enum):
@@ -33,13 +33,11 @@ def choose(
 
     >>> choose(5, 5), choose(4, 5), choose(NO_TIME, 3)
     (<Side.LABELS: 'labels'>, <Side.RECORDS: 'records'>, <Side.RECORDS: 'records'>)
-    >>> choose(5, None), choose(5, None, are_labels_awaited=True), choose(NO_TIME, None, are_labels_awaited=True)
-    (<Side.RECORDS: 'records'>, None, <Side.RECORDS: 'records'>)
+    >>> print(choose(5, None), choose(5, None, are_labels_awaited=True))
+    Side.RECORDS None
     """
     if record is not None and label is not None:
         return Side.LABELS if label <= record else Side.RECORDS
-    if record is not None and (record == NO_TIME or not are_labels_awaited):
-        return Side.RECORDS
-    if label is not None and (label == NO_TIME or not are_records_awaited):
-        return Side.LABELS
-    return None
+    if record is not None:
+        return None if are_labels_awaited else Side.RECORDS
+    return None if label is None or are_records_awaited else Side.LABELS

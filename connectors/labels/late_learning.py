@@ -140,13 +140,20 @@ class LateLearning:
             self.waiting.add(id, sequence, record)
             early = self.waiting.take_early(id) if self.waiting.labels else None
             if early is not None:
-                message = self._message(early)
-                self._decode_label(message)
-                found = self.waiting.settle(id)
-                assert found is not None
-                self._learn(found, message, early.time - found.time, counts)
+                self._settle_early(id, early, counts)
             elif self.waiting.is_overfull:
                 self._let_go(counts)
+
+    def _settle_early(self, id: str, early: EarlyLabel, counts: Counts) -> None:
+        message = self._message(early)
+        try:
+            self._decode_label(message)
+        except Reject as reject:  # the names of its fields have changed since it came
+            self._reject(message, reject, counts)
+            return
+        found = self.waiting.settle(id)
+        assert found is not None
+        self._learn(found, message, early.time - found.time, counts)
 
     def take_label(self, label: Record, sequence: int, time: float, counts: Counts) -> Results:
         """Learn the record that a label is for; let the label wait if that record did not come yet.

@@ -92,8 +92,9 @@ def main(path: str, kills: int, seed: int) -> None:
     durable = iter([(number, moment, False) for number in range(1, 16) for moment in ("before", "after")])
     killed = 0
     while True:
-        write = chance.randrange(1, 300), chance.choice(MOMENTS), True
-        trap = next(durable, None) or chance.choice([write, write, (chance.randrange(16, 80), chance.choice(MOMENTS), False)])
+        moment = chance.choice(MOMENTS)
+        write, sync = (chance.randrange(1, 300), moment, True), (chance.randrange(16, 40), moment, False)
+        trap = next(durable, None) or chance.choice([write, write, sync])
         is_left_alone = killed >= kills
         is_trapped = not is_left_alone and (killed < 30 or killed % 2 == 0)
         process = child(settings, trap if is_trapped else None, is_left_alone)

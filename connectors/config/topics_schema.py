@@ -244,6 +244,12 @@ class Config(AnyConfig):
         """What the transactional ids of this group begin with, and those of no other group: names have no colon."""
         return f"{self.name}:"
 
+    @property
+    def topics(self) -> dict[str, str]:
+        """The topics of the file by their role, as far as it names them."""
+        sections = {role: getattr(self, role) for role in TOPICS}
+        return {role: section.topic for role, section in sections.items() if section is not None}
+
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """A topic and a file cannot be written in one transaction, so no guarantee would hold for both."""

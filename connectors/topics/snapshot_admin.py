@@ -54,7 +54,7 @@ def opened(config: Config) -> Iterator["SnapshotAdmin"]:
     timeouts = Timeouts(*config.kafka.timeouts)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
-        consumer = module.Consumer(config.input.topic, config.name, for_consumer)
+        consumer = module.Consumer(config.input.topic, config.name, for_consumer, labels=config.topics.get("labels"))
         try:
             yield SnapshotAdmin(config, consumer, restorer, timeouts)
         except StoreError as error:
@@ -174,7 +174,7 @@ class SnapshotAdmin:
         metadata = OffsetMetadata(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
         committed = Committed(name.offset, metadata.to_text())
         self._restorer.check(entry.partition, committed)
-        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range(entry.partition))
+        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range)
         return committed
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:

@@ -188,6 +188,11 @@ class FileProcessor:
         self._old = ""
         self._due = 0.0
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        """For the metrics: how many records wait for a label."""
+        return {} if self._late is None else {PARTITION: len(self._late.waiting.records)}
+
     # Start
 
     def _last_state(self) -> State | None:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from connectors.config.files_schema import FileConfig
-from connectors.model.counts import Counts
+from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
 
 if TYPE_CHECKING:  # its schema imports parts of Kafka, which a processor between files does not need
@@ -55,6 +55,10 @@ class Work(Protocol):
     def committed_offsets(self) -> Mapping[int, int]:
         """The committed offsets, by partition; empty for a file, which has no lag."""
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        """How many records wait for a label that comes later, by partition; empty without `labels`."""
+
 
 class NoWork:
     """The work of a processor that has not started."""
@@ -65,6 +69,7 @@ class NoWork:
     is_ready = False
     paused: Mapping[int, str] = {}
     committed_offsets: Mapping[int, int] = {}
+    waiting: Mapping[int, int] = {}
 
 
 class Metrics(Collector):
@@ -144,6 +149,7 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._totals(self.work.counts)
         yield from self._quality(self.work.counts)
+        yield from self._labels(self.work.counts)
         yield from self._partitions(self.work.models)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
@@ -186,9 +192,27 @@ class Metrics(Collector):
             yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
             yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
 
+    def _labels(self, counts: Counts) -> Iterator[Metric]:
+        """Yield what became of labels that come later, and of the records that waited for them."""
+        totals = {
+            "labels": (counts.labels, "Labels read that come later than their records."),
+            "early_labels": (counts.early, "Those of them that came before their record."),
+            "expired_records": (counts.expired, "Records whose label did not come within `labels.within`."),
+            "displaced_records": (counts.displaced, "Records that gave way because too many waited for a label."),
+        }
+        for name, (value, meaning) in totals.items():
+            yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
+        total, buckets = 0, []
+        for limit in DELAYS:
+            total += counts.delays.get(limit, 0)
+            buckets.append(("+Inf" if limit == math.inf else str(limit), total))
+        meaning = "How long after its record a label came, in event time."
+        yield HistogramMetricFamily("river_margins_label_delay_seconds", meaning, buckets, counts.delay)
+
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {
             "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
+            "waiting_records": ("Records that wait for a label that comes later.", self.work.waiting),
             "snapshot_bytes": ("Size of the last snapshot.", self._sizes),
             "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
             "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),

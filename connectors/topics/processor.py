@@ -209,6 +209,11 @@ class Processor:
     def committed_offsets(self) -> Mapping[int, int]:
         return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        found = dict(self._assignment.partitions).items()
+        return {number: len(each.labels.waiting.records) for number, each in found if each.labels is not None}
+
     # Work
 
     def run(self, stop: Stop) -> Counts:

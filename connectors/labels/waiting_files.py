@@ -83,10 +83,10 @@ class WaitingFiles:
         self._segments, self._written = prepared.segments, prepared.position
 
 
-def read_index(store: Store, partition: int, snapshot: str, sha256: str | None = None) -> tuple[Index, bytes]:
-    """Return what a snapshot needs, and its manifest.
+def read_index(store: Store, partition: int, snapshot: str, sha256: str | None = None) -> tuple[Index, bytes, str]:
+    """Return what a snapshot needs, its manifest, and the SHA-256 of the file that holds both.
 
-    Raise BadState if the file is missing or damaged, or has another SHA-256.
+    Raise BadState if the file is missing or damaged, or has another SHA-256 than the one given.
     """
     name = f"{snapshot}{WAITING}"
     path = store.path(partition, name)
@@ -94,18 +94,19 @@ def read_index(store: Store, partition: int, snapshot: str, sha256: str | None =
         data = store.read(partition, name)
     except FileNotFoundError:
         raise BadState(f"`{path}` does not exist") from None
-    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+    found = hashlib.sha256(data).hexdigest()
+    if sha256 not in (None, found):
         raise BadState(f"`{path}` is corrupt: its SHA-256 is not the committed one")
     line, _, manifest = data.partition(b"\n")
     try:
-        return INDEX.validate_json(line), manifest
+        return INDEX.validate_json(line), manifest, found
     except ValidationError:
         raise BadState(f"`{path}` does not begin with the names of segments") from None
 
 
 def read(store: Store, partition: int, snapshot: str, sha256: str, within: int, pending: int) -> WaitingFiles:
     """Return what waited at a snapshot, or raise BadState."""
-    index, manifest = read_index(store, partition, snapshot, sha256)
+    index, manifest, _ = read_index(store, partition, snapshot, sha256)
     records = state.read(manifest, _segments(store, partition, index.segments), within, pending)
     return WaitingFiles(records, index.segments)
 

@@ -17,7 +17,7 @@ from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder, Record
-from connectors.topics import processor
+from connectors.topics import processor, snapshot_admin
 from river_margins import snapshot
 from tests.helpers import streams
 from tests.helpers.streams import (
@@ -183,6 +183,7 @@ Committer.{step} = held
 """
 LEFT_OUT = """
 from connectors.labels.waiting import WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles
 prepare = WaitingFiles.prepare
 WaitingFiles.prepare = lambda self, *names: prepare(WaitingFiles(WaitingRecords(1000, 10)), *names)
 """
@@ -359,3 +360,27 @@ def test_models_learned_without_labels_are_refused(kafka, tmp_path):
         wait_for(stream.are_done, "all records")
     with pytest.raises(StateError, match="were learned without `labels`: give the processor another `name`"):
         processor.run(stream.config())
+
+
+def test_a_rewind_moves_both_topics(waiting):
+    """What came after the snapshot comes again: outputs and outcomes are those of the bare route, repeated."""
+    with running(waiting.config(snapshots={"folder": waiting.settings["snapshots"], "keep": {"last": 1000}})):
+        waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(waiting.are_done, "all labels")
+    with snapshot_admin.opened(waiting.config()) as admin:
+        before = min((entry for entry in admin.entries() if entry.name.offset == 60), key=lambda entry: entry.name.time)
+        (move,) = admin.rewind({0: before})
+    assert (move.before, move.offset) == (60, 60)
+    place = waiting.place(0)._replace(topic=waiting.labels)
+    with waiting.group() as consumer:
+        assert consumer.committed(place) < 60
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "all labels")
+    _, outcomes, _ = waiting.bare(0)
+    found = [message.value for message in waiting.read(waiting.outcomes, 2 * len(outcomes))]
+    assert found == [value for _, _, value in outcomes] * 2
+    with snapshot_admin.opened(waiting.config()) as admin:
+        (move,) = admin.start_anew([0], None)
+    with running(waiting.config()):
+        waiting.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(waiting.are_done, "the records with the new model")

@@ -85,6 +85,11 @@ class Pending:
     def __iter__(self) -> Iterator[Item]:
         return self.between(0, self.next_sequence)
 
+    @property
+    def is_overfull(self) -> bool:
+        """Whether so many wait that some must give way."""
+        return len(self._contents) > self.most
+
     def add(self, key: bytes, sequence: int, time: int, content: bytes = b"") -> None:
         """Let a content wait. Its key is new; sequence numbers rise, and times never fall."""
         self.add_packed(key, sequence, time, HEAD.pack(sequence, time) + content)

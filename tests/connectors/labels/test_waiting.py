@@ -36,11 +36,10 @@ class Joined(WaitingRecords):
 
     def record(self, id, sequence, time):
         self.pass_time(time)
-        if id.encode() in self.records:
-            return self.log.append(("waits already", id, sequence))
         message = Record(f"in-0-{sequence}", None, b"%d" % sequence)
         message.prediction, message.score = PREDICTIONS[sequence % len(PREDICTIONS)]
-        self.add(id, sequence, message)
+        if not self.add(id, sequence, message):
+            return self.log.append(("waits already", id, sequence))
         early = self.take_early(id)
         if early:
             return self.log.append(("settled", id, self.settle(id).sequence, early.sequence, early.time - self.time))

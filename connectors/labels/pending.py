@@ -209,6 +209,14 @@ class Pending:
                 if key is not None:
                     yield Item(key, self._contents[key])
 
+    def columns_between(self, start: int, end: int) -> tuple[list[bytes], list[bytes]]:
+        """Return what `between` yields, as the keys and their packed contents."""
+        keys: list[bytes] = []
+        for piece in self._pieces_between(start, end):
+            first, last = piece.between(start, end)
+            keys += [key for key in piece.keys[first:last] if key is not None]
+        return keys, list(map(self._contents.__getitem__, keys))
+
     def count_between(self, start: int, end: int) -> int:
         """Return how many wait with a sequence number from `start` on and below `end`."""
         return sum(piece.is_there.count(1, *piece.between(start, end)) for piece in self._pieces_between(start, end))

@@ -77,7 +77,7 @@ def take(joins, steps, at=0):
     for sequence, (kind, id, passed) in enumerate(steps, at):
         now += passed
         for join in joins:
-            (join.record if kind == "r" else join.label)(str(id), sequence, now)
+            (join.record if kind == "r" else join.label)(str(id or ""), sequence, now)
 
 
 @given(steps=STEPS, within=st.sampled_from([0, 7, 10**6]), most=st.sampled_from([1, 2, 1000]))

@@ -209,6 +209,10 @@ class Processor:
     def committed_offsets(self) -> Mapping[int, int]:
         return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        return {}
+
     # Work
 
     def run(self, stop: Stop) -> Counts:

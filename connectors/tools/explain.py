@@ -112,9 +112,9 @@ def _labels(config: Config | FileConfig) -> list[str]:
     return [
         f"Labels come later, from {reads}: {names} names the record, and its field `{labels.label}` is the label. "
         "Records and labels are taken in the order of their times, labels first at the same time.",
-        f"A record waits {labels.within:g} s for its label, and at most {labels.pending:,} records wait; the oldest give "
-        "way. When its label comes, exactly the features that were predicted are learned, and the prediction made then "
-        f"is judged. One whose label does not come {missing}.",
+        f"A record waits {labels.within:g} s for its label, and at most {labels.pending:,} records wait; the oldest "
+        "give way. When its label comes, exactly the features that were predicted are learned, and the prediction made "
+        f"then is judged. One whose label does not come {missing}.",
         *([f"What became of a record goes to {written} when its label comes."] if written else []),
     ]
 

@@ -154,7 +154,7 @@ class FileProcessor:
     ----------
     counts
         The counts of committed work.
-    assigned, is_ready, paused, committed_offsets
+    assigned, is_ready, paused, committed_offsets, waiting
         For the metrics: a file is one partition, ready from the start, and has no offsets.
     """
 
@@ -187,11 +187,6 @@ class FileProcessor:
         self._late = self._late_labels()
         self._old = ""
         self._due = 0.0
-
-    @property
-    def waiting(self) -> Mapping[int, int]:
-        """For the metrics: how many records wait for a label."""
-        return {} if self._late is None else {PARTITION: len(self._late.waiting.records)}
 
     # Start
 
@@ -279,6 +274,10 @@ class FileProcessor:
         )
 
     # Work
+
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        return {} if self._late is None else {PARTITION: len(self._late.waiting.records)}
 
     @property
     def _input(self) -> Reader | Lookahead:

@@ -132,16 +132,15 @@ class LateLearning:
             if early is not None:
                 reason = f"`{id}` has a label in its record, which counts"
                 self._reject(self._message(early), Reject(reason, "second_label"), counts)
-        elif id.encode() in self.waiting.records:
+        elif not self.waiting.add(id, sequence, record):
             reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
             record.known, record.reason = reject, reason_of(reject)
             counts.add_unlearned(reject.kind)
         else:
-            self.waiting.add(id, sequence, record)
-            early = self.waiting.take_early(id) if self.waiting.labels else None
+            early = self.waiting.take_early(id)
             if early is not None:
                 self._settle_early(id, early, counts)
-            elif self.waiting.is_overfull:
+            elif self.waiting.records.is_overfull:
                 self._let_go(counts)
 
     def _settle_early(self, id: str, early: EarlyLabel, counts: Counts) -> None:
@@ -177,7 +176,7 @@ class LateLearning:
         else:
             counts.early += 1
             self.waiting.add_early(label.id, sequence, label)
-            if self.waiting.is_overfull:
+            if self.waiting.labels.is_overfull:
                 self._let_go(counts)
         return self._results()
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy
 
 HEAD = struct.Struct("<Qq")  # sequence number and event time, in front of each content
-FEWEST_DEAD = 1000  # slots of contents that left, before a compaction
+PIECE = 4096  # slots
 
 
 class Item(NamedTuple):
@@ -38,11 +38,55 @@ class Item(NamedTuple):
         return HEAD.unpack_from(self.packed)[1]
 
 
+class _Slots:
+    """Some slots in the order of arrival; one whose content has left has no key."""
+
+    __slots__ = ("count", "is_there", "keys", "sequences")
+
+    def __init__(self) -> None:
+        self.keys: list[bytes | None] = []
+        self.sequences = array.array("Q")
+        self.is_there = bytearray()
+        self.count = 0  # of contents that are there
+
+    def add(self, key: bytes, sequence: int) -> None:
+        self.keys.append(key)
+        self.sequences.append(sequence)
+        self.is_there.append(1)
+        self.count += 1
+
+    def remove(self, sequence: int) -> None:
+        slot = bisect.bisect_left(self.sequences, sequence)
+        self.keys[slot], self.is_there[slot] = None, 0
+        self.count -= 1
+
+    def first(self) -> bytes:
+        key = self.keys[self.is_there.index(1)]
+        assert key is not None
+        return key
+
+    def between(self, start: int, end: int) -> tuple[int, int]:
+        """Return the slots from one sequence number on and below another one."""
+        return bisect.bisect_left(self.sequences, start), bisect.bisect_left(self.sequences, end)
+
+    def numbers(self) -> numpy.ndarray:
+        """Return the sequence numbers of the contents that are there."""
+        return numpy.frombuffer(self.sequences, numpy.uint64)[numpy.frombuffer(self.is_there, numpy.bool_)]
+
+    def take_in(self, other: "_Slots") -> None:
+        """Add what is there of the slots that follow, and drop the dead ones of both."""
+        numbers = numpy.concatenate([self.numbers(), other.numbers()])
+        self.sequences = array.array("Q", numbers.tobytes())
+        self.keys = [key for slots in (self, other) for key in slots.keys if key is not None]
+        self.is_there = bytearray(b"\x01") * len(self.keys)
+        self.count = len(self.keys)
+
+
 class Pending:
     """Contents by key, in the order in which they came.
 
-    Each content is one bytes object, so a million of them cost the garbage collector nothing. All methods take constant
-    time, apart from a compaction after each quarter of the contents has left.
+    Each content is one bytes object, so a million of them cost the garbage collector nothing. The order is kept in
+    pieces of some thousand, so that taking out costs little wherever a content stands.
 
     Parameters
     ----------
@@ -68,11 +112,9 @@ class Pending:
     def __init__(self, within: int, most: int) -> None:
         self.within, self.most = within, most
         self._contents: dict[bytes, bytes] = {}
-        # One slot for each content, in the order of arrival. A slot whose content has left has no key.
-        self._keys: list[bytes | None] = []
-        self._sequences = array.array("Q")
-        self._is_there = bytearray()
-        self._front = self._dead = 0  # the slots before `_front` are dead; `_dead` counts all dead ones
+        self._pieces: list[_Slots] = []  # each with a content that is there
+        self._starts: list[int] = []  # no sequence number in a piece is below its start, and all before it are
+        self._left = 0  # contents taken out since the dict was built
         self.due: float = math.inf
         self.next_sequence = 0
 
@@ -85,6 +127,11 @@ class Pending:
     def __iter__(self) -> Iterator[Item]:
         return self.between(0, self.next_sequence)
 
+    @property
+    def is_overfull(self) -> bool:
+        """Whether so many wait that some must give way."""
+        return len(self._contents) > self.most
+
     def add(self, key: bytes, sequence: int, time: int, content: bytes = b"") -> None:
         """Let a content wait. Its key is new; sequence numbers rise, and times never fall."""
         self.add_packed(key, sequence, time, HEAD.pack(sequence, time) + content)
@@ -94,9 +141,10 @@ class Pending:
         if key in self._contents or sequence < self.next_sequence:
             raise ValueError(f"`{key!r}` with sequence {sequence}: it waits already, or came out of order")
         self._contents[key] = packed
-        self._keys.append(key)
-        self._sequences.append(sequence)
-        self._is_there.append(1)
+        if not self._pieces or len(self._pieces[-1].keys) >= PIECE:
+            self._pieces.append(_Slots())
+            self._starts.append(sequence)
+        self._pieces[-1].add(key, sequence)
         self.next_sequence = sequence + 1
         if self.due == math.inf:
             self.due = time + self.within
@@ -111,12 +159,27 @@ class Pending:
         found = self._contents.pop(key, None)
         if found is None:
             return None
-        slot = bisect.bisect_left(self._sequences, HEAD.unpack_from(found)[0], self._front)
-        self._keys[slot], self._is_there[slot] = None, 0
-        self._dead += 1
-        if self._dead > FEWEST_DEAD + len(self._contents) // 4:
-            self._compact()
+        sequence = HEAD.unpack_from(found)[0]
+        number = bisect.bisect_right(self._starts, sequence) - 1
+        piece = self._pieces[number]
+        piece.remove(sequence)
+        if 2 * piece.count < len(piece.keys):
+            self._tidy(number)
+        self._left += 1
+        if self._left > PIECE + len(self._contents) // 4:
+            # With many insertions and deletions, CPython would double the table of the dict.
+            self._contents, self._left = dict(self._contents), 0
         return Item(key, found)
+
+    def _tidy(self, number: int) -> None:
+        """Drop a piece with nothing in it; add a small one to the piece before it."""
+        piece = self._pieces[number]
+        if piece.count and number and piece.count + self._pieces[number - 1].count <= PIECE // 2:
+            self._pieces[number - 1].take_in(piece)
+        elif piece.count:
+            piece.take_in(_Slots())
+            return
+        del self._pieces[number], self._starts[number]
 
     def expired(self, time: int) -> Iterator[Item]:
         """Take out and yield what has waited too long at this event time, the oldest first."""
@@ -135,35 +198,33 @@ class Pending:
             self.pop(oldest.key)
             yield oldest
 
+    def _oldest(self) -> Item | None:
+        return self.get(self._pieces[0].first()) if self._pieces else None
+
     def between(self, start: int, end: int) -> Iterator[Item]:
         """Yield what waits with a sequence number from `start` on and below `end`, in order."""
-        first, last = (bisect.bisect_left(self._sequences, number, self._front) for number in (start, end))
-        for key in self._keys[first:last]:
-            if key is not None:
-                yield Item(key, self._contents[key])
+        for piece in self._pieces_between(start, end):
+            first, last = piece.between(start, end)
+            for key in piece.keys[first:last]:
+                if key is not None:
+                    yield Item(key, self._contents[key])
+
+    def columns_between(self, start: int, end: int) -> tuple[list[bytes], list[bytes]]:
+        """Return what `between` yields, as the keys and their packed contents."""
+        keys: list[bytes] = []
+        for piece in self._pieces_between(start, end):
+            first, last = piece.between(start, end)
+            keys += [key for key in piece.keys[first:last] if key is not None]
+        return keys, list(map(self._contents.__getitem__, keys))
 
     def count_between(self, start: int, end: int) -> int:
         """Return how many wait with a sequence number from `start` on and below `end`."""
-        first, last = (bisect.bisect_left(self._sequences, number, self._front) for number in (start, end))
-        return self._is_there.count(1, first, last)
+        return sum(piece.is_there.count(1, *piece.between(start, end)) for piece in self._pieces_between(start, end))
+
+    def _pieces_between(self, start: int, end: int) -> list[_Slots]:
+        first = max(0, bisect.bisect_right(self._starts, start) - 1)
+        return self._pieces[first : bisect.bisect_left(self._starts, end)]
 
     def sequences(self) -> numpy.ndarray:
         """Return the sequence numbers of all that wait, in order."""
-        numbers = numpy.frombuffer(self._sequences, numpy.uint64) if self._sequences else numpy.empty(0, numpy.uint64)
-        return numbers[numpy.frombuffer(self._is_there, numpy.bool_)]
-
-    def _oldest(self) -> Item | None:
-        keys, front = self._keys, self._front
-        while front < len(keys) and keys[front] is None:
-            front += 1
-        self._front = front
-        key = keys[front] if front < len(keys) else None
-        return None if key is None else self.get(key)
-
-    def _compact(self) -> None:
-        # The dict is built again, too: with many insertions CPython would double its table.
-        self._contents = dict(self._contents)
-        self._sequences = array.array("Q", self.sequences().tobytes())
-        self._keys = [key for key in self._keys if key is not None]
-        self._is_there = bytearray(b"\x01") * len(self._keys)
-        self._front = self._dead = 0
+        return numpy.concatenate([numpy.empty(0, numpy.uint64), *(piece.numbers() for piece in self._pieces)])

@@ -7,15 +7,18 @@ what does not wait any more.
 
 All numbers are little-endian. Both begin with four letters and end with the CRC-32 of all before it:
 
-    segment   "RMS1", then for records, labels and remembered ids: the number of items (u32), and the items
-    item      length of the key (u32), length of the rest (u32), key, sequence number (u64), event time (i64), content
+    segment   "RMS1", then for records, labels and remembered ids: the number of items (u32), the lengths of all keys
+              (u32 each), the lengths of all contents (u32 each), all keys, all contents
+    content   sequence number (u64), event time (i64), and what waits
     manifest  "RMM1", event time (i64), then for records, labels and remembered ids: the next sequence number (u64), and
               the numbers that wait: their form (u8), the number of words (u64), and the words (u64 each)
     form      0: pairs of the first number of a run and its length; 1: the first number, then 64 numbers in each word
 
-The contents are those of `connectors.labels.waiting`.
+What waits is packed by `connectors.labels.waiting`.
 """
 
+import io
+import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -26,7 +29,6 @@ from connectors.labels.pending import HEAD, Item, Pending
 from connectors.labels.waiting import BEGINNING, BadState, Position, WaitingRecords, check_content
 
 SEGMENT, MANIFEST = b"RMS1", b"RMM1"
-_ITEM = struct.Struct("<II")
 _COUNT = struct.Struct("<I")
 _TIME = struct.Struct("<q")
 _NUMBERS = struct.Struct("<QBQ")
@@ -48,11 +50,10 @@ def write_segment(waiting: WaitingRecords, start: Position, end: Position | None
     """Return what came from a position on, up to another one or until now, and still waits."""
     written = [SEGMENT]
     for part, first, last in zip(parts_of(waiting), start, end or waiting.position, strict=True):
-        items = list(part.between(first, last))
-        written.append(_COUNT.pack(len(items)))
-        for key, packed in items:
-            written += (_ITEM.pack(len(key), len(packed)), key, packed)
-    return _signed(b"".join(written))
+        keys, contents = part.columns_between(first, last)
+        lengths = numpy.fromiter(map(len, itertools.chain(keys, contents)), "<u4", 2 * len(keys))
+        written += (_COUNT.pack(len(keys)), lengths.tobytes(), *keys, *contents)
+    return _signed(written)
 
 
 def write_manifest(waiting: WaitingRecords) -> bytes:
@@ -61,7 +62,7 @@ def write_manifest(waiting: WaitingRecords) -> bytes:
     for part in parts_of(waiting):
         form, words = _words(part.sequences())
         written += (_NUMBERS.pack(part.next_sequence, form, len(words)), words.tobytes())
-    return _signed(b"".join(written))
+    return _signed(written)
 
 
 def read(manifest: bytes, segments: Iterable[bytes], within: int, pending: int) -> WaitingRecords:
@@ -153,18 +154,20 @@ def _read_manifest(data: bytes) -> tuple[int, list[tuple[int, numpy.ndarray]]]:
 def _read_segment(data: bytes) -> Iterator[list[Item]]:
     reader = _Reader(data, SEGMENT, "segment")
     for _ in Position._fields:
-        items = []
-        for _ in range(reader.take(_COUNT)[0]):
-            of_key, of_rest = reader.take(_ITEM)
-            if of_rest < HEAD.size:
-                raise BadState("the segment is damaged: an item is too short")
-            items.append(Item(reader.bytes(of_key), reader.bytes(of_rest)))
-        yield items
+        (count,) = reader.take(_COUNT)
+        lengths = numpy.frombuffer(reader.bytes(8 * count), "<u4").tolist()
+        if min(lengths[count:], default=HEAD.size) < HEAD.size:
+            raise BadState("the segment is damaged: a content is too short")
+        keys = [reader.bytes(length) for length in lengths[:count]]
+        yield [Item(key, reader.bytes(length)) for key, length in zip(keys, lengths[count:], strict=True)]
     reader.end()
 
 
-def _signed(data: bytes) -> bytes:
-    return data + _CRC.pack(zlib.crc32(data))
+def _signed(written: list[bytes]) -> bytes:
+    data = io.BytesIO()  # which copies what was written only once
+    data.writelines(written)
+    data.write(_CRC.pack(zlib.crc32(data.getbuffer())))
+    return data.getvalue()
 
 
 class _Reader:

@@ -124,6 +124,7 @@ class WaitingRecords:
     >>> waiting.advance(20)
     False
     >>> waiting.add("3", 7, record)
+    True
     >>> waiting.settle("3")
     WaitingRecord(id='3', sequence=7, time=20, prediction=True, score=0.5, value=b'{"id": 3, "a": 1}')
     >>> waiting.settle("3")
@@ -147,20 +148,20 @@ class WaitingRecords:
         """Move the event time on, unless it is further already. Tell whether something has waited too long then."""
         if time > self.time:
             self.time = int(time)
-        return self.time > min(self.records.due, self.labels.due, self.gone.due)
-
-    @property
-    def is_overfull(self) -> bool:
-        """Whether so many wait that some must give way."""
-        return len(self.records) > self.records.most or len(self.labels) > self.labels.most
+        now = self.time
+        return now > self.records.due or now > self.gone.due or now > self.labels.due
 
     # Records
 
-    def add(self, id: str, sequence: int, record: Record) -> None:
-        """Let a record wait that was predicted; no record with its id waits."""
+    def add(self, id: str, sequence: int, record: Record) -> bool:
+        """Let a record wait that was predicted; return False if a record with its id waits already."""
+        key, time = id.encode(), self.time
+        if key in self.records:
+            return False
         assert record.value is not None
-        packed = _packed_record(sequence, self.time, record.prediction, record.score, record.value)
-        self.records.add_packed(id.encode(), sequence, self.time, packed)
+        packed = _packed_record(sequence, time, record.prediction, record.score, record.value)
+        self.records.add_packed(key, sequence, time, packed)
+        return True
 
     def settle(self, id: str) -> WaitingRecord | None:
         """Take out the record that a label with this id is for.
@@ -200,7 +201,7 @@ class WaitingRecords:
         if key in gone:
             gone.pop(key)
         gone.add(key, gone.next_sequence, self.time, _WHY[why])
-        if len(gone) > gone.most:
+        if gone.is_overfull:
             for _ in gone.displaced():
                 pass
 

@@ -4,6 +4,7 @@ Records and predictions are those of committed work: work that is dropped and do
 with each process; the examples that a model has learned in its life are a metric of its partition.
 """
 
+import itertools
 import math
 import pathlib
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from connectors.config.files_schema import FileConfig
 from connectors.model.counts import DELAYS, Counts
@@ -57,7 +59,7 @@ class Work(Protocol):
 
     @property
     def waiting(self) -> Mapping[int, int]:
-        """How many records wait for a label that comes later, by partition; empty without `labels`."""
+        """How many records wait for their label, by partition; empty without `labels`."""
 
 
 class NoWork:
@@ -91,6 +93,7 @@ class Metrics(Collector):
         self._sizes: dict[int, int] = {}
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
+        self._has_labels = config.labels is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.registry = registry = CollectorRegistry()
 
@@ -149,8 +152,9 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._totals(self.work.counts)
         yield from self._quality(self.work.counts)
-        yield from self._labels(self.work.counts)
         yield from self._partitions(self.work.models)
+        if self._has_labels:
+            yield from self._late(self.work.counts)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
         meaning = "Partitions that this process has taken over."
@@ -192,27 +196,27 @@ class Metrics(Collector):
             yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
             yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
 
-    def _labels(self, counts: Counts) -> Iterator[Metric]:
-        """Yield what became of labels that come later, and of the records that waited for them."""
-        totals = {
-            "labels": (counts.labels, "Labels read that come later than their records."),
-            "early_labels": (counts.early, "Those of them that came before their record."),
-            "expired_records": (counts.expired, "Records whose label did not come within `labels.within`."),
-            "displaced_records": (counts.displaced, "Records that gave way because too many waited for a label."),
-        }
-        for name, (value, meaning) in totals.items():
-            yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
-        total, buckets = 0, []
-        for limit in DELAYS:
-            total += counts.delays.get(limit, 0)
-            buckets.append(("+Inf" if limit == math.inf else str(limit), total))
-        meaning = "How long after its record a label came, in event time."
-        yield HistogramMetricFamily("river_margins_label_delay_seconds", meaning, buckets, counts.delay)
+    def _late(self, counts: Counts) -> Iterator[Metric]:
+        """Yield what became of labels that come later than their records."""
+        yield CounterMetricFamily("river_margins_labels", "Labels read from their own input.", counts.labels)
+        early = "Labels that came before their record."
+        yield CounterMetricFamily("river_margins_early_labels", early, counts.early)
+        meaning = "Records whose label did not come: they waited too long, or gave way to newer ones."
+        gone = CounterMetricFamily("river_margins_expired_records", meaning, labels=["bound"])
+        gone.add_metric(["within"], counts.expired)
+        gone.add_metric(["pending"], counts.displaced)
+        yield gone
+        numbers = itertools.accumulate(counts.delays.get(limit, 0) for limit in DELAYS)
+        yield HistogramMetricFamily(
+            "river_margins_label_delay_seconds", "Time from a record to its label, by their times.",
+            buckets=[(floatToGoString(limit), number) for limit, number in zip(DELAYS, numbers, strict=True)],
+            sum_value=counts.delay,
+        )  # fmt: skip
+        yield self._of_partitions("waiting_records", "Records that wait for their label.", self.work.waiting)
 
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {
             "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
-            "waiting_records": ("Records that wait for a label that comes later.", self.work.waiting),
             "snapshot_bytes": ("Size of the last snapshot.", self._sizes),
             "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
             "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),

@@ -11,6 +11,8 @@ from river import metrics
 
 from connectors import config
 from connectors.errors import ConfigError, StartError, StateError
+from connectors.files import processor as files
+from connectors.runtime.health import Health
 from connectors.tools import evaluate
 from river_margins import snapshot
 from tests.connectors.files.test_processor import KILLS, Folder
@@ -164,8 +166,8 @@ def test_evaluate_takes_the_times_of_a_file_of_topics_from_options(folder, tmp_p
     }  # fmt: skip
     path.write_text(json.dumps(topics))
     settings = config.load(path)
-    files = folder.settings["input"]["file"], folder.settings["labels"]["file"]
-    result = evaluate.run(settings, files[0], labels=files[1], time="at", label_time="at")
+    paths = folder.settings["input"]["file"], folder.settings["labels"]["file"]
+    result = evaluate.run(settings, paths[0], labels=paths[1], time="at", label_time="at")
     twin = folder.config().build_learner()
     route.rivers(examples, twin, metrics.Accuracy(), moments, delays)
     assert snapshot.dumps(result.learner) == snapshot.dumps(twin)
@@ -175,11 +177,11 @@ def test_evaluate_takes_the_times_of_a_file_of_topics_from_options(folder, tmp_p
         ("a[", "at"): "`--time`: `a\\[` is not a path",
     }.items():
         with pytest.raises(ConfigError, match=said):
-            evaluate.run(settings, files[0], [], None, files[1], *options)
+            evaluate.run(settings, paths[0], [], None, paths[1], *options)
     with pytest.raises(ConfigError, match="`--delay` is for labels in the records"):
         evaluate.run(folder.config(), delay=3)
     with pytest.raises(ConfigError, match="name it with `--labels`"):
-        evaluate.run(settings, files[0], time="at")
+        evaluate.run(settings, paths[0], time="at")
 
 
 def test_csv_records_and_labels(tmp_path):
@@ -257,3 +259,27 @@ def test_damaged_labels_are_named(tmp_path):
     pathlib.Path(folder.settings["labels"]["file"]).write_bytes(b"no gzip")
     with pytest.raises(StartError, match=r"`.*labels\.jsonl\.gz` after line 0: it is damaged"):
         folder.run()
+
+
+def test_the_metrics_tell_what_became_of_labels(folder):
+    folder.settings["labels"] |= {"within": "20s", "pending": 5}
+    seconds = [0, 1, 2, 3, 4, 5, 6, 7, 30, 31]
+    folder.put([dumped({"id": n, "at": 1000 * at, "a": 1.0}) for n, at in enumerate(seconds)])
+    # one within a second, one within ten, one of a record that gave way, one early, one too late
+    of = [(2, 2.5), (3, 6.5), (0, 6.9), (8, 29), (4, 30.5)]
+    folder.put_labels([dumped({"of": n, "label": True, "at": 1000 * at}) for n, at in of])
+    settings = folder.config()
+    health = Health(settings)
+    counts = files.run(settings, health=health)
+
+    def value(name, **labels):
+        return health.metrics.registry.get_sample_value(f"river_margins_{name}", labels)
+
+    assert (value("labels_total"), value("early_labels_total")) == (5, 1)
+    assert value("label_delay_seconds_bucket", le="1.0") == 2 and value("label_delay_seconds_bucket", le="10.0") == 3
+    assert (value("label_delay_seconds_count"), value("label_delay_seconds_sum")) == (3, 4.0)
+    assert value("rejects_total", reason="late_label") == 2
+    gone = value("expired_records_total", bound="within"), value("expired_records_total", bound="pending")
+    waiting = value("waiting_records", topic="in.jsonl", partition="0")
+    assert sum(gone) + waiting + counts.learned == len(seconds)
+    assert (gone, waiting) == ((5, 1), 1)

@@ -36,11 +36,10 @@ class Joined(WaitingRecords):
 
     def record(self, id, sequence, time):
         self.pass_time(time)
-        if id.encode() in self.records:
-            return self.log.append(("waits already", id, sequence))
         message = Record(f"in-0-{sequence}", None, b"%d" % sequence)
         message.prediction, message.score = PREDICTIONS[sequence % len(PREDICTIONS)]
-        self.add(id, sequence, message)
+        if not self.add(id, sequence, message):
+            return self.log.append(("waits already", id, sequence))
         early = self.take_early(id)
         if early:
             return self.log.append(("settled", id, self.settle(id).sequence, early.sequence, early.time - self.time))
@@ -78,7 +77,7 @@ def take(joins, steps, at=0):
     for sequence, (kind, id, passed) in enumerate(steps, at):
         now += passed
         for join in joins:
-            (join.record if kind == "r" else join.label)(str(id), sequence, now)
+            (join.record if kind == "r" else join.label)(str(id or ""), sequence, now)
 
 
 @given(steps=STEPS, within=st.sampled_from([0, 7, 10**6]), most=st.sampled_from([1, 2, 1000]))
@@ -188,12 +187,35 @@ def test_numbers_that_wait_are_told_in_either_form(numbers, base):
     assert len(words) <= 2 * len(numbers)
 
 
-def test_memory_of_the_order_is_bounded_by_what_waits():
+def slots(part):
+    return sum(len(piece.keys) for piece in part._pieces)
+
+
+def test_memory_of_the_order_is_bounded_by_what_waits(monkeypatch):
+    monkeypatch.setattr(pending, "PIECE", 8)
     part = pending.Pending(10**9, 10**6)
-    part.add(b"first", 0, 0)  # it stays, in front of all that come and go
-    for number in range(1, 20_000):
-        part.add(b"%d" % number, number, 0)
-        part.pop(b"%d" % number)
-    assert len(part) == 1
-    assert len(part._keys) == len(part._sequences) == len(part._is_there) < 2 * pending.FEWEST_DEAD
-    assert [item.key for item in part.expired(10**9 + 1)] == [b"first"]
+    for number in range(2000):
+        part.add(b"%d" % number, number, number)
+        if number % 50:  # the others stay
+            part.pop(b"%d" % number)
+        assert slots(part) <= 2 * len(part) + 8
+    assert len(part) == 40 and len(part._pieces) <= 20
+    assert [item.sequence for item in part] == part.sequences().tolist() == [*range(0, 2000, 50)]
+    assert [item.sequence for item in part.expired(10**9 + 500)] == [*range(0, 500, 50)]
+
+
+@given(steps=STEPS, more=STEPS, most=st.sampled_from([3, 1000]))
+@settings(max_examples=60, deadline=None)
+def test_small_pieces_give_the_same(steps, more, most):
+    large, small = Joined(10**6, most), Joined(10**6, most)
+    take([large], steps + more)
+    before, pending.PIECE = pending.PIECE, 2
+    try:
+        take([small], steps + more)
+    finally:
+        pending.PIECE = before
+    assert small.log == large.log
+    same(small, large)
+    for end in range(0, 70, 7):
+        assert small.records.count_between(3, end) == large.records.count_between(3, end)
+        assert [*small.records.between(3, end)] == [*large.records.between(3, end)]

@@ -31,6 +31,9 @@ class Assignment:
     the group has what this process committed or loaded last; else it is dropped, and loaded from the snapshot that the
     committed offset names. A partition whose state is bad is paused, and the others go on.
 
+    With labels in a topic of their own, a partition is one of both topics: an assignment that gives them to different
+    members is not taken over, and both committed offsets must fit.
+
     Parameters
     ----------
     config

@@ -35,11 +35,12 @@ class Committer:
     order:
 
     1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name (with
-       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since);
+       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since); with
+       labels that come later, what waits for them is made durable before it;
     2. `flush`: all output is sent;
     3. `check_sends`: each message has been acknowledged by the broker;
     4. `send_offsets`: the offsets, with the names of the snapshots, join the transaction under the generation in which
-       the partitions were assigned (at least once: nothing to do);
+       the partitions were assigned, those of the labels with those of the input (at least once: nothing to do);
     5. `end_transaction`: output and offsets become visible at once (at least once: the offsets are committed);
     6. `remember`: the offsets written are noted as what the group has;
     7. `delete_superseded`: snapshots that no open transaction can name any more are deleted, except those to keep.

@@ -82,8 +82,9 @@ class Superseded:
             self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
         if needed is None:
             return
-        self._files[partition].update(needed)
-        wanted = frozenset().union(*needed.values())
+        files = {name: files for name, files in needed.items() if name in there}
+        self._files[partition].update(files)
+        wanted = frozenset().union(*files.values())
         for text in there:
             # of a snapshot that was not committed, or was deleted just before a crash
             name = None if text in wanted else SnapshotName.parse(text.rpartition("-")[0])
@@ -116,11 +117,11 @@ class Superseded:
 
     def _delete_orphans(self, partition: int, store: Store, began: float) -> None:
         orphans = self._orphans[partition]
-        old = [name for name, since in orphans.items() if since < began - self._transaction - GRACE]
+        old = {name for name, since in orphans.items() if since < began - self._transaction - GRACE}
         for name in old:
             del orphans[name]
-        if old:
-            self._running.append(self._threads.submit(self._delete, partition, old, store, began))
+        if unneeded := old.difference(*self._files[partition].values()):
+            self._running.append(self._threads.submit(self._delete, partition, unneeded, store, began))
 
     @staticmethod
     def _delete(partition: int, names: Iterable[str], store: Store, began: float) -> None:

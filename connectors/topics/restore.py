@@ -77,6 +77,7 @@ class Restorer:
         """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
         data, changes = self._checked_snapshot(partition, metadata)
         self._loads(partition, metadata.snapshot, data)
+        self._waiting(partition, metadata)
         return changes
 
     def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes, snapshot.Changes]:

@@ -17,7 +17,8 @@ from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder, Record
-from connectors.topics import processor, snapshot_admin
+from connectors.tools import create_topics
+from connectors.topics import check_broker, processor, snapshot_admin
 from river_margins import snapshot
 from tests.helpers import streams
 from tests.helpers.streams import (
@@ -304,6 +305,52 @@ def test_topics_with_unlike_numbers_of_partitions_are_refused(kafka, tmp_path):
     stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
     with pytest.raises(StartError, match=r"have 3 partitions and the input .* has 2"):
         processor.run(stream.config())
+
+
+@BOTH_CLIENTS
+def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog):
+    stream = LateStream(kafka, tmp_path)
+    stream.settings["kafka"]["consumer"] |= {"metadata_max_age_ms": 300}
+    records, labels = mixed(100)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    with running(stream.config()) as process:
+        wait_for(stream.are_done, "all records and labels")
+        with stream.admin() as admin:
+            admin.create_partitions({stream.input: 3})
+            wait_for(lambda: "the group has given the partitions 2" in caplog.text, "a reset")
+            admin.create_partitions({stream.labels: 3})
+        more = mixed(90, partitions=3, seed=2)
+        for side, found in zip((Side.LABELS, Side.RECORDS), (more[1], more[0]), strict=True):
+            stream.send(side, [(number, value, time) for number, value, time in found if number == 2])
+        wait_for(stream.are_done, "the new partition")
+        process.end()
+    stream.partitions = 3
+    outputs = stream.read(stream.output, sum(len(stream.bare(number)[0]) for number in range(3)))
+    assert {header(message, "source") for message in outputs} == {
+        source for number in range(3) for source, _ in stream.bare(number)[0]
+    }
+
+
+def test_what_the_broker_says_before_a_start(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
+    problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
+    assert len(problems) == 1 and "have 3 partitions and the input" in problems[0]
+    labels = stream.settings["labels"] | {"topic": f"{stream.labels}x"}
+    (problem,) = [str(found) for found in check_broker.check(stream.config(labels=labels)) if found.kind]
+    assert problem.startswith(f"problem: topic `{stream.labels}x` (labels) does not exist, did you mean")
+    stream.configure(stream.labels, retention_ms=60_000)
+    problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
+    assert any(f"`{stream.labels}` keeps records for 60 s" in problem for problem in problems)
+
+
+def test_topics_are_created(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=3)
+    names = {role: f"{stream.name}-new-{role}" for role in ("labels", "outcomes")}
+    labels = stream.settings["labels"] | {"topic": names["labels"]}
+    file = stream.config(labels=labels, outcomes={"topic": names["outcomes"]})
+    made = {outcome.role: outcome.partitions for outcome in create_topics.create(file) if outcome.replicas}
+    assert made == {"labels": 3, "outcomes": 3}
 
 
 @pytest.fixture

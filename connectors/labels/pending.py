@@ -49,12 +49,6 @@ class _Slots:
         self.is_there = bytearray()
         self.count = 0  # of contents that are there
 
-    def add(self, key: bytes, sequence: int) -> None:
-        self.keys.append(key)
-        self.sequences.append(sequence)
-        self.is_there.append(1)
-        self.count += 1
-
     def remove(self, sequence: int) -> None:
         slot = bisect.bisect_left(self.sequences, sequence)
         self.keys[slot], self.is_there[slot] = None, 0
@@ -144,7 +138,11 @@ class Pending:
         if not self._pieces or len(self._pieces[-1].keys) >= PIECE:
             self._pieces.append(_Slots())
             self._starts.append(sequence)
-        self._pieces[-1].add(key, sequence)
+        piece = self._pieces[-1]
+        piece.keys.append(key)
+        piece.sequences.append(sequence)
+        piece.is_there.append(1)
+        piece.count += 1
         self.next_sequence = sequence + 1
         if self.due == math.inf:
             self.due = time + self.within

@@ -122,10 +122,10 @@ class LateLearning:
         process_record(self.model, record, counts)
         if record.output is not None and not isinstance(record.known, Unjoinable):
             self._learn_or_wait(record, sequence, counts)
-        return self._results()
+        return self._results() if self._outcomes or self._rejects else NOTHING
 
     def _learn_or_wait(self, record: Record, sequence: int, counts: Counts) -> None:
-        id = id_text(record.id)
+        id = record.id if type(record.id) is str else id_text(record.id)
         if record.label is not None:
             early = self.waiting.take_early(id)
             self.waiting.forget(id)
@@ -170,7 +170,7 @@ class LateLearning:
             found = self.waiting.settle(label.id)
         except Reject as reject:
             self._reject(label, reject, counts)
-            return self._results()
+            return self._results() if self._outcomes or self._rejects else NOTHING
         if found is not None:
             self._learn(found, label, self.waiting.time - found.time, counts)
         else:
@@ -178,11 +178,9 @@ class LateLearning:
             self.waiting.add_early(label.id, sequence, label)
             if self.waiting.labels.is_overfull:
                 self._let_go(counts)
-        return self._results()
+        return self._results() if self._outcomes or self._rejects else NOTHING
 
     def _results(self) -> Results:
-        if not self._outcomes and not self._rejects:
-            return NOTHING
         results = Results(self._outcomes, self._rejects)
         self._outcomes, self._rejects = [], []
         return results

@@ -39,24 +39,22 @@ class Item(NamedTuple):
 
 
 class _Slots:
-    """Some slots in the order of arrival; one whose content has left has no key."""
+    """Some slots in the order of arrival; one whose content has left has no key.
 
-    __slots__ = ("count", "is_there", "keys", "sequences")
+    `sequences` holds the numbers from `start` on, as four bytes each.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("count", "is_there", "keys", "sequences", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
         self.keys: list[bytes | None] = []
-        self.sequences = array.array("Q")
+        self.sequences = array.array("I")
         self.is_there = bytearray()
         self.count = 0  # of contents that are there
 
-    def add(self, key: bytes, sequence: int) -> None:
-        self.keys.append(key)
-        self.sequences.append(sequence)
-        self.is_there.append(1)
-        self.count += 1
-
     def remove(self, sequence: int) -> None:
-        slot = bisect.bisect_left(self.sequences, sequence)
+        slot = bisect.bisect_left(self.sequences, sequence - self.start)
         self.keys[slot], self.is_there[slot] = None, 0
         self.count -= 1
 
@@ -67,16 +65,27 @@ class _Slots:
 
     def between(self, start: int, end: int) -> tuple[int, int]:
         """Return the slots from one sequence number on and below another one."""
-        return bisect.bisect_left(self.sequences, start), bisect.bisect_left(self.sequences, end)
+        first, last = (bisect.bisect_left(self.sequences, number - self.start) for number in (start, end))
+        return first, last
 
     def numbers(self) -> numpy.ndarray:
         """Return the sequence numbers of the contents that are there."""
-        return numpy.frombuffer(self.sequences, numpy.uint64)[numpy.frombuffer(self.is_there, numpy.bool_)]
+        found = numpy.frombuffer(self.sequences, numpy.uint32)[numpy.frombuffer(self.is_there, numpy.bool_)]
+        return found + numpy.uint64(self.start)
+
+    def can_hold(self, sequence: int) -> bool:
+        """Whether a number that follows is not too far from the first one."""
+        return sequence - self.start < 2**32
+
+    def trim(self) -> None:
+        """Give back the memory that was meant for more slots."""
+        self.keys, self.sequences = self.keys[:], self.sequences[:]
+        self.is_there = self.is_there[:]
 
     def take_in(self, other: "_Slots") -> None:
         """Add what is there of the slots that follow, and drop the dead ones of both."""
         numbers = numpy.concatenate([self.numbers(), other.numbers()])
-        self.sequences = array.array("Q", numbers.tobytes())
+        self.sequences = array.array("I", (numbers - numpy.uint64(self.start)).astype(numpy.uint32).tobytes())
         self.keys = [key for slots in (self, other) for key in slots.keys if key is not None]
         self.is_there = bytearray(b"\x01") * len(self.keys)
         self.count = len(self.keys)
@@ -141,10 +150,17 @@ class Pending:
         if key in self._contents or sequence < self.next_sequence:
             raise ValueError(f"`{key!r}` with sequence {sequence}: it waits already, or came out of order")
         self._contents[key] = packed
-        if not self._pieces or len(self._pieces[-1].keys) >= PIECE:
-            self._pieces.append(_Slots())
+        piece = self._pieces[-1] if self._pieces else None
+        if piece is None or len(piece.keys) >= PIECE or not piece.can_hold(sequence):
+            if piece is not None:
+                piece.trim()
+            piece = _Slots(sequence)
+            self._pieces.append(piece)
             self._starts.append(sequence)
-        self._pieces[-1].add(key, sequence)
+        piece.keys.append(key)
+        piece.sequences.append(sequence - piece.start)
+        piece.is_there.append(1)
+        piece.count += 1
         self.next_sequence = sequence + 1
         if self.due == math.inf:
             self.due = time + self.within
@@ -173,11 +189,12 @@ class Pending:
 
     def _tidy(self, number: int) -> None:
         """Drop a piece with nothing in it; add a small one to the piece before it."""
-        piece = self._pieces[number]
-        if piece.count and number and piece.count + self._pieces[number - 1].count <= PIECE // 2:
-            self._pieces[number - 1].take_in(piece)
+        piece, before = self._pieces[number], self._pieces[number - 1] if number else None
+        is_small = before is not None and piece.count + before.count <= PIECE // 2
+        if piece.count and before is not None and is_small and before.can_hold(piece.start + piece.sequences[-1]):
+            before.take_in(piece)
         elif piece.count:
-            piece.take_in(_Slots())
+            piece.take_in(_Slots(0))
             return
         del self._pieces[number], self._starts[number]
 

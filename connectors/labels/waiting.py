@@ -22,6 +22,7 @@ _SCORE = struct.Struct("<QqBd")  # head, form, and score
 _LENGTH_OF_JSON = struct.Struct("<QqBI")
 _FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
 _PREDICTIONS = {form: prediction for prediction, form in _FORMS.items()}
+_GONE = struct.Struct("<QqB")  # head, and why
 # The content of a label: the timestamp of its message, then key, value, and the names and contents of its headers, each
 # behind its length.
 _TIMESTAMP = struct.Struct("<q")
@@ -200,7 +201,8 @@ class WaitingRecords:
         gone = self.gone
         if key in gone:
             gone.pop(key)
-        gone.add(key, gone.next_sequence, self.time, _WHY[why])
+        sequence, time = gone.next_sequence, self.time
+        gone.add_packed(key, sequence, time, _GONE.pack(sequence, time, why))
         if gone.is_overfull:
             for _ in gone.displaced():
                 pass
@@ -236,7 +238,6 @@ def _displaced(id: str) -> Late:
     return Late(f"`{id}` waits no longer: more than `labels.pending` records came since", "late_label")
 
 
-_WHY = {why: bytes([why]) for why in Gone}
 _LATE = {Gone.SETTLED: _second, Gone.EXPIRED: _late, Gone.DISPLACED: _displaced}
 
 

@@ -162,13 +162,12 @@ class Decoder:
         self._id, self._label, self._weight, self._time = (path and path.name for path in apart)
         self._features = None if pairs is None else [name for name, _ in pairs]
 
-    def decode(self, record: Record, label: Any = None) -> None:
+    def decode(self, record: Record, later: Any = None) -> None:
         """Fill in id, features, label and weight of a record from its value, or raise Reject.
 
-        A label that no learner takes, or with a weight that none takes, becomes None, and `known` says why. A `label`
-        that came later takes the place of one in the record.
+        A label that no learner takes, or with a weight that none takes, becomes None, and `known` says why. A label
+        that came `later` takes the place of one in the record.
         """
-        later = label
         record.id = record.source
         value = record.value
         if value is None:

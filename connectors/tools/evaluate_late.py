@@ -15,7 +15,7 @@ from connectors.files.byte_streams import Unfit
 from connectors.files.merged import Lookahead, clock_of_labels, clock_of_records, decoder_of_labels, merged
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
-from connectors.labels.late_learning import LateLearning
+from connectors.labels.late_learning import LateLearning, Results
 from connectors.labels.merging import Side
 from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
@@ -121,48 +121,74 @@ class _Remembering(PartitionModel):
             self.probabilities = self.learner.predict_proba_one(record.features)
 
 
+class _Judge:
+    """Measures predictions when their labels come; remembers until then what `LateLearning` does not.
+
+    Parameters
+    ----------
+    result
+        The result to fill.
+    model
+        The model, which keeps probabilities from now on if a metric needs them.
+    """
+
+    def __init__(self, result: "Result", model: _Remembering) -> None:
+        self._result, self._model = result, model
+        is_classifier, found = isinstance(result.learner, base.Classifier), result.metrics.values()
+        self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
+        self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
+        model.needs_probabilities = bool(self._in_probabilities)
+        self._probabilities: dict[str, Any] = {}  # of records that wait, by their source
+
+    def take_record(self, record: Record) -> None:
+        """Measure the prediction of a record with its own label, or remember its probabilities."""
+        if record.output is not None and record.label is not None:
+            self._note(record.label, record.prediction, self._model.probabilities)
+        elif self._in_probabilities:
+            self._probabilities[record.source] = self._model.probabilities
+        if record.reason is not None:
+            self._result.reject(record.source, record.reason)
+
+    def take_results(self, results: Results) -> None:
+        """Measure the predictions whose labels came, and count the rejects."""
+        for outcome in results.outcomes:
+            self._note(outcome.label, outcome.prediction, self._probabilities.pop(outcome.record, None))
+        for reject in results.rejects:
+            self._result.reject(reject.source, reject.reason or "")
+
+    def forget(self, waiting: WaitingRecords, source: str) -> None:
+        """Forget the probabilities of records that wait no longer, if there are many."""
+        if len(self._probabilities) > FEW + 2 * len(waiting.records):
+            there = {f"{source}{item.sequence}" for item in waiting.records}
+            self._probabilities = {place: found for place, found in self._probabilities.items() if place in there}
+
+    def _note(self, label: Any, prediction: Any, probabilities: Any) -> None:
+        for predicted, measures in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
+            for metric in measures if predicted is not None and predicted != {} else ():
+                metric.update(label, predicted)
+        self._result.note_one()
+
+
 def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[int]:
     """Predict and learn all records of a source, and measure each prediction when its label comes.
 
-    Yield the number of predictions measured so far; after each `remembered` of them, the model is copied.
+    Yield the number of predictions measured so far; after each `remembered` examples, the model is copied.
     """
     saved = {"": snapshot.dumps(result.learner)}
     model = _Remembering(result.learner, "", 0, lambda name: snapshot.loads(saved[name]), source.decode)
-    is_classifier = isinstance(result.learner, base.Classifier)
-    in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
-    in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
-    model.needs_probabilities = bool(in_probabilities)
-    section, counts = source.section, Counts()
+    section, counts, judge = source.section, Counts(), _Judge(result, model)
     waiting = WaitingRecords(section.within_ms, section.pending)
     route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise)
-    probabilities: dict[str, Any] = {}  # of records that wait, by their source
-
-    def note(label: Any, prediction: Any, among: Any) -> None:
-        for predicted, measures in ((prediction, in_classes), (among, in_probabilities)):
-            for metric in measures if predicted is not None and predicted != {} else ():
-                metric.update(label, predicted)
-        result.note_one()
-
     for taken in source:
-        before, record = result.examples, taken.record
+        before = model.examples
         if taken.side is Side.RECORDS:
-            found = route.take_record(record, taken.sequence, taken.time, counts)
-            if record.output is not None and record.label is not None:
-                note(record.label, record.prediction, model.probabilities)
-            elif in_probabilities:
-                probabilities[record.source] = model.probabilities
-            if record.reason is not None:
-                result.reject(record.source, record.reason)
+            results = route.take_record(taken.record, taken.sequence, taken.time, counts)
+            judge.take_record(taken.record)
         else:
-            found = route.take_label(record, taken.sequence, taken.time, counts)
-        for outcome in found.outcomes:
-            note(outcome.label, outcome.prediction, probabilities.pop(outcome.record, None))
-        for reject in found.rejects:
-            result.reject(reject.source, reject.reason or "")
-        if len(probabilities) > FEW + 2 * len(waiting.records):
-            there = {f"{source.sources[0]}{item.sequence}" for item in waiting.records}
-            probabilities = {place: among for place, among in probabilities.items() if place in there}
-        if result.examples // remembered > before // remembered:
+            results = route.take_label(taken.record, taken.sequence, taken.time, counts)
+        judge.take_results(results)
+        judge.forget(waiting, source.sources[0])
+        if model.examples // remembered > before // remembered:
             saved[""] = snapshot.dumps(model.learner)
             model.saved_as("")
         yield result.examples

@@ -219,3 +219,16 @@ def test_small_pieces_give_the_same(steps, more, most):
     for end in range(0, 70, 7):
         assert small.records.count_between(3, end) == large.records.count_between(3, end)
         assert [*small.records.between(3, end)] == [*large.records.between(3, end)]
+
+
+def test_numbers_that_are_far_apart():
+    """Nothing is said about offsets but that they rise."""
+    part, numbers = pending.Pending(1, 10**6), [0, 1, 2**32 - 1, 2**32, 2**33, 2**33 + 1, 2**62, 2**62 + 2**31]
+    for number in numbers:
+        part.add(b"%d" % number, number, 0)
+    assert part.sequences().tolist() == numbers == [item.sequence for item in part]
+    for number in numbers[1:-1]:
+        part.pop(b"%d" % number)
+        numbers.remove(number)
+        assert part.sequences().tolist() == numbers == [item.sequence for item in part.between(0, 2**63)]
+        assert part.count_between(1, 2**63) == len(numbers) - 1

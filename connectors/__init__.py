@@ -125,7 +125,13 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
 
 
 def evaluate(
-    config: "Config | FileConfig", data: str | None = None, metrics: Sequence[str] = (), delay: int | None = None
+    config: "Config | FileConfig",
+    data: str | None = None,
+    metrics: Sequence[str] = (),
+    delay: int | None = None,
+    labels: str | None = None,
+    time: str | None = None,
+    label_time: str | None = None,
 ) -> "Result":
     """Measure the learner of a processor on recorded examples: each one is predicted before it is learned.
 
@@ -140,6 +146,11 @@ def evaluate(
         Metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
     delay
         After how many further examples a label becomes known, 0 or more; default: at once.
+    labels
+        A file with labels that come later than the records of `data`, as the section `labels` of the processor says;
+        default: the file of that section, if `data` is not given. A prediction is measured when its label comes.
+    time, label_time
+        The fields with the time of a record and of a label; default: `record.time` and `labels.time`.
 
     Returns
     -------
@@ -154,4 +165,4 @@ def evaluate(
     """
     from connectors.tools import evaluate as evaluation
 
-    return evaluation.run(config, data, metrics, delay)
+    return evaluation.run(config, data, metrics, delay, labels, time, label_time)

@@ -26,6 +26,22 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="A file with labels that come later than the records, as the section `labels` says.  [default: the"
+            " file of that section, if `--data` is not given]",
+            show_default=False,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(help="The field with the time of a record, if `record.time` names none.", show_default=False),
+    ] = None,
+    label_time: Annotated[
+        str | None,
+        typer.Option(help="The field with the time of a label, if `labels.time` names none.", show_default=False),
+    ] = None,
     delay: Annotated[
         int | None, typer.Option(help="After how many further examples a label becomes known.", min=0)
     ] = None,
@@ -40,7 +56,7 @@ def evaluate(
     config = load(file)
     from connectors.tools import report
 
-    report.run(config, data, metric or [], delay, plot, save)
+    report.run(config, data, metric or [], delay, plot, save, labels, time, label_time)
 
 
 def learners(

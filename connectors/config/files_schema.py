@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from connectors.config.schema import (
     EXPLAIN,
     AnyConfig,
+    AnyLabels,
     Count,
     Every,
     PathProblem,
@@ -20,6 +21,7 @@ from connectors.config.schema import (
 )
 from connectors.config.valid_values import ValidValues
 
+FILES = ("input", "labels", "output", "rejects", "outcomes")
 STANDARD = "-"  # the file name of standard input or standard output
 
 
@@ -91,6 +93,18 @@ class RejectsFile(Section):
     )
 
 
+class LabelsFile(AnyLabels):
+    file: File = Field(description="The file with the labels, with the same suffixes, in the order of their time.")
+
+
+class OutcomesFile(Section):
+    file: File = Field(
+        description="The file for what became of a record, JSON lines:"
+        ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in'
+        " milliseconds. It must not exist at the first start."
+    )
+
+
 class FileCheckpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once", "none"] = Field(
         default="exactly_once",
@@ -110,6 +124,10 @@ class FileConfig(AnyConfig):
     input: InputFile = Field(description="The input.")
     output: OutputFile = Field(description="The output for predictions.")
     rejects: RejectsFile | None = Field(default=None, description="The output for records that cannot be processed.")
+    labels: LabelsFile | None = Field(
+        default=None, description="Labels that come later than their records, see [Late labels](late-labels.md)."
+    )
+    outcomes: OutcomesFile | None = Field(default=None, description="The output for records whose label came later.")
     checkpoint: FileCheckpoint = Field(
         default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
     )
@@ -121,7 +139,7 @@ class FileConfig(AnyConfig):
     @property
     def uses_standard_streams(self) -> bool:
         """Whether the processor reads standard input or writes standard output, which may be a terminal."""
-        sections = (self.input, self.output, self.rejects)
+        sections = (self.input, self.output, self.rejects, self.outcomes)
         return any(section is not None and section.file == STANDARD for section in sections)
 
     @classmethod
@@ -142,15 +160,16 @@ class FileConfig(AnyConfig):
         return [
             *_check_files(values),
             *_check_column_of_explanation(values),
+            *_check_labels_of_files(values),
             *_check_guarantee(values),
             *super().check_values(values, data),
         ]
 
 
 def _check_files(values: ValidValues) -> Iterator[PathProblem]:
-    files = {name: values.get(name, "file") for name in ("input", "output", "rejects")}
-    for name, others in (("output", ["input"]), ("rejects", ["input", "output"])):
-        for other in others:
+    files = {name: values.get(name, "file") for name in FILES}
+    for name in FILES:
+        for other in FILES[: FILES.index(name)]:
             if files[name] is None or files[other] is None or (files[name] == STANDARD and other == "input"):
                 continue
             if os.path.realpath(files[name]) == os.path.realpath(files[other]):
@@ -166,9 +185,29 @@ def _check_column_of_explanation(values: ValidValues) -> Iterator[PathProblem]:
         yield PathProblem(("output", "explain"), sentence, blames_key=False)
 
 
+def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("outcomes", "file") is not None and is_csv(values.get("outcomes", "file")):
+        sentence = f"`outcomes.file`: `{values.get('outcomes', 'file')}` must hold JSON lines: use a name with `.jsonl`"
+        yield PathProblem(("outcomes", "file"), sentence, blames_key=False)
+    if values.get("labels") is None:
+        return
+    needed = {("record", "id"): "names a record", ("record", "time"): "tells the time of a record"}
+    needed |= {("labels", "id"): "names the record of a label", ("labels", "time"): "tells the time of a label"}
+    for (section, key), does in needed.items():
+        if values.get(section, key) is None and values.has(section, key):
+            sentence = f"`{section}.{key}` is missing: in files, nothing but a field {does}, which `labels` needs"
+            yield PathProblem(("labels",), sentence)
+    for name in ("input", "labels"):
+        if values.get(name, "file") == STANDARD:
+            sentence = (
+                f"`{name}.file`: with `labels` it cannot be standard input, which cannot be read again: name a file"
+            )
+            yield PathProblem((name, "file"), sentence, blames_key=False)
+
+
 def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:
     guarantee, reads = values.get("checkpoint", "guarantee"), values.get("input", "file")
-    writes = [values.get(name, "file") for name in ("output", "rejects")]
+    writes = [values.get(name, "file") for name in ("output", "rejects", "outcomes")]
     if guarantee is None or reads is None:
         return
     if reads == STANDARD and guarantee != "none":

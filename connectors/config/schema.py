@@ -29,7 +29,8 @@ from connectors.model.field_paths import FEATURES, FieldPath, named
 from connectors.suggest import describe
 from river_margins import snapshot
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+LONGEST = 3660  # days that a record may wait for its label
 
 
 def _name(text: str) -> str:
@@ -48,9 +49,25 @@ def seconds_of(value: Any) -> float:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h)", value) if isinstance(value, str) else None
     if match is None:
         raise ValueError(f"a duration is a number with a unit, such as `500ms`, `1s` or `2m`; found {describe(value)}")
+    return _in_range(match, 3600, "1h")
+
+
+def long_seconds_of(value: Any) -> float:
+    """Read a duration that may be days; raise ValueError for anything else and for one out of range.
+
+    >>> long_seconds_of("30d")
+    2592000.0
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?(ms|s|m|h|d)", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"a duration is a number with a unit, such as `30s`, `12h` or `30d`; found {describe(value)}")
+    return _in_range(match, LONGEST * UNITS["d"], f"{LONGEST}d")
+
+
+def _in_range(match: re.Match[str], most: float, longest: str) -> float:
     seconds = float(match[1]) * UNITS[match[2]]
-    if not 0.01 <= seconds <= 3600:
-        raise ValueError(f"`{value}` is out of range: from `10ms` to `1h`")
+    if not 0.01 <= seconds <= most:
+        raise ValueError(f"`{match[0]}` is out of range: from `10ms` to `{longest}`")
     return seconds
 
 
@@ -58,6 +75,18 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"a whole number of at least 0 is needed, found {describe(value)}")
     return value
+
+
+def _positive(value: Any) -> int:
+    if _count(value) == 0:
+        raise ValueError("a whole number of at least 1 is needed, found `0`")
+    return int(value)
+
+
+def _otherwise(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        raise ValueError(f"a label is needed, or `none`; found {describe(value)}")
+    return None if value == "none" else value
 
 
 def _port(value: Any) -> int:
@@ -100,8 +129,13 @@ Feature = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, _RENAMED]}),
 ]
 DURATION = WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?(ms|s|m|h)$"})
+LONG = WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?(ms|s|m|h|d)$"})
+Within = Annotated[float, BeforeValidator(long_seconds_of), LONG]
 Every = Annotated[float, BeforeValidator(seconds_of), DURATION]
 Count = Annotated[int, BeforeValidator(_count)]
+Otherwise = Annotated[
+    Any, BeforeValidator(_otherwise), WithJsonSchema({"type": ["boolean", "integer", "number", "string", "null"]})
+]
 
 
 class PathProblem(NamedTuple):
@@ -137,7 +171,7 @@ class Record(Section):
         default=None,
         min_length=1,
         description="The fields to learn from, each a name or a path such as `card.country` or `items[0].price`, or"
-        " `{name: path}` to give the feature another name. Without it: all but `id`, `label` and `weight`.",
+        " `{name: path}` to give the feature another name. Without it: all but `id`, `label`, `weight` and `time`.",
     )
     nulls: Literal["absent", "reject"] | None = Field(
         default=None,
@@ -145,12 +179,20 @@ class Record(Section):
         " record. Without it the learner gets the null: an imputer fills it in, other steps reject the record.",
     )
 
+    time: PathText | None = Field(
+        default=None,
+        description="The field with the time of a record, by which it is ordered among the `labels`: milliseconds since"
+        " 1970, or text such as `2024-05-01T12:30:00Z` (UTC if no zone is given). It is no feature. Between topics:"
+        " without it, the timestamp of the record; between files with `labels` it is needed.",
+    )
+
     @property
     def shape(self) -> dict[str, Any]:
         """What decides on features, label and weight of a record. Two sections with the same shape teach the same."""
         given = self.model_dump(mode="json", exclude_defaults=True)
-        if self.features is not None:  # then the id is not taken out of the features
+        if self.features is not None:  # then id and time are not taken out of the features
             given.pop("id", None)
+            given.pop("time", None)
         return given
 
 
@@ -159,6 +201,36 @@ EXPLAIN = (
     " the largest first. With several classes it explains the score of the predicted one. 0: none. Learners with a"
     " kernel have no such answer."
 )
+
+
+class AnyLabels(Section):
+    """Labels that come later than their records."""
+
+    id: PathText | None = Field(
+        default=None, description="The field that names the record of a label. Without it: the key of the label."
+    )
+    label: PathText = Field(description="The field with the label.")
+    time: PathText | None = Field(
+        default=None, description="The field with the time of a label, as `record.time`. Without it: its timestamp."
+    )
+    within: Within = Field(
+        description="How long a record waits for its label, and a label for its record, in event time: a duration from"
+        f" `10ms` to `{LONGEST}d`, such as `30m`, `12h` or `30d`."
+    )
+    pending: Annotated[int, BeforeValidator(_positive)] = Field(
+        default=1_000_000,
+        description="At most so many records of a partition wait; the oldest give way. The same for labels that wait.",
+    )
+    otherwise: Otherwise = Field(
+        default=None,
+        description="What becomes of a record whose label did not come in time: `none`, it is not learned, or the label"
+        " with which it is learned then, such as `false`.",
+    )
+
+    @property
+    def within_ms(self) -> int:
+        """How long a record waits, in milliseconds."""
+        return round(self.within * 1000)
 
 
 class Keep(Section):
@@ -234,13 +306,13 @@ class AnyConfig(Section):
         data
             The data of the file, for settings that the schema passes on to a library.
         """
-        checks = (_check_fields, _check_weight, _check_start_from, _check_explain)
+        checks = (_check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise)
         return [problem for check in checks for problem in check(values)]
 
 
 def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
     taken: dict[FieldPath, str] = {}
-    for key in ("id", "label", "weight"):
+    for key in ("id", "label", "weight", "time"):
         text = values.get("record", key)
         if text is None:
             continue
@@ -267,12 +339,48 @@ def _check_weight(values: ValidValues) -> Iterator[PathProblem]:
     if problems:
         return
     said: str | None
-    if values.get("record", "label") is None and values.has("record", "label"):
+    if values.get("record", "label") is None and values.has("record", "label") and not _has_labels(values):
         said = "a weight is of learning, and there is no label to learn: name its field as `record.label`"
     else:
         said = why_no_weights(learner)
     if said:
         yield PathProblem(("record", "weight"), f"`record.weight`: {said}", blames_key=False)
+
+
+def _has_labels(values: ValidValues) -> bool:
+    return not values.has("labels") or values.get("labels") is not None
+
+
+def _check_labels(values: ValidValues) -> Iterator[PathProblem]:
+    if not _has_labels(values):
+        if values.get("outcomes") is not None:
+            sentence = "`outcomes`: there are none without labels that come later: add `labels`, or leave this out"
+            yield PathProblem(("outcomes",), sentence, blames_key=False)
+        if values.get("record", "time") is not None:
+            sentence = (
+                "`record.time`: records are ordered by it among labels that come later, and there are no `labels`"
+            )
+            yield PathProblem(("record", "time"), f"{sentence}: leave it out", blames_key=False)
+        return
+    taken: dict[FieldPath, str] = {}
+    for key in ("id", "label", "time"):
+        text = values.get("labels", key)
+        if text is not None:
+            first = taken.setdefault(FieldPath.parse(text), key)
+            if first != key:
+                sentence = f"`labels.{key}`: `{text}` is the {first} already, the {key} must be another field"
+                yield PathProblem(("labels", key), sentence, blames_key=False)
+
+
+def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
+    label = values.get("labels", "otherwise")
+    learner, problems = assemble(values.get("learner"))
+    check = None if label is None or problems else getattr(last_step(learner), "check_label", None)
+    if check is not None:
+        try:
+            check(label)
+        except ValueError as error:
+            yield PathProblem(("labels", "otherwise"), f"`labels.otherwise`: {error}", blames_key=False)
 
 
 def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
@@ -316,12 +424,12 @@ def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
 
 
 def sections_with(key: str, instead_of: str, data: dict[str, Any]) -> list[str]:
-    """Return the names of the sections for outputs that hold one key instead of another.
+    """Return the names of the sections beside `input` that hold one key instead of another.
 
     >>> sections_with("topic", "file", {"output": {"topic": "a"}, "rejects": {"file": "a.jsonl"}})
     ['output']
     """
-    sections = {name: data.get(name) for name in ("output", "rejects")}
+    sections = {name: data.get(name) for name in ("labels", "output", "outcomes", "rejects")}
     return [
         name for name, given in sections.items() if isinstance(given, dict) and key in given and instead_of not in given
     ]

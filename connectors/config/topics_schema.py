@@ -20,6 +20,7 @@ from connectors.config.schema import (
     DURATION,
     EXPLAIN,
     AnyConfig,
+    AnyLabels,
     Count,
     Every,
     Keep,
@@ -68,6 +69,7 @@ def _location(value: Any) -> Any:
     return value
 
 
+TOPICS = ("input", "labels", "output", "rejects", "outcomes")
 Topic = Annotated[str, AfterValidator(_topic)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
@@ -145,6 +147,25 @@ class Rejects(Section):
     )
 
 
+class Labels(AnyLabels):
+    topic: Topic = Field(
+        description="The topic of the labels. It has as many partitions as the input, and a label has the key of its"
+        " record, so that both are in the same partition."
+    )
+    wait: Every = Field(
+        default=1.0,
+        description="How long one of the two topics waits for the other one when that has nothing to read, a duration"
+        " from `10ms` to `1h`.",
+    )
+
+
+class Outcomes(Section):
+    topic: Topic = Field(
+        description='The topic for what became of a record: `{"id", "prediction", "score", "label", "delay"}` when its'
+        " label comes, with the delay in milliseconds. It must exist."
+    )
+
+
 class Checkpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once"] = Field(
         default="exactly_once",
@@ -200,6 +221,10 @@ class Config(AnyConfig):
     input: Input = Field(description="The input.")
     output: Output = Field(description="The output for predictions.")
     rejects: Rejects | None = Field(default=None, description="The output for records that cannot be processed.")
+    labels: Labels | None = Field(
+        default=None, description="Labels that come later than their records, see [Late labels](late-labels.md)."
+    )
+    outcomes: Outcomes | None = Field(default=None, description="The output for records whose label came later.")
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
     snapshots: Snapshots = Field(
         default={},
@@ -219,6 +244,12 @@ class Config(AnyConfig):
         """What the transactional ids of this group begin with, and those of no other group: names have no colon."""
         return f"{self.name}:"
 
+    @property
+    def topics(self) -> dict[str, str]:
+        """The topics of the file by their role, as far as it names them."""
+        sections = {role: getattr(self, role) for role in TOPICS}
+        return {role: section.topic for role, section in sections.items() if section is not None}
+
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """A topic and a file cannot be written in one transaction, so no guarantee would hold for both."""
@@ -235,7 +266,7 @@ class Config(AnyConfig):
     def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
         """Find problems of values that are valid by themselves, contradict each other, or are refused by the client."""
         kafka = data.get("kafka")
-        found = [*_check_topics(values), *super().check_values(values, data)]
+        found = [*_check_topics(values), *_check_replay(values), *super().check_values(values, data)]
         if isinstance(kafka, dict):
             # several clients are possible if the file does not name one that exists: what none of them takes is wrong
             problems = [_check_client(name, module, kafka, values) for name, module in _possible_clients(kafka).items()]
@@ -245,12 +276,22 @@ class Config(AnyConfig):
 
 
 def _check_topics(values: ValidValues) -> Iterator[PathProblem]:
-    topics = {name: values.get(name, "topic") for name in ("input", "output", "rejects")}
-    for name, others in (("output", ["input"]), ("rejects", ["input", "output"])):
+    topics = {name: values.get(name, "topic") for name in TOPICS}
+    for name in TOPICS:
+        others = TOPICS[: TOPICS.index(name)]
         taken = next((other for other in others if topics[name] is not None and topics[name] == topics[other]), None)
         if taken:
             sentence = f"`{name}`: `{topics[name]}` is the {taken} topic already, this must be another one"
             yield PathProblem((name,), sentence, blames_key=False)
+
+
+def _check_replay(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("labels") is not None and values.get("snapshots", "every") is not None:
+        sentence = (
+            "`snapshots.every`: it needs inputs that are read again in the same order, and the order in which records "
+            "and labels were taken is not written down: leave it out, so that each checkpoint has a snapshot"
+        )
+        yield PathProblem(("snapshots", "every"), sentence, blames_key=False)
 
 
 def _possible_clients(kafka: dict[str, Any]) -> dict[str, ClientModule]:

@@ -12,7 +12,7 @@ import logging
 import math
 import pathlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,11 @@ from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
 from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
+from connectors.files.late_labels import Kept, LateLabels, WaitingStore
+from connectors.files.merged import Lookahead
 from connectors.files.record_files import Mark, Reader, Writer
+from connectors.labels.merging import Side
+from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath, named
 from connectors.model.partition_model import PartitionModel
@@ -56,7 +60,10 @@ class Place:
 
 @dataclass(frozen=True)
 class State:
-    """A checkpoint: the marks of all files, and the snapshot of the model that belongs to them."""
+    """A checkpoint: the marks of all files, and the snapshot of the model that belongs to them.
+
+    With labels that come later, also what waits for them.
+    """
 
     input: Place
     lines: int
@@ -65,6 +72,10 @@ class State:
     snapshot: str
     sha256: str
     examples: int
+    labels: Place | None = None
+    lines_of_labels: int = 0
+    outcomes: Place | None = None
+    waiting: Kept | None = None
 
 
 STATE = TypeAdapter(State)
@@ -121,11 +132,11 @@ class FileProcessor:
 
     `commit` is these steps, in this order:
 
-    1. `write_snapshot`: the model is made durable in the store, under a new name;
+    1. `write_snapshot`: the model is made durable in the store, under a new name, and what waits for labels;
     2. `sync_output`: all output and rejects are on the disk;
     3. `write_state`: the new checkpoint, with snapshot, position and lengths, replaces the last one in one rename;
     4. `remember`: a failure now goes back to this checkpoint;
-    5. `delete_superseded`: the snapshot that the last checkpoint named is deleted.
+    5. `delete_superseded`: the snapshot that the last checkpoint named is deleted, and what waits no more.
 
     A crash before the end of step 3 leaves the last checkpoint: the next start cuts the output back to it, and reads on
     from there. After it, all have moved.
@@ -143,7 +154,7 @@ class FileProcessor:
     ----------
     counts
         The counts of committed work.
-    assigned, is_ready, paused, committed_offsets
+    assigned, is_ready, paused, committed_offsets, waiting
         For the metrics: a file is one partition, ready from the start, and has no offsets.
     """
 
@@ -159,15 +170,21 @@ class FileProcessor:
         self._state = self._last_state()
         with self._named("input", config.input.file):
             self._reader = Reader(config.input.file)
-        self._decode = make_decoder(config.record, self._reader.columns, config.input.file).decode
+        has_labels = config.labels is not None
+        self._decode = make_decoder(config.record, self._reader.columns, config.input.file, has_labels).decode
         self._model = self._new_model() if self._state is None else self._restore(self._state)
         self.models = {PARTITION: self._model}
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
             with self._named("input", config.input.file):
                 self._reader.skip(self._state.input.mark, self._state.lines)
-        output, rejects = (self._state.output, self._state.rejects) if self._state else (None, None)
-        self._output = self._writer("output", config.output.file, output)
-        self._rejects = self._writer("rejects", config.rejects.file, rejects) if config.rejects else None
+        state, outcomes = self._state, config.outcomes
+        self._output = self._writer("output", config.output.file, state.output if state else None)
+        rejected = state.rejects if state else None
+        self._rejects = self._writer("rejects", config.rejects.file, rejected) if config.rejects else None
+        known = state.outcomes if state else None
+        self._outcomes = self._writer("outcomes", outcomes.file, known) if outcomes else None
+        self._waiting = WaitingStore(folder / "waiting", self._start_over())
+        self._late = self._late_labels()
         self._old = ""
         self._due = 0.0
 
@@ -211,6 +228,24 @@ class FileProcessor:
     def _load(self, name: str) -> Any:
         return snapshot.loads(self._store.read(PARTITION, name))
 
+    def _late_labels(self) -> LateLabels | None:
+        state, labels = self._state, self._config.labels
+        if labels is None:
+            if state is not None and state.waiting is not None:
+                raise StateError(
+                    f"records wait for labels according to the checkpoint `{self._path}`, and the file has no `labels`:"
+                    f" put the section back, or {self._start_over()}"
+                )
+            return None
+        waiting = WaitingRecords(labels.within_ms, labels.pending)
+        with self._named("labels", labels.file):
+            reader = Reader(labels.file)
+            if state is not None and state.labels is not None and state.waiting is not None:
+                assert state.labels.mark is not None
+                waiting = self._waiting.read(state.waiting, labels.within_ms, labels.pending)
+                reader.skip(state.labels.mark, state.lines_of_labels)
+        return LateLabels(self._config, self._reader, reader, self._model, waiting)
+
     def _writer(self, what: str, path: str, last: Place | None) -> Writer:
         # a mark of length 0 fits any content: it is valid for the same path only
         known = last is not None and last.mark is not None and (last.mark.length > 0 or last.path == path)
@@ -240,6 +275,14 @@ class FileProcessor:
 
     # Work
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        return {} if self._late is None else {PARTITION: len(self._late.waiting.records)}
+
+    @property
+    def _input(self) -> Reader | Lookahead:
+        return self._late.records if self._late is not None else self._reader
+
     def run(self, stop: Stop) -> Counts:
         """Work until the end of the input, or until the end is requested."""
         log_start(log, self._config, guarantee=self._config.checkpoint.guarantee, input=self._config.input.file)
@@ -252,13 +295,15 @@ class FileProcessor:
                 self._open(files, "output", self._config.output.file, self._output)
                 if self._config.rejects and self._rejects:
                     self._open(files, "rejects", self._config.rejects.file, self._rejects)
+                if self._config.outcomes and self._outcomes:
+                    self._open(files, "outcomes", self._config.outcomes.file, self._outcomes)
                 self._work(stop)
         except OSError as error:
             raise StartError(
-                f"`{self._config.input.file}`: the work stopped after line {self._reader.lines}: {error.strerror}; "
+                f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
                 f"what no checkpoint holds is done again by the next start"
             ) from error
-        log.info("ended at line %d of %s %s", self._reader.lines, self._config.input.file, self.counts)
+        log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
 
     def _open(self, files: contextlib.ExitStack, what: str, path: str, writer: Writer) -> None:
@@ -272,10 +317,8 @@ class FileProcessor:
         self._health.metrics.report(self)
         self._health.extend_limit(0.0)
         try:
-            for record in self._reader:
+            for _ in self._steps():
                 self._health.beat()
-                if record is not None:
-                    self._process(record)
                 if stop.requested:
                     break
                 if time.monotonic() >= self._due:
@@ -284,10 +327,29 @@ class FileProcessor:
             problem = error
         self.commit()
         if problem is not None:
-            raise StartError(f"the input `{self._config.input.file}` after line {self._reader.lines}: {problem}")
+            raise StartError(f"the input `{self._config.input.file}` after line {self._input.lines}: {problem}")
 
-    def _process(self, record: Record) -> None:
-        process_record(self._model, record, self._pending)
+    def _steps(self) -> Iterator[None]:
+        """Process one record after the other, and yield after each."""
+        if self._late is not None:
+            for taken in self._late:
+                results = self._late.process(taken, self._pending)
+                if taken.side is Side.RECORDS:
+                    self._write(taken.record)
+                for record in results.rejects:
+                    self._write(record)
+                if self._outcomes is not None:
+                    for outcome in results.outcomes:
+                        self._outcomes.write(outcome.value)
+                yield
+            return
+        for read in self._reader:
+            if read is not None:
+                process_record(self._model, read, self._pending)
+                self._write(read)
+            yield
+
+    def _write(self, record: Record) -> None:
         if record.output is not None:
             self._output.write(record.output)
         if record.reason is None:
@@ -302,7 +364,7 @@ class FileProcessor:
     def commit(self) -> None:
         """Move output, position and model together. Do nothing if no record was read."""
         began = time.monotonic()
-        if self._pending.read:
+        if self._pending.read or self._pending.labels:
             self.write_snapshot()  # 1
             self.sync_output()  # 2
             self.write_state()  # 3
@@ -312,7 +374,7 @@ class FileProcessor:
             self._health.metrics.note_commit(time.monotonic() - began)
             commits.info(
                 "committed line=%d records=%d learned=%d rejects=%d seconds=%.3f",
-                self._reader.lines, done.read, done.learned, done.rejected, time.monotonic() - began,
+                self._input.lines, done.read, done.learned, done.rejected, time.monotonic() - began,
             )  # fmt: skip
         self._due = time.monotonic() + self._config.checkpoint.every
 
@@ -320,33 +382,41 @@ class FileProcessor:
         began = time.monotonic()
         self._model.prepare_snapshot()
         data, examples = snapshot.dumps(self._model.learner, note_of(self._config.record)), self._model.examples
-        name = SnapshotName.new(self._reader.lines, examples, is_empty=not self._model.snapshot)
+        name = SnapshotName.new(self._input.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
+        self._kept = self._waiting.write(self._late.waiting, name) if self._late else None
         self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:
         self._output.sync()
-        if self._rejects is not None:
-            self._rejects.sync()
+        for writer in (self._rejects, self._outcomes):
+            if writer is not None:
+                writer.sync()
 
     def write_state(self) -> None:
         config, is_file = self._config, self._config.input.file != STANDARD
         name, sha256, examples = self._new
         state = State(
-            input=Place(config.input.file, self._reader.mark() if is_file else None),
-            lines=self._reader.lines,
+            input=Place(config.input.file, self._input.mark() if is_file else None),
+            lines=self._input.lines,
             output=Place(config.output.file, self._output.mark()),
             rejects=Place(config.rejects.file, self._rejects.mark()) if config.rejects and self._rejects else None,
             snapshot=name,
             sha256=sha256,
             examples=examples,
+            labels=Place(config.labels.file, self._late.labels.mark()) if config.labels and self._late else None,
+            lines_of_labels=self._late.labels.lines if self._late else 0,
+            outcomes=Place(config.outcomes.file, self._outcomes.mark()) if config.outcomes and self._outcomes else None,
+            waiting=self._kept,
         )
         snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
 
     def remember(self) -> None:
         self._old = self._model.snapshot
         self._model.saved_as(self._new[0])
+        if self._late is not None and self._kept is not None:
+            self._waiting.remember(self._kept, self._late.waiting.position)
         self._pending.add_commit(snapshots=1)
         self.counts += self._pending
         self._pending = Counts()
@@ -354,18 +424,27 @@ class FileProcessor:
     def delete_superseded(self) -> None:
         with contextlib.suppress(OSError):
             self._store.delete(PARTITION, self._old)
+        self._waiting.delete_superseded()
 
 
-def make_decoder(record: RecordFields, columns: list[str] | None, path: str) -> Decoder:
-    """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing."""
+def make_decoder(record: RecordFields, columns: list[str] | None, path: str, is_joined: bool = False) -> Decoder:
+    """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing.
+
+    `is_joined` tells that labels come later.
+    """
     if columns is None:
-        return Decoder(record.id, record.label, record.features, nulls=record.nulls, weight=record.weight)
-    id, *others = (text and FieldPath.parse(text).name for text in (record.id, record.label, record.weight))
+        return _decoder(record, None, is_joined)
+    fields = (record.id, record.label, record.weight, record.time)
+    id, *others = (text and FieldPath.parse(text).name for text in fields)
     for name in (id, *others, *(field.name for _, field in named(record.features or ()))):
         if name is not None and name not in columns:
             raise StartError(f"the input `{path}` has no column `{name}`{did_you_mean(name, columns)}")
     parse = csv_rows.parser(columns, id)
-    return Decoder(record.id, record.label, record.features, parse, record.nulls, record.weight)
+    return _decoder(record, parse, is_joined)
+
+
+def _decoder(record: RecordFields, parse: Callable[[bytes], Any] | None, is_joined: bool) -> Decoder:
+    return Decoder(record.id, record.label, record.features, parse, record.nulls, record.weight, record.time, is_joined)
 
 
 def reject_line(record: Record) -> bytes:

@@ -50,6 +50,8 @@ class Reader:
 
     Attributes
     ----------
+    path
+        The file.
     columns
         The column names of a CSV file; None for JSON lines.
     lines
@@ -62,7 +64,7 @@ class Reader:
     """
 
     def __init__(self, path: str) -> None:
-        self.lines = 0
+        self.path, self.lines = path, 0
         self._name = pathlib.Path(path).name
         self._meter, self._is_whole = Meter(), True
         self._chunks, self._rest = read_chunks(path), b""

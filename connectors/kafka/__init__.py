@@ -49,10 +49,11 @@ __all__ = [
     "TooLarge",
     "Topic",
     "client",
+    "places",
 ]
 
 Headers = list[tuple[str, bytes | None]]
-# A record of the input topic: partition, offset, key, value, headers, timestamp. A plain tuple: one with names takes
+# A record: partition (see `Consumer`), offset, key, value, headers, timestamp. A plain tuple: one with names takes
 # five times as long. Headers are None or empty if there are none. The timestamp is in milliseconds since 1970; -1 or
 # None if there is none.
 Record = tuple[int, int, bytes | None, bytes | None, Headers | None, int | None]
@@ -63,24 +64,57 @@ CLIENTS = ("kafka-python", "confluent")
 class Ownership:
     """Partitions with the generation and member id under which they were assigned, captured in one moment.
 
-    `token` is what the client needs to commit under exactly this generation, also when a newer one has begun.
+    `token` is what the client needs to commit under exactly this generation, also when a newer one has begun. With a
+    topic of labels, `partitions` are those of the input, and `unmatched` are the numbers of which only one of the two
+    topics was assigned.
     """
 
     generation: int
     member: str
     partitions: frozenset[int]
     token: Any
+    unmatched: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, generation: int, member: str, numbers: Iterable[int], token: Any, has_labels: bool) -> "Ownership":
+        """Return the ownership of partitions of one topic or two, by their numbers as in `Consumer`."""
+        assigned = set(numbers)
+        partitions = frozenset(number for number in assigned if number >= 0)
+        labels = {~number for number in assigned if number < 0}
+        return cls(generation, member, partitions, token, partitions ^ labels if has_labels else frozenset())
 
 
 class Committed(NamedTuple):
-    """A committed offset of the group with its metadata."""
+    """A committed offset of the group with its metadata; `labels` is that of the same partition of the labels."""
 
     offset: int
     metadata: str
+    labels: "Committed | None" = None
+
+    def with_labels(self, labels: "Committed | None") -> "Committed":
+        """Return this offset with that of the labels."""
+        return self._replace(labels=labels)
+
+
+def places(topic: str, labels: str | None, offsets: Mapping[int, Committed]) -> dict[tuple[str, int], Committed]:
+    """Return offsets by topic and partition, those of the labels among them.
+
+    >>> sorted(places("events", "labels", {3: Committed(7, "a", Committed(5, "b"))}))
+    [('events', 3), ('labels', 3)]
+    """
+    found = {(topic, number): to for number, to in offsets.items()}
+    if labels is not None:
+        found |= {(labels, number): to.labels for number, to in offsets.items() if to.labels is not None}
+    return found
 
 
 class Consumer(Protocol):
-    """A member of the group, reading one topic with read_committed; eager range assignment, no automatic commit."""
+    """A member of the group, reading one topic with read_committed; eager range assignment, no automatic commit.
+
+    With `labels` it reads that topic too. Its partitions have numbers below 0 where records are read: partition n of
+    the labels is `~n`. Committed offsets are those of the input, each with that of the labels in it; both are asked for
+    in one request, and committed in one.
+    """
 
     ownership: Ownership | None
     """The latest assignment; changes only within `poll`, None before the first one and after a lost one."""
@@ -163,7 +197,9 @@ class Producer(Protocol):
     def check(self) -> None:
         """Raise the first outcome since the last check that is a failure; BadTimestamp if it is about a timestamp."""
 
-    def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+    def send_offsets(
+        self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership, labels: str | None = None
+    ) -> None:
         """Add offsets to the transaction, under this generation and no other: else LostOwnership."""
 
     def commit(self) -> None:
@@ -202,8 +238,15 @@ class ClientModule(Protocol):
     ONE_MESSAGE_PER_BATCH: dict[str, Any]
     """Settings of a producer whose TooLarge always knows which message is at fault."""
 
-    def Consumer(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> _Consumer:
-        """Return a consumer of `topic` that may join `group`, as a static member with an instance."""
+    def Consumer(
+        self,
+        topic: str,
+        group: str,
+        settings: Mapping[str, Any],
+        instance: str | None = None,
+        labels: str | None = None,
+    ) -> _Consumer:
+        """Return a consumer of `topic`, and of `labels`, that may join `group`; with an instance as a static member."""
 
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""

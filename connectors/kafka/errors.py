@@ -50,7 +50,8 @@ class OutOfRange(ClientError):
     """The next record to read is no longer in the topic."""
 
     def __init__(self, partition: int, offset: int) -> None:
-        super().__init__(f"offset {offset} of partition {partition} is out of range")
+        of = f"partition {partition}" if partition >= 0 else f"partition {~partition} of the labels"
+        super().__init__(f"offset {offset} of {of} is out of range")
         self.partition, self.offset = partition, offset
 
 
@@ -80,8 +81,9 @@ def with_advice(kind: type[ClientError], text: str, advice: str | None, permissi
     return kind(f"{text}; {todo}" if todo else text)
 
 
-def consumer_permissions(topic: str, group: str) -> Permissions:
-    return {"topic": f"`Read` on topic `{topic}`", "group": f"`Read` on group `{group}`"}
+def consumer_permissions(topic: str, group: str, labels: str | None = None) -> Permissions:
+    topics = f"topic `{topic}`" + (f" and topic `{labels}`" if labels else "")
+    return {"topic": f"`Read` on {topics}", "group": f"`Read` on group `{group}`"}
 
 
 def producer_permissions(transactional_id: str | None) -> Permissions:
@@ -103,7 +105,7 @@ def lost_place() -> Replaced:
 
 
 def not_assigned(partition: int) -> LostOwnership:
-    return LostOwnership(f"partition {partition} is not assigned any more")
+    return LostOwnership(f"partition {partition if partition >= 0 else ~partition} is not assigned any more")
 
 
 def generation_ended() -> LostOwnership:

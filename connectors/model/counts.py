@@ -1,8 +1,12 @@
 """Counts of the work of a processor."""
 
+import bisect
+import math
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from typing import Any
+
+DELAYS = (1.0, 10.0, 60.0, 600.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0, math.inf)  # seconds
 
 
 @dataclass
@@ -25,6 +29,16 @@ class Counts:
     judged, right, error
         Predictions whose label was learned afterwards; how many of them were right; for numbers, the sum of their
         absolute errors.
+    labels
+        Records of labels that came later. Those that were rejected count as `rejected`, by their reason.
+    early
+        Labels that came before their record.
+    expired, displaced
+        Records that waited too long for their label, and those that gave way because too many waited.
+    delays, delay
+        Late labels that were learned or refused, by how long after their record they came: the smallest limit of
+        `DELAYS` in seconds that was not exceeded, and the sum of all delays in seconds. A label that came before its
+        record has a delay of 0.
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
     Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
@@ -45,6 +59,12 @@ class Counts:
     judged: int = field(default=0, repr=False, compare=False)
     right: int = field(default=0, repr=False, compare=False)
     error: float = field(default=0.0, repr=False, compare=False)
+    labels: int = field(default=0, repr=False, compare=False)
+    early: int = field(default=0, repr=False, compare=False)
+    expired: int = field(default=0, repr=False, compare=False)
+    displaced: int = field(default=0, repr=False, compare=False)
+    delays: Counter[float] = field(default_factory=Counter, repr=False, compare=False)
+    delay: float = field(default=0.0, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the counts as words of a line of the log."""
@@ -59,8 +79,11 @@ class Counts:
         self.predicted += 1
         if not is_number:
             self.classes[prediction] = self.classes.get(prediction, 0) + 1  # half the time of `+= 1` on a Counter
-        if label is None:
-            return
+        if label is not None:
+            self.add_learned(prediction, label, is_number)
+
+    def add_learned(self, prediction: Any, label: Any, is_number: bool) -> None:
+        """Count a record, counted as predicted already, that was learned, and judge its prediction."""
         self.learned += 1
         if prediction is None:  # as in River, a model that predicts nothing yet is not judged
             return
@@ -79,6 +102,13 @@ class Counts:
         """Count a record, counted as predicted already, that was rejected because it could not be learned."""
         self.rejected += 1
         self.reasons[kind] += 1
+
+    def add_delay(self, milliseconds: int) -> None:
+        """Count a late label that came so long after its record."""
+        seconds = max(0, milliseconds) / 1000
+        limit = DELAYS[bisect.bisect_left(DELAYS, seconds)]
+        self.delays[limit] = self.delays.get(limit, 0) + 1
+        self.delay += seconds
 
     def add_shortened(self) -> None:
         """Count an output that was too large for the broker and replaced by a short one."""

@@ -105,9 +105,11 @@ class Picker:
     id, label, weight
         The paths of id, label and sample weight, or None.
     features
-        Names and paths of the features; None for all but the fields that hold id, label and weight.
+        Names and paths of the features; None for all but the fields that hold id, label, weight and time.
     nulls
         What a null feature is: `absent` leaves it out, `reject` rejects the record, None keeps it for the learner.
+    time
+        The path of the time of the record, or None.
 
     >>> Picker(None, FieldPath.parse("meta.y"), None, None, "absent")({"a": 1, "b": None, "meta": {"y": True}})
     (None, True, None, {'a': 1})
@@ -120,12 +122,14 @@ class Picker:
         weight: FieldPath | None,
         features: list[tuple[str, FieldPath]] | None,
         nulls: str | None,
+        time: FieldPath | None = None,
     ) -> None:
-        self._apart, self._features, self._nulls = (id, label, weight), features, nulls
+        self._found, self._features, self._nulls = (id, label, weight), features, nulls
+        self._apart = (*self._found, time)
 
     def __call__(self, fields: dict[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
         """Return id, label, weight and features; the first three are None if missing. Raise Reject for a null."""
-        found = [None if path is None else path.find(fields) for path in self._apart]
+        found = [None if path is None else path.find(fields) for path in self._found]
         id, label, weight = (None if value is MISSING else value for value in found)
         features = self._pick(fields)
         if self._nulls is not None and None in features.values():

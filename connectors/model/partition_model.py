@@ -19,7 +19,7 @@ class ReplayNeeded(Exception):
         self.reject = reject
 
 
-def _no_decoder(record: Record) -> None:
+def _no_decoder(record: Record, label: Any = None) -> None:
     raise NotImplementedError("this model was made without a decoder: give it examples only")
 
 
@@ -35,7 +35,7 @@ class PartitionModel:
     load
         Returns the learner of a snapshot by its name.
     decode
-        Fills in id, features, label and weight of a record from its bytes.
+        Fills in id, features, label and weight of a record from its bytes; a label that came later is given to it.
     can_replay
         Whether the inputs since the snapshot can be replayed (see `ReplayNeeded`). If not, they are held in memory.
     change
@@ -55,7 +55,7 @@ class PartitionModel:
         snapshot: str,
         examples: int,
         load: Callable[[str], Any],
-        decode: Callable[[Record], None] = _no_decoder,
+        decode: Callable[..., None] = _no_decoder,
         can_replay: bool = False,
         change: Callable[[Any], None] | None = None,
         explain: int = 0,
@@ -98,7 +98,7 @@ class PartitionModel:
         self.snapshot = snapshot
         self._change = None
         self._saved_examples = self.examples
-        self._learned: list[bytes | Record] = []
+        self._learned: list[bytes | tuple[bytes, Any] | Record] = []
         self.certificates: Mapping[str, float] = getattr(self._last, "certificates", {})
 
     def reload(self) -> None:
@@ -135,8 +135,10 @@ class PartitionModel:
         weighing = ((str(name), part) for name, part in explained.items() if part and name is not INTERCEPT)
         return dict(itertools.islice(weighing, self._explain))
 
-    def learn(self, record: Record) -> None:
+    def learn(self, record: Record, *, is_late: bool = False) -> None:
         """Learn a record with a label. If that fails, the model stays as it was, bit for bit.
+
+        `is_late` tells that the label came later: the bytes of the record do not hold it.
 
         Raise Unlearnable if the label is to blame, and Reject if the features are.
         """
@@ -153,7 +155,7 @@ class PartitionModel:
             raise reject from error
         if not self._can_replay:
             value = record.value  # the bytes take less memory than the features
-            self._learned.append(record if value is None else value)
+            self._learned.append(record if value is None else (value, record.label) if is_late else value)
         self.examples += 1
 
     def _learn_one(self, record: Record) -> None:
@@ -183,9 +185,10 @@ class PartitionModel:
         for held in self._learned:
             self._learn_one(held if isinstance(held, Record) else self._example(held))
 
-    def _example(self, value: bytes) -> Record:
+    def _example(self, held: bytes | tuple[bytes, Any]) -> Record:
+        value, label = held if isinstance(held, tuple) else (held, None)
         record = Record("", None, value)
-        self.decode(record)
+        self.decode(record, label)
         return record
 
 

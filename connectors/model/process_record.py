@@ -5,9 +5,7 @@ from typing import Any
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
-from connectors.model.rejects import Reject, Unlearnable
-
-MAX_REASON_LENGTH = 300
+from connectors.model.rejects import Reject, Unlearnable, reason_of
 
 
 def process_record(model: PartitionModel, record: Record, counts: Counts) -> None:
@@ -45,12 +43,12 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         record.label, record.known = None, reject
         record.output = encode(record.id, record.prediction, record.score, None, record.explanation)
     except Reject as reject:
-        record.reason, record.output = _shortened(reject), None
+        record.reason, record.output = reason_of(reject), None
         counts.add_reject(reject.kind)
         return
     counts.add_prediction(record.prediction, record.label, model.is_regressor)
     if record.known is not None:
-        record.reason = _shortened(record.known)
+        record.reason = reason_of(record.known)
         counts.add_unlearned(record.known.kind)
 
 
@@ -61,8 +59,3 @@ def _first_score(label: Any) -> float | dict[Any, float]:
     it is known; if not, the labels are taken to be `true` and `false`.
     """
     return 0.0 if label is None or isinstance(label, bool) else {}
-
-
-def _shortened(reject: Reject) -> str:
-    reason = str(reject)  # may quote most of the record
-    return f"{reason[:MAX_REASON_LENGTH]} ..." if len(reason) > MAX_REASON_LENGTH else reason

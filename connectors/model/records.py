@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from connectors.model.field_paths import FEATURES, FieldPath, Picker, named
-from connectors.model.rejects import Reject, Unlearnable
+from connectors.model.rejects import Reject, Unjoinable, Unlearnable
 
 JSON_CONTAINERS = (dict, list)
 TEXT_KEYS = orjson.OPT_SERIALIZE_NUMPY  # faster than ANY_KEYS, but refuses keys that are not text
@@ -126,6 +126,11 @@ class Decoder:
         Turns the bytes of a record into its fields, or raises Reject; default: a JSON object.
     weight
         The field with the sample weight, or None. It may be a path.
+    time
+        The field with the time of a record, which is no feature, or None. It may be a path.
+    is_joined
+        Whether labels come later. Then a record needs an id by which they find it; without a field `id`, it is the
+        key.
 
     >>> record = Record("events-0-7", None, b'{"a": 1, "b": 2.5, "y": null}')
     >>> Decoder(None, "y", None).decode(record)
@@ -141,24 +146,27 @@ class Decoder:
         parse: Callable[[bytes], Any] | None = None,
         nulls: str | None = None,
         weight: str | None = None,
+        time: str | None = None,
+        is_joined: bool = False,
     ) -> None:
-        self._parse = parse or orjson.loads
-        apart = (None if text is None else FieldPath.parse(text) for text in (id, label, weight))
-        id_path, label_path, weight_path = apart
+        self._parse, self._is_joined = parse or orjson.loads, is_joined
+        apart = [None if text is None else FieldPath.parse(text) for text in (id, label, weight, time)]
+        id_path, label_path, weight_path, time_path = apart
         pairs = None if features is None else named(features)
-        paths = [
-            path for path in (id_path, label_path, weight_path, *(path for _, path in pairs or ())) if path is not None
-        ]
+        paths = [path for path in (*apart, *(path for _, path in pairs or ())) if path is not None]
         is_plain = all(path.is_plain for path in paths) and all(name == path.name for name, path in pairs or ())
         # Most files have plain names only, and pay nothing for paths.
-        self._pick = None if is_plain and nulls is None else Picker(id_path, label_path, weight_path, pairs, nulls)
-        self._id, self._label, self._weight = (path and path.name for path in (id_path, label_path, weight_path))
+        self._pick = (
+            None if is_plain and nulls is None else Picker(id_path, label_path, weight_path, pairs, nulls, time_path)
+        )
+        self._id, self._label, self._weight, self._time = (path and path.name for path in apart)
         self._features = None if pairs is None else [name for name, _ in pairs]
 
-    def decode(self, record: Record) -> None:
+    def decode(self, record: Record, later: Any = None) -> None:
         """Fill in id, features, label and weight of a record from its value, or raise Reject.
 
-        A label that no learner takes, or with a weight that none takes, becomes None, and `known` says why.
+        A label that no learner takes, or with a weight that none takes, becomes None, and `known` says why. A label
+        that came `later` takes the place of one in the record.
         """
         record.id = record.source
         value = record.value
@@ -174,6 +182,8 @@ class Decoder:
             label = fields.pop(self._label, None) if self._label is not None else None
             id = fields.pop(self._id, None) if self._id is not None else None
             weight = fields.pop(self._weight, None) if self._weight is not None else None
+            if self._time is not None:
+                fields.pop(self._time, None)
             if self._features is not None:
                 fields = {name: fields[name] for name in self._features if name in fields}
         else:
@@ -182,6 +192,8 @@ class Decoder:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
         if not fields:
             raise Reject("no features", "no_features")
+        if later is not None:
+            label = later
         if isinstance(label, JSON_CONTAINERS):
             record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
             label = None
@@ -190,11 +202,37 @@ class Decoder:
             record.weigh(weight)
         if id is not None:
             record.id = id
+        elif self._is_joined:
+            self._take_key(record)
+
+    def _take_key(self, record: Record) -> None:
+        """Take the key as the id of a record, if no field is the id. Without an id it cannot wait for its label."""
+        if self._id is not None:
+            reason = f"the record has no `{self._id}`, so no label can find it"
+        elif record.key is None:
+            reason = "the record has no key, so no label can find it: give it one, or set `record.id`"
+        else:
+            try:
+                record.id = record.key.decode()
+                return
+            except UnicodeDecodeError:
+                reason = "the key of the record is not UTF-8, so no label can find it: set `record.id`"
+        if record.label is None:
+            record.known = record.known or Unjoinable(reason, "id")
 
 
 def _kind(value: Any) -> str:
     kinds = {list: "a list", dict: "an object", str: "text", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "a number")
+
+
+def id_text(id: Any) -> str:
+    """Return an id as the text by which labels find a record: 7 and "7" are the same id.
+
+    >>> id_text("a"), id_text(7), id_text(True)
+    ('a', '7', 'true')
+    """
+    return id if type(id) is str else orjson.dumps(id).decode()
 
 
 def _check_score(score: Any) -> None:

@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 MOST_LOGGED = 10  # rejects between two commits
+MAX_REASON_LENGTH = 300
 
 
 class Reject(Exception):
@@ -16,6 +17,16 @@ class Reject(Exception):
 
 class Unlearnable(Reject):
     """A record can be predicted and not learned, most often because of its label."""
+
+
+class Unjoinable(Unlearnable):
+    """A record can be predicted, and no label that comes later can find it."""
+
+
+def reason_of(reject: Reject) -> str:
+    """Return the reason of a reject, shortened: it may quote most of the record."""
+    reason = str(reject)
+    return f"{reason[:MAX_REASON_LENGTH]} ..." if len(reason) > MAX_REASON_LENGTH else reason
 
 
 def log_reject(log: logging.Logger, source: str, reason: str, count: int, place: dict[str, Any] | None = None) -> None:

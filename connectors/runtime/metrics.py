@@ -4,6 +4,7 @@ Records and predictions are those of committed work: work that is dropped and do
 with each process; the examples that a model has learned in its life are a metric of its partition.
 """
 
+import itertools
 import math
 import pathlib
 import time
@@ -11,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from connectors.config.files_schema import FileConfig
-from connectors.model.counts import Counts
+from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
 
 if TYPE_CHECKING:  # its schema imports parts of Kafka, which a processor between files does not need
@@ -60,6 +62,10 @@ class Work(Protocol):
     def committed_offsets(self) -> Mapping[int, int]:
         """The committed offsets, by partition; empty for a file, which has no lag."""
 
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        """How many records wait for their label, by partition; empty without `labels`."""
+
 
 class NoWork:
     """The work of a processor that has not started."""
@@ -70,6 +76,7 @@ class NoWork:
     is_ready = False
     paused: Mapping[int, str] = {}
     committed_offsets: Mapping[int, int] = {}
+    waiting: Mapping[int, int] = {}
 
 
 class Metrics(Collector):
@@ -91,6 +98,7 @@ class Metrics(Collector):
         self._sizes: dict[int, int] = {}
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
+        self._has_labels = config.labels is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.registry = registry = CollectorRegistry()
 
@@ -151,6 +159,8 @@ class Metrics(Collector):
         yield from self._quality(self.work.counts)
         yield from self._partitions(self.work.models)
         yield from self._certificates(self.work.models)
+        if self._has_labels:
+            yield from self._late(self.work.counts)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
         meaning = "Partitions that this process has taken over."
@@ -191,6 +201,24 @@ class Metrics(Collector):
             right, part = "Judged predictions that were right.", "The part of them that was right, since the start."
             yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
             yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
+
+    def _late(self, counts: Counts) -> Iterator[Metric]:
+        """Yield what became of labels that come later than their records."""
+        yield CounterMetricFamily("river_margins_labels", "Labels read from their own input.", counts.labels)
+        early = "Labels that came before their record."
+        yield CounterMetricFamily("river_margins_early_labels", early, counts.early)
+        meaning = "Records whose label did not come: they waited too long, or gave way to newer ones."
+        gone = CounterMetricFamily("river_margins_expired_records", meaning, labels=["bound"])
+        gone.add_metric(["within"], counts.expired)
+        gone.add_metric(["pending"], counts.displaced)
+        yield gone
+        numbers = itertools.accumulate(counts.delays.get(limit, 0) for limit in DELAYS)
+        yield HistogramMetricFamily(
+            "river_margins_label_delay_seconds", "Time from a record to its label, by their times.",
+            buckets=[(floatToGoString(limit), number) for limit, number in zip(DELAYS, numbers, strict=True)],
+            sum_value=counts.delay,
+        )  # fmt: skip
+        yield self._of_partitions("waiting_records", "Records that wait for their label.", self.work.waiting)
 
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {

@@ -47,6 +47,8 @@ class Superseded:
     def __init__(self, keep: Keep, transaction: float) -> None:
         self._keep, self._transaction = keep, transaction
         self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
+        self._files: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)  # needed by a snapshot beside its own
+        self._orphans: dict[int, dict[str, float]] = defaultdict(dict)  # files that no snapshot needs, since when
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
         self._running: list[concurrent.futures.Future[None]] = []
 
@@ -56,8 +58,14 @@ class Superseded:
         for name in names:
             self._names[partition].setdefault(name, now)
 
-    def add_found(self, partition: int, current: str, store: Store) -> None:
-        """Look for snapshots that another process left, and note them.
+    def note_files(self, partition: int, name: str, files: frozenset[str]) -> None:
+        """Note which files a snapshot needs beside its own; several snapshots may need the same one."""
+        self._files[partition][name] = files
+
+    def add_found(
+        self, partition: int, current: str, store: Store, needed: Mapping[str, frozenset[str]] | None = None
+    ) -> None:
+        """Look for snapshots that another process left, and note them, with the other files that they need.
 
         A later one than `current`, which a committed offset names, may still be named by an open transaction. Each was
         superseded when the next one was written: if that counted from now on, a partition that changes hands again and
@@ -65,14 +73,23 @@ class Superseded:
         """
         named = SnapshotName.parse(current)
         assert named is not None
-        names = [
-            (name, text) for text in store.sizes(partition) if text != current and (name := SnapshotName.parse(text))
-        ]
+        there = store.sizes(partition)
+        names = [(name, text) for text in there if text != current and (name := SnapshotName.parse(text))]
         found = sorted((name.offset, name.time, text) for name, text in names if name.offset <= named.offset)
         superseded = [moment for _, moment, _ in found[1:]] + [named.time]
         monotonic, now = time.monotonic(), time.time()
         for (_, _, text), moment in zip(found, superseded, strict=False):
             self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
+        if needed is None:
+            return
+        files = {name: files for name, files in needed.items() if name in there}
+        self._files[partition].update(files)
+        wanted = frozenset().union(*files.values())
+        for text in there:
+            # of a snapshot that was not committed, or was deleted just before a crash
+            name = None if text in wanted else SnapshotName.parse(text.rpartition("-")[0])
+            if name is not None and (name.offset, name.time) <= (named.offset, named.time):
+                self._orphans[partition].setdefault(text, monotonic)
 
     def delete(self, named: Mapping[int, str], store: Store) -> None:
         """Begin to delete snapshots that no open transaction can name any more, except those to keep.
@@ -89,14 +106,30 @@ class Superseded:
             old = [name for name, since in names.items() if since < began - self._transaction - GRACE]
             for name in [name for name in old if name not in wanted]:
                 del names[name]
-                self._running.append(self._threads.submit(self._delete, partition, name, store, began))
+                files = [name, *self._only_needed_by(partition, name)]
+                self._running.append(self._threads.submit(self._delete, partition, files, store, began))
+            self._delete_orphans(partition, store, began)
+
+    def _only_needed_by(self, partition: int, name: str) -> Iterable[str]:
+        """Forget a snapshot, and return the files that no other one needs."""
+        files = self._files[partition]
+        return files.pop(name, frozenset()).difference(*files.values())
+
+    def _delete_orphans(self, partition: int, store: Store, began: float) -> None:
+        orphans = self._orphans[partition]
+        old = {name for name, since in orphans.items() if since < began - self._transaction - GRACE}
+        for name in old:
+            del orphans[name]
+        if unneeded := old.difference(*self._files[partition].values()):
+            self._running.append(self._threads.submit(self._delete, partition, unneeded, store, began))
 
     @staticmethod
-    def _delete(partition: int, name: str, store: Store, began: float) -> None:
+    def _delete(partition: int, names: Iterable[str], store: Store, began: float) -> None:
         # A process that slept may have lost its partitions. What it leaves is found by the next one that owns them.
-        if time.monotonic() - began < MAX_DELETING:
-            with contextlib.suppress(OSError):
-                store.delete(partition, name)
+        for name in names:
+            if time.monotonic() - began < MAX_DELETING:
+                with contextlib.suppress(OSError):
+                    store.delete(partition, name)
 
     def close(self) -> None:
         """Wait a little for the deletions that were begun."""

@@ -17,7 +17,13 @@ from connectors.topics.startup import BROKER_WAIT, no_answer, retried
 PARTITIONS = 4
 MOST_REPLICAS = 3
 DAY_MS = 24 * 3600 * 1000
-RETENTION_DAYS = {"input": 7, "output": 7, "rejects": 30}  # a person looks at rejects, later than a program at the rest
+RETENTION_DAYS = {
+    "input": 7,
+    "labels": 7,
+    "output": 7,
+    "outcomes": 7,
+    "rejects": 30,
+}  # a person looks at rejects, later than a program at the rest
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Outcome:
     Attributes
     ----------
     role
-        `input`, `output` or `rejects`.
+        `input`, `output` or `rejects`; `labels` or `outcomes`.
     name
         The topic.
     partitions
@@ -61,8 +67,8 @@ def create(config: Config, partitions: int | None = None, replication_factor: in
     config
         The processor's file.
     partitions
-        Partitions of input and output. Default: those of the input or the output if one exists, else 4. The topic of
-        the rejects gets one.
+        Partitions of all topics but that of the rejects, which gets one. Default: those of the input, the labels or
+        the output if one exists, else 4.
     replication_factor
         Replicas of each partition. Default: 3, or the number of brokers if there are fewer.
 
@@ -73,16 +79,17 @@ def create(config: Config, partitions: int | None = None, replication_factor: in
     AccessError
         A permission is missing.
     """
-    roles = {"input": config.input.topic, "output": config.output.topic}
-    roles |= {"rejects": config.rejects.topic} if config.rejects else {}
+    roles = config.topics
     found = {name: topic.partitions for name, topic in look(config, list(roles.values())).topics.items()}
     existing = {role: found[name] for role, name in roles.items() if name in found}
-    asked = partitions or existing.get("input") or existing.get("output") or PARTITIONS
-    # the output follows an input that exists with another number: then a record keeps its partition number
-    numbers = {"input": asked, "output": existing.get("input", asked), "rejects": 1} | existing
+    known = [existing[role] for role in ("input", "labels", "output") if role in existing]
+    asked = partitions or next(iter(known), PARTITIONS)
+    # the others follow an input or labels that exist with another number: then a record keeps its partition number
+    followed = existing.get("input", existing.get("labels", asked))
+    numbers = dict.fromkeys(roles, followed) | {"rejects": 1} | existing
     missing = {name: (role, numbers[role]) for role, name in roles.items() if role not in existing}
     replicas = _create(config, missing, replication_factor)
-    asked_for = {"input": asked, "output": partitions or numbers["input"], "rejects": numbers["rejects"]}
+    asked_for = dict.fromkeys(roles, partitions or numbers["input"]) | {"rejects": numbers["rejects"]}
     return [
         Outcome(role, name, numbers[role], 0 if role in existing else replicas, asked_for[role])
         for role, name in roles.items()

@@ -25,6 +25,8 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
+from connectors.tools import evaluate_late
+from connectors.tools.evaluate_late import LateSource
 from river_margins import snapshot
 
 MOST_POINTS = 1000
@@ -42,7 +44,8 @@ class Result:
     learner
         The learner after the last example.
     examples, unlabelled, rejected
-        How many examples were measured, had no label, and could not be processed.
+        How many examples were measured, had no label, and could not be processed. Labels in a file of their own that
+        cannot be used count as not processed, too.
     reason
         The first record that could not be processed, and why.
     curve
@@ -63,10 +66,10 @@ class Result:
     def __post_init__(self) -> None:
         self.drawable = [name for name, metric in self.metrics.items() if _is_number(metric)]
 
-    def reject(self, place: str, reject: Reject) -> None:
+    def reject(self, place: str, reason: Reject | str) -> None:
         """Count a record that could not be processed, and keep the reason of the first one."""
         self.rejected += 1
-        self.reason = self.reason or f"{place}: {reject}"
+        self.reason = self.reason or f"{place}: {reason}"
 
     def note_one(self) -> None:
         """Count an example and add a point to the curve; drop every second point when there are too many."""
@@ -86,11 +89,17 @@ def _is_number(metric: Any) -> bool:
 
 
 def run(
-    config: Config | FileConfig, data: str | None = None, names: Sequence[str] = (), delay: int | None = None
+    config: Config | FileConfig,
+    data: str | None = None,
+    names: Sequence[str] = (),
+    delay: int | None = None,
+    labels: str | None = None,
+    time: str | None = None,
+    label_time: str | None = None,
 ) -> Result:
     """Evaluate the learner of a processor; `connectors.evaluate` documents the parameters."""
     result = start(config, names)
-    for _ in measure(result, source_of(config, data), delay):
+    for _ in measure(result, any_source_of(config, data, labels, time, label_time), delay):
         pass
     return result
 
@@ -101,7 +110,7 @@ def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
     return Result(make_metrics(names, learner), learner)
 
 
-def measure(result: Result, source: "FileSource | DataSet", delay: int | None = None) -> Iterator[int]:
+def measure(result: Result, source: "Source", delay: int | None = None) -> Iterator[int]:
     """Predict, measure and learn all examples of a source; yield the number of examples measured so far.
 
     Parameters
@@ -111,8 +120,14 @@ def measure(result: Result, source: "FileSource | DataSet", delay: int | None = 
     source
         Where examples come from.
     delay
-        After how many further examples with a label an example's own label becomes known; None: at once.
+        After how many further examples with a label an example's own label becomes known; None: at once, or with
+        labels in a file of their own, when they come.
     """
+    if isinstance(source, LateSource):
+        if delay is not None:
+            raise ConfigError("`--delay` is for labels in the records themselves: the times of late labels tell theirs")
+        yield from evaluate_late.measure(result, source, REMEMBERED)
+        return
     saved = {"": snapshot.dumps(result.learner)}
     model = PartitionModel(result.learner, "", 0, lambda name: snapshot.loads(saved[name]))
     is_classifier = isinstance(result.learner, base.Classifier)
@@ -258,6 +273,29 @@ def source_of(config: Config | FileConfig, data: str | None) -> FileSource | Dat
             f"`{data}` does not say what it holds: give it a name that ends with `.jsonl` or `.csv`, perhaps with `.gz`"
         )
     return DataSet(config, data)
+
+
+Source = FileSource | DataSet | LateSource
+
+
+def any_source_of(
+    config: Config | FileConfig,
+    data: str | None = None,
+    labels: str | None = None,
+    time: str | None = None,
+    label_time: str | None = None,
+) -> Source:
+    """Return the source of the examples, with their labels in a file of their own if there is one."""
+    if data is None and isinstance(config, FileConfig):
+        data = config.input.file
+        labels = labels or (config.labels.file if config.labels else None)
+    if labels is None and (time or label_time):
+        raise ConfigError("`--time` and `--label-time` are for labels in a file of their own: name it with `--labels`")
+    if labels is None:
+        return source_of(config, data)
+    if data is None:
+        raise ConfigError("this processor reads a topic: name the file with the records with `--data`")
+    return LateSource(config, data, labels, time, label_time)
 
 
 def known_metrics() -> dict[str, type]:

@@ -9,7 +9,7 @@ from typing import Any
 from river import base, compose
 
 from connectors.config import Config, FileConfig
-from connectors.config.files_schema import STANDARD
+from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile
 from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
 from river_margins import river_internals
@@ -78,11 +78,13 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
 
 def _records(config: Config | FileConfig) -> list[str]:
     record = config.record
-    identity = f"its field `{record.id}`" if record.id else "its position"
+    identity = f"its field `{record.id}`" if record.id else "its key" if config.labels else "its position"
     label = (
         f"The field `{record.label}` is the label. A record with a label is first predicted and then learned; a record "
         "without one, or with null, is only predicted."
         if record.label
+        else "No field of the record is the label (`record.label`): every record waits for its label."
+        if config.labels
         else "No field is the label (`record.label`): every record is predicted, and nothing is ever learned."
     )
     if record.weight:
@@ -95,7 +97,26 @@ def _records(config: Config | FileConfig) -> list[str]:
         None: "",
     }
     features = f"Features are {', '.join(listed) or 'all other fields'}.{nulls[record.nulls]}"
-    return [f"A record is identified by {identity}. {features}", label]
+    return [f"A record is identified by {identity}. {features}", label, *_labels(config)]
+
+
+def _labels(config: Config | FileConfig) -> list[str]:
+    labels = config.labels
+    if labels is None:
+        return []
+    reads = f"the file `{labels.file}`" if isinstance(labels, LabelsFile) else f"the topic `{labels.topic}`"
+    names = f"its field `{labels.id}`" if labels.id else "its key"
+    missing = "is not learned" if labels.otherwise is None else f"is learned with the label `{labels.otherwise!r}`"
+    outcomes = config.outcomes
+    written = "" if outcomes is None else f"`{outcomes.file if isinstance(outcomes, OutcomesFile) else outcomes.topic}`"
+    return [
+        f"Labels come later, from {reads}: {names} names the record, and its field `{labels.label}` is the label. "
+        "Records and labels are taken in the order of their times, labels first at the same time.",
+        f"A record waits {labels.within:g} s for its label, and at most {labels.pending:,} records wait; the oldest "
+        "give way. When its label comes, exactly the features that were predicted are learned, and the prediction made "
+        f"then is judged. One whose label does not come {missing}.",
+        *([f"What became of a record goes to {written} when its label comes."] if written else []),
+    ]
 
 
 def _learner(config: Config | FileConfig) -> list[str]:

@@ -2,8 +2,8 @@
 
 import contextlib
 import pathlib
-import time
 from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -24,6 +24,9 @@ def run(
     delay: int | None = None,
     plot: pathlib.Path | None = None,
     save: pathlib.Path | None = None,
+    labels: str | None = None,
+    time: str | None = None,
+    label_time: str | None = None,
 ) -> evaluate.Result:
     """Evaluate the learner of a processor and show the result.
 
@@ -42,6 +45,10 @@ def run(
         Where to draw the metrics over the examples, by the suffix of the name.
     save
         Where to write the learner, for `start_from`.
+    labels
+        The file with the labels, if they come later than the records.
+    time, label_time
+        The fields with the time of a record and of a label, if the processor's file names none.
 
     Raises
     ------
@@ -53,14 +60,14 @@ def run(
     result = evaluate.start(config, names)
     if plot is not None:
         check_plot(result, plot)
-    source = evaluate.source_of(config, data)
-    began = time.monotonic()
+    source = evaluate.any_source_of(config, data, labels, time, label_time)
+    began = monotonic()
     with _progress(source) as update:
         for number in evaluate.measure(result, source, delay):
             if number % UPDATE_EVERY == 0:
                 update()
     console = Console()
-    console.print(_table(result, source.name, time.monotonic() - began))
+    console.print(_table(result, source.name, monotonic() - began))
     if result.reason:
         console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:
@@ -74,7 +81,7 @@ def run(
 
 
 @contextlib.contextmanager
-def _progress(source: evaluate.FileSource | evaluate.DataSet) -> Iterator[Callable[[], None]]:
+def _progress(source: evaluate.Source) -> Iterator[Callable[[], None]]:
     """Show the progress on standard error, if that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     console = Console(stderr=True)

@@ -82,7 +82,7 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
     properties = {
         "id": {"description": f"The field `{config.record.id}` of the record, or its position."}
         if config.record.id
-        else {"type": "string", "description": "The position of the record."},
+        else {"type": "string", "description": f"The {'key' if config.labels else 'position'} of the record."},
         "prediction": {"description": "The prediction, made before the label was learned."} | prediction,
         "score": score.schema,
         "explanation": {

@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership
+from connectors.labels.merging import Side
+from connectors.labels.waiting_files import needed
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.metrics import Metrics
 from connectors.snapshots.retention import Superseded
 from connectors.topics.bad_partitions import BadPartitions, PartitionStateError
+from connectors.topics.late_labels import LateLabels
 from connectors.topics.loading import Loading
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
@@ -27,6 +30,9 @@ class Assignment:
     In each new generation, before any record is processed, the committed offsets are read. A model stays in memory if
     the group has what this process committed or loaded last; else it is dropped, and loaded from the snapshot that the
     committed offset names. A partition whose state is bad is paused, and the others go on.
+
+    With labels in a topic of their own, a partition is one of both topics: an assignment that gives them to different
+    members is not taken over, and both committed offsets must fit.
 
     Parameters
     ----------
@@ -99,6 +105,7 @@ class Assignment:
             self.drop_uncommitted()
         if ownership is None:
             return set()
+        self._check_matched(ownership)
         self._outbox.connect()  # which ends the transaction of an earlier process, whose offsets may be pending
         self._look_at_topic(assigned)
         committed = self._read_committed(assigned)
@@ -113,18 +120,30 @@ class Assignment:
         self._outbox.add_moved(started)
         return started
 
+    def _check_matched(self, ownership: Ownership) -> None:
+        """Raise ClientError unless both partitions of each number were assigned: a later assignment may do that."""
+        if ownership.unmatched:
+            raise ClientError(
+                f"the group has given the partitions {listed(ownership.unmatched)} of input and labels to different "
+                f"processes: all processes of group `{self._config.name}` must read both topics, and both must have as "
+                f"many partitions"
+            )
+
     def _read_committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
         return self._consumer.committed(numbers, self._timeouts.committed)
 
     def _look_at_topic(self, assigned: frozenset[int]) -> None:
-        """Look up the input topic. If it is another one than before, drop all models."""
+        """Look up the topics that are read. If one is another one than before, drop all models."""
         restorer, before = self._find_restorer(), self.restorer
+        if unlike := restorer.unlike_partitions():  # one topic has got more, and the other one may follow
+            raise ClientError(unlike)
         if assigned and max(assigned) >= restorer.topic.partitions:
             name = self._config.input.topic
             raise ClientError(
                 f"a broker has not heard yet that `{name}` has more than {restorer.topic.partitions} partitions"
             )
-        if restorer.topic.id != before.topic.id:  # each model must be checked against the topic of today
+        ids = [topic and topic.id for topic in (restorer.topic, restorer.labels, before.topic, before.labels)]
+        if ids[:2] != ids[2:]:  # each model must be checked against the topic of today
             self.drop_uncommitted()
             self.partitions.clear()
             self._loading.clear()
@@ -173,18 +192,24 @@ class Assignment:
 
     def _start(self, number: int, is_new: bool) -> None:
         """Begin a partition with a new model. One that the topic has got meanwhile is read from its first record."""
-        first, end = self._consumer.offset_range(number)
-        offset = first if is_new or self._config.input.start == "earliest" else end
+        offset = self._start_offset(number, is_new)
+        labels = self._start_offset(~number, is_new) if self._config.labels else None
         try:
-            self.partitions[number] = self.restorer.start(number, offset)
+            self.partitions[number] = self.restorer.start(number, offset, labels)
         except PartitionStateError as error:
             self._pause(number, None, error, may_heal=False)
+
+    def _start_offset(self, number: int, is_new: bool) -> int:
+        first, end = self._consumer.offset_range(number)
+        return first if is_new or self._config.input.start == "earliest" else end
 
     def _restore(self, number: int, committed: Committed) -> Partition:
         with self._metrics.restore_seconds.time():
             partition = self.restorer.restore(number, committed)
         with contextlib.suppress(OSError):  # the next owner looks again
-            self._superseded.add_found(number, partition.model.snapshot, self.restorer.store)
+            store = self.restorer.store
+            files = needed(store, number) if self._config.labels else None
+            self._superseded.add_found(number, partition.model.snapshot, store, files)
         return partition
 
     def resume(self) -> None:
@@ -231,7 +256,7 @@ class Assignment:
             raise loaded
         metadata = OffsetMetadata.from_text(loaded.committed.metadata)
         assert metadata is not None
-        self.restorer.check_offset(number, metadata, self._consumer.offset_range(number))
+        self.restorer.check_offset(number, metadata, self._consumer.offset_range)
         self._add(number, loaded)
         self.bad.remove(number)
         self.seek(number)
@@ -243,8 +268,12 @@ class Assignment:
             self._outbox.add_moved([number])  # so that the next commit tells the present number
 
     def seek(self, number: int) -> None:
-        """Read a partition from the position of its model."""
-        self._consumer.seek(number, self.partitions[number].proof.position)
+        """Read a partition from the position of its model, and so its labels."""
+        partition = self.partitions[number]
+        self._consumer.seek(number, partition.proof.position)
+        if partition.labels is not None:
+            partition.labels.inbox.clear()
+            self._consumer.seek(~number, partition.labels.position)
 
     def pass_markers(self) -> None:
         """Move past offsets without records, once all records that were read are processed.
@@ -253,11 +282,24 @@ class Assignment:
         committed too: else the lag would never be 0.
         """
         for number, partition in self.partitions.items() if self.ownership else ():
+            if partition.labels is not None:
+                self._pass_markers_of_both(number, partition, partition.labels)
+                continue
             position = self._consumer.position(number)
             self.check_replay(number, position)
             if not partition.is_replaying and position > partition.proof.position:
                 partition.proof.skip_to(position)
                 self._outbox.add_moved([number])
+
+    def _pass_markers_of_both(self, number: int, partition: Partition, labels: LateLabels) -> None:
+        """Move past offsets without records in both topics; what waits in the inbox is not processed yet."""
+        position, of_labels = self._consumer.position(number), self._consumer.position(~number)
+        if position > partition.proof.position and not labels.inbox.has(Side.RECORDS):
+            partition.proof.skip_to(position)
+            self._outbox.add_moved([number])
+        if of_labels > labels.position and not labels.inbox.has(Side.LABELS):
+            labels.position = of_labels
+            self._outbox.add_moved([number])
 
     def check_replay(self, number: int, position: int) -> None:
         """Raise PartitionStateError if a replay has come to this position with other inputs than before."""
@@ -285,12 +327,18 @@ class Assignment:
         if isinstance(error, StateError) and (self._config.on_bad_state == "stop" or not others):
             raise StateError(str(error)) from error
         self.bad.add(number, committed, error, may_heal)
-        self._consumer.pause(number)
+        self._pause_both(number)
 
     def reload(self, number: int) -> None:
         """Let the next `take_over` load the model of a partition again, and read nothing of it until then."""
+        number = number if number >= 0 else ~number
         self.partitions.pop(number, None)
+        self._pause_both(number)
+
+    def _pause_both(self, number: int) -> None:
         self._consumer.pause(number)
+        if self._config.labels is not None:
+            self._consumer.pause(~number)
 
     def drop_uncommitted(self) -> None:
         """Drop all uncommitted work: the messages with their transaction, and the models that have moved.

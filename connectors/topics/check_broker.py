@@ -17,6 +17,7 @@ from connectors.topics.startup import BROKER_WAIT, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
+READ = ("input", "labels")  # the roles of topics that are read; the others are written
 
 
 def check(config: Config, progress: Progress | None = None) -> list[Finding]:
@@ -35,8 +36,7 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
         No broker answers.
     """
     kafka = config.kafka
-    roles = {"input": config.input.topic, "output": config.output.topic}
-    roles |= {"rejects": config.rejects.topic} if config.rejects else {}
+    roles = config.topics
     try:
         facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, BROKER_WAIT)
     except ClientError as error:
@@ -52,7 +52,10 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
             said = f"the settings of `{name}` cannot be checked: that needs `DescribeConfigs` on topic `{name}`"
             findings.append(Finding(said, None))
         findings += [*_cleanup(role, name, topic), *_replicas(name, topic)]
-    findings += [*_retention(config, facts), *_sizes(roles, facts), *_broker(config, facts)]
+    findings += [*_retention(config, config.input.topic, facts)]
+    if config.labels is not None:
+        findings += _retention(config, config.labels.topic, facts)
+    findings += [*_sizes(roles, facts), *_broker(config, facts)]
     findings += check_state(config, progress)
     return sorted(findings, key=lambda finding: finding.kind is None)
 
@@ -65,7 +68,7 @@ def exit_code(findings: list[Finding]) -> int:
 def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     for role, name in roles.items():
         topic = facts.topics.get(name)
-        needed = "READ" if role == "input" else "WRITE"
+        needed = "READ" if role in READ else "WRITE"
         if topic is None:
             hint = did_you_mean(name, facts.names) or "; `river-margins topics create FILE` creates it"
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
@@ -76,7 +79,14 @@ def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
 
 def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     found = {name: facts.topics.get(name, TopicFacts()).partitions for name in roles.values()}
-    reads, writes = roles["input"], roles["output"]
+    reads, writes, labels = roles["input"], roles["output"], roles.get("labels")
+    if labels is not None and found[reads] and found[labels] and found[reads] != found[labels]:
+        yield Finding(
+            f"the labels `{labels}` have {found[labels]} partitions and the input `{reads}` has {found[reads]}: a "
+            f"record and its label have the same key, and must lie in partitions of the same number; add partitions to "
+            f"the topic that has fewer",
+            StartError,
+        )
     if found[reads] and found[writes] and found[reads] != found[writes]:
         yield Finding(
             f"`{writes}` has {found[writes]} partitions and `{reads}` {found[reads]}: outputs go to a partition by "
@@ -115,7 +125,7 @@ def _transactions(config: Config) -> Iterator[Finding]:
 def _cleanup(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
     if "compact" not in topic.configs.get("cleanup.policy", ""):
         return
-    if role == "input":
+    if role in READ:
         said = "records of a key disappear when a newer one comes, also before they are read"
         yield Finding(f"`{name}` is compacted: {said}; set `cleanup.policy=delete`", StartError)
     else:
@@ -132,8 +142,7 @@ def _replicas(name: str, topic: TopicFacts) -> Iterator[Finding]:
         yield Finding(f"`{name}` has one replica: what is in it is gone with its broker; three are usual", None)
 
 
-def _retention(config: Config, facts: Facts) -> Iterator[Finding]:
-    name = config.input.topic
+def _retention(config: Config, name: str, facts: Facts) -> Iterator[Finding]:
     configs = facts.topics.get(name, TopicFacts()).configs
     kept = float(configs.get("retention.ms", -1)) / 1000
     snapshots_every = getattr(config.snapshots, "every", None) or 0.0

@@ -41,11 +41,12 @@ def check_state(config: Config, progress: Progress | None = None) -> Iterator[Fi
         yield Finding(str(error), StartError)  # and what can be read is checked all the same
     module, settings = client(config.kafka.client), config.kafka.consumer_settings
     try:
-        cluster = module.describe([config.input.topic], settings, startup.BROKER_WAIT)
-        if config.input.topic not in cluster.topics:
+        topics = [name for role, name in config.topics.items() if role in ("input", "labels")]
+        cluster = module.describe(topics, settings, startup.BROKER_WAIT)
+        if any(topic not in cluster.topics for topic in topics):
             return  # found by the checks of topics
         restorer = startup.restorer_of(config, cluster)
-        consumer = module.Consumer(config.input.topic, config.name, settings)
+        consumer = module.Consumer(config.input.topic, config.name, settings, labels=config.topics.get("labels"))
         try:
             yield from _CheckState(config, consumer, restorer).findings(progress or (lambda done, of: None))
         finally:
@@ -82,16 +83,19 @@ class _CheckState:
         return self._consumer.committed(numbers, self._seconds)
 
     def _check(self, committed: Mapping[int, Committed | None], progress: Progress) -> dict[int, list[ConnectorError]]:
-        edges = {number: self._consumer.offset_range(number) for number in committed}
+        numbers = [*committed, *(~number for number in committed if self._restorer.labels)]
+        edges = {number: self._consumer.offset_range(number) for number in numbers}
         problems = {}
         with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="check") as threads:
-            checks = {threads.submit(self._problems, n, found, edges[n]): n for n, found in committed.items()}
+            checks = {threads.submit(self._problems, n, found, edges): n for n, found in committed.items()}
             for done, each in enumerate(concurrent.futures.as_completed(checks), 1):
                 problems[checks[each]] = each.result()
                 progress(done, len(checks))
         return problems
 
-    def _problems(self, number: int, committed: Committed | None, edges: tuple[int, int]) -> list[ConnectorError]:
+    def _problems(
+        self, number: int, committed: Committed | None, edges: Mapping[int, tuple[int, int]]
+    ) -> list[ConnectorError]:
         """Return what is wrong with a partition. This runs in threads, and asks only the store."""
         restorer, found = self._restorer, list[ConnectorError]()
         with _collected(found, number):
@@ -101,7 +105,7 @@ class _CheckState:
                 return found
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):
-                restorer.check_offset(number, metadata, edges)
+                restorer.check_offset(number, metadata, edges.__getitem__)
             self._changes.update(restorer.check_snapshot(number, metadata).made)
         return found
 

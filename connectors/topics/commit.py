@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from connectors.config import Config
 from connectors.kafka import ClientError, Committed, Consumer
+from connectors.labels.waiting_files import Prepared, files_of
 from connectors.model.counts import Counts
 from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
@@ -16,6 +17,7 @@ from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment, listed
+from connectors.topics.late_labels import LateLabels
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
@@ -33,11 +35,12 @@ class Committer:
     order:
 
     1. `write_snapshots`: each model that has read a record is made durable in the store, under a new name (with
-       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since);
+       `snapshots.every`: when it is due; else the last snapshot stays, with number and CRC of the inputs since); with
+       labels that come later, what waits for them is made durable before it;
     2. `flush`: all output is sent;
     3. `check_sends`: each message has been acknowledged by the broker;
     4. `send_offsets`: the offsets, with the names of the snapshots, join the transaction under the generation in which
-       the partitions were assigned (at least once: nothing to do);
+       the partitions were assigned, those of the labels with those of the input (at least once: nothing to do);
     5. `end_transaction`: output and offsets become visible at once (at least once: the offsets are committed);
     6. `remember`: the offsets written are noted as what the group has;
     7. `delete_superseded`: snapshots that no open transaction can name any more are deleted, except those to keep.
@@ -69,6 +72,7 @@ class Committer:
         self._timeouts, self._metrics = timeouts, metrics
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._new: dict[int, OffsetMetadata] = {}
+        self._waiting: dict[int, Prepared] = {}
         self._superseded = superseded
         self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
         self._writes_all_snapshots = False
@@ -126,7 +130,7 @@ class Committer:
                 )
 
     def write_snapshots(self) -> None:
-        self._new = {}
+        self._new, self._waiting = {}, {}
         writing: collections.deque[concurrent.futures.Future[None]] = collections.deque()
         topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
@@ -156,15 +160,31 @@ class Committer:
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
             topic_id=topic.id, partitions=topic.partitions, host=HOST,
         )  # fmt: skip
+        files: dict[str, bytes] = {}
+        if partition.labels is not None:
+            metadata, files = self._add_waiting(number, partition.labels, metadata)
 
         def write() -> None:
+            for name, content in files.items():
+                store.write(number, name, content)
             store.write(number, metadata.snapshot, data)
             self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
 
         return metadata, write
 
+    def _add_waiting(
+        self, number: int, labels: LateLabels, metadata: OffsetMetadata
+    ) -> tuple[OffsetMetadata, dict[str, bytes]]:
+        """Return metadata that also name what waits for labels, and the files in which that is."""
+        topic = self._assignment.restorer.labels
+        assert topic is not None
+        prepared = labels.files.prepare(metadata.snapshot, labels.position)
+        self._waiting[number] = prepared
+        named = metadata._replace(labels=topic.id, labels_offset=labels.position, waiting=prepared.sha256)
+        return named, prepared.files
+
     def _needs_snapshot(self, partition: Partition) -> bool:
-        if not partition.model.snapshot:
+        if not partition.model.snapshot or partition.labels is not None:
             return True
         if not partition.proof.inputs or partition.is_replaying:
             return False
@@ -197,10 +217,16 @@ class Committer:
             new_snapshots += name != last
             if last and name != last:
                 self._superseded.add(number, [last])
+            if partition.labels is not None:
+                prepared = self._waiting[number]
+                partition.labels.files.remember(prepared)
+                self._superseded.note_files(number, name, files_of(name, prepared.segments))
             partition.note_commit(committed, name)
         self._outbox.pending.add_commit(new_snapshots)
         self.counts += self._outbox.pending
-        self._outbox.note_commit({number: partition.proof.position for number, partition in partitions.items()})
+        positions = {number: partition.proof.position for number, partition in partitions.items()}
+        positions |= {~number: each.labels.position for number, each in partitions.items() if each.labels is not None}
+        self._outbox.note_commit(positions)
         self._restart_interval()
 
     def delete_superseded(self) -> None:
@@ -208,7 +234,7 @@ class Committer:
         self._superseded.delete(named, self._assignment.restorer.store)
 
     def _offsets(self) -> dict[int, Committed]:
-        return {number: Committed(metadata.offset, metadata.to_text()) for number, metadata in self._new.items()}
+        return {number: metadata.to_committed() for number, metadata in self._new.items()}
 
     # Failure
 

@@ -5,6 +5,7 @@ import hashlib
 import orjson
 
 from connectors.kafka import Headers
+from connectors.labels.late_learning import Outcome
 from connectors.model.records import Record
 
 FIRST_BYTES = 200
@@ -22,6 +23,16 @@ def output_message(record: Record, snapshot: str) -> Message:
     model = f"{snapshot}/{record.examples}"
     headers: Headers = [("source", record.source.encode()), ("model", model.encode())]
     return record.key, record.output, [*record.headers, *headers] if record.headers else headers
+
+
+def outcome_message(outcome: Outcome) -> Message:
+    """Return the message for an outcome: its key and headers are those of the label, then two headers of ours.
+
+    `source` names the record, as in its output, and `label` the label.
+    """
+    label = outcome.message
+    headers: Headers = [("source", outcome.record.encode()), ("label", label.source.encode())]
+    return label.key, outcome.value, [*label.headers, *headers] if label.headers else headers
 
 
 def reject_message(record: Record) -> Message:
@@ -50,7 +61,8 @@ def shortened(record: Record, message: Message) -> Message:
     """
     key, value, headers = message
     value = value or b""
-    text = record.id if isinstance(record.id, str) else orjson.dumps(record.id, default=str).decode()
+    id = getattr(record, "id", record.source)  # a label that was not decoded has none
+    text = id if isinstance(id, str) else orjson.dumps(id, default=str).decode()
     short = {
         "id": text[:FIRST_BYTES],
         "too_large": True,

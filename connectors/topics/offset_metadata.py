@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from connectors.kafka import Committed
 from connectors.snapshots.names import SnapshotName
+
+OF_LABELS = ("labels", "labels_offset", "waiting")  # the fields of a processor with labels that come later
 
 
 class OffsetMetadata(NamedTuple):
@@ -30,6 +33,9 @@ class OffsetMetadata(NamedTuple):
         How many examples the model has learned at that offset.
     inputs, crc
         Number and CRC-32C of the inputs between the snapshot and the offset, which must be replayed.
+    labels, labels_offset, waiting
+        With labels that come later: their topic, the offset committed for it, and the checksum of the index of what
+        waits (see `connectors.labels.waiting_files`). Without them, the text does not hold these three.
     """
 
     snapshot: str
@@ -41,6 +47,9 @@ class OffsetMetadata(NamedTuple):
     examples: int
     inputs: int = 0
     crc: int = 0
+    labels: str = ""
+    labels_offset: int = 0
+    waiting: str = ""
 
     @classmethod
     def of_snapshot(cls, data: bytes, offset: int, examples: int, is_empty: bool, **world: Any) -> "OffsetMetadata":
@@ -67,7 +76,20 @@ class OffsetMetadata(NamedTuple):
 
     def to_text(self) -> str:
         """Return the text to commit."""
-        return orjson.dumps({"river_margins": 1} | self._asdict()).decode()
+        values = self._asdict()
+        if not self.labels:
+            for name in OF_LABELS:
+                del values[name]
+        return orjson.dumps({"river_margins": 1} | values).decode()
+
+    def to_committed(self) -> Committed:
+        """Return the offset to commit, with that of the labels, whose metadata name the same snapshot."""
+        committed = Committed(self.offset, self.to_text())
+        if not self.labels:
+            return committed
+        said = {"river_margins": 1, "labels_of": self.snapshot, "sha256": self.sha256, "topic_id": self.labels}
+        text = orjson.dumps(said | {"offset": self.labels_offset, "input_offset": self.offset}).decode()
+        return committed.with_labels(Committed(self.labels_offset, text))
 
     @classmethod
     def from_text(cls, text: str) -> "OffsetMetadata | None":
@@ -84,16 +106,23 @@ class OffsetMetadata(NamedTuple):
             found = orjson.loads(text)
         except orjson.JSONDecodeError:
             return None
-        if not isinstance(found, dict) or found.pop("river_margins", None) != 1 or set(found) != set(cls._fields):
+        if not isinstance(found, dict) or found.pop("river_margins", None) != 1:
+            return None
+        if set(found) not in (set(cls._fields), set(cls._fields) - set(OF_LABELS)):
             return None
         metadata = cls(**found)
         return metadata if metadata._is_valid() else None
 
     def _is_valid(self) -> bool:
         """Return whether each value has the type and the form that a processor writes."""
-        counts = self.partitions, self.offset, self.examples, self.inputs, self.crc
-        texts = self.snapshot, self.sha256, self.topic_id, self.host
+        counts = self.partitions, self.offset, self.examples, self.inputs, self.crc, self.labels_offset
+        texts = self.snapshot, self.sha256, self.topic_id, self.host, self.labels, self.waiting
         if not all(type(count) is int and count >= 0 for count in counts) or not all(type(t) is str for t in texts):
             return False
         name = SnapshotName.parse(self.snapshot)
-        return name is not None and name.offset <= self.offset and re.fullmatch("[0-9a-f]{64}", self.sha256) is not None
+        checksums = [self.sha256, self.waiting] if self.labels or self.waiting else [self.sha256]
+        return (
+            name is not None
+            and name.offset <= self.offset
+            and all(re.fullmatch("[0-9a-f]{64}", checksum) for checksum in checksums)
+        )

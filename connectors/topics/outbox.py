@@ -4,18 +4,22 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from connectors.config import Config
 from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLarge
+from connectors.labels.late_learning import Results
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.records import Record
-from connectors.topics.messages import Message, output_message, reject_message, shortened
+from connectors.topics.messages import Message, outcome_message, output_message, reject_message, shortened
 from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
 
-Tag = tuple[int, int, str]  # partition and offset of the record that a message belongs to, and topic of the message
+# Partition (below 0 for a label, see `Consumer`) and offset of the record that a message belongs to, and topic of the
+# message. Of several messages that one record leads to, each has its own source too.
+Tag = tuple[Any, ...]
 
 
 class Outbox:
@@ -46,6 +50,7 @@ class Outbox:
         self.oldest = math.inf
         self._input, self._output = config.input.topic, config.output.topic
         self._rejects = config.rejects.topic if config.rejects else None
+        self._outcomes, self._labels = config.topics.get("outcomes"), config.topics.get("labels")
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._make_producer = make_producer
         self._producer: Producer | None = None
@@ -76,18 +81,31 @@ class Outbox:
         if 0 < record.timestamp < self.oldest:
             self.oldest = record.timestamp
         if record.output is not None:
-            self._send(number, offset, record, self._output, output_message(record, partition.model.snapshot))
+            message = output_message(record, partition.model.snapshot)
+            self._send(number, (number, offset, self._output), record, self._output, message)
         if record.reason is not None and self._rejects is not None:
-            self._send(number, offset, record, self._rejects, reject_message(record))
+            self._send(number, (number, offset, self._rejects), record, self._rejects, reject_message(record))
 
-    def _send(self, number: int, offset: int, record: Record, topic: str, whole: Message) -> None:
-        message, tag = whole, (number, offset, topic)
+    def send_results(self, number: int, place: tuple[int, int], results: Results) -> None:
+        """Send the outcomes and rejects to which a record or label has led, whose place is number and offset."""
+        self.moved.add(number)
+        for outcome in results.outcomes if self._outcomes is not None else ():
+            record, topic = outcome.message, self._outcomes
+            assert topic is not None
+            self._send(number, (*place, topic, record.source), record, topic, outcome_message(outcome))
+        for record in results.rejects if self._rejects is not None else ():
+            topic = self._rejects
+            assert topic is not None
+            self._send(number, (*place, topic, record.source), record, topic, reject_message(record))
+
+    def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
+        message = whole
         level = self._shortening.get(tag, 0) if self._shortening else 0
         if level:
             message = shortened(record, message)
         if level > 1:
             self.pending.add_unsent()
-            at = where(self._input, number, offset)
+            at = where(self._input, number, tag[1])
             log.error("record %s: not even a short message fits into `%s`: %r", record.id, topic, message[1], extra=at)
             return
         if self._is_transactional and self._opened is None:
@@ -101,7 +119,7 @@ class Outbox:
             self._shorten(error.opaque)
             if error.opaque != tag:
                 raise
-            self._send(number, offset, record, topic, whole)
+            self._send(number, tag, record, topic, whole)
             return
         except BadTimestamp as error:
             self._note_bad_timestamp(error)
@@ -152,7 +170,7 @@ class Outbox:
         """Add offsets to the transaction."""
         if self._opened is None:
             self._open()
-        self.connect().send_offsets(self._input, offsets, ownership)
+        self.connect().send_offsets(self._input, offsets, ownership, self._labels)
 
     def end_transaction(self) -> None:
         """Commit the transaction: its messages and offsets become visible at once."""
@@ -161,9 +179,7 @@ class Outbox:
     def note_commit(self, positions: Mapping[int, int]) -> None:
         """Start with nothing uncommitted, the partitions being at these positions."""
         self._shortening = {
-            (number, offset, topic): level
-            for (number, offset, topic), level in self._shortening.items()
-            if number in positions and offset >= positions[number]
+            tag: level for tag, level in self._shortening.items() if tag[0] in positions and tag[1] >= positions[tag[0]]
         }
         if self._sends_apart:
             self.connect().close()

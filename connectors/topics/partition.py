@@ -7,6 +7,7 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.rejects import Reject
 from connectors.model.replay_proof import Progress, ReplayProof
 from connectors.snapshots.names import SnapshotName
+from connectors.topics.late_labels import LateLabels
 
 
 class Partition:
@@ -22,10 +23,19 @@ class Partition:
         The position, with the proof that replayed inputs are the same.
     committed
         The committed offset with its metadata.
+    labels
+        The labels of these records that come later; None if all are in the records.
     """
 
-    def __init__(self, source: str, model: PartitionModel, proof: ReplayProof, committed: Committed) -> None:
-        self.source, self.model, self.proof, self.committed = source, model, proof, committed
+    def __init__(
+        self,
+        source: str,
+        model: PartitionModel,
+        proof: ReplayProof,
+        committed: Committed,
+        labels: LateLabels | None = None,
+    ) -> None:
+        self.source, self.model, self.proof, self.committed, self.labels = source, model, proof, committed, labels
         self._start_at_snapshot()
 
     def _start_at_snapshot(self) -> None:

@@ -46,6 +46,7 @@ from connectors.topics.lag import following_lag
 from connectors.topics.outbox import Outbox
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import Timeouts
+from connectors.topics.two_topics import TwoTopics
 from connectors.topics.unassigned import finding_unassigned
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         transactional_id = f"{config.transactional_id_prefix}{config.instance or uuid.uuid4().hex}"
 
     def make_consumer(instance: str | None = None) -> Consumer:
-        return module.Consumer(config.input.topic, config.name, for_consumer, instance)
+        return module.Consumer(config.input.topic, config.name, for_consumer, instance, config.topics.get("labels"))
 
     def make_producer(sends_apart: bool) -> Producer:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
@@ -173,6 +174,10 @@ class Processor:
         self._rebalance_error: ClientError | OSError | None = None
         self._may_be_replaced = False
         self._has_rejects = config.rejects is not None
+        self._two_topics: TwoTopics | None = None
+        if config.labels is not None:
+            wait = config.labels.wait
+            self._two_topics = TwoTopics(consumer, assignment, outbox, committer, wait, self._has_rejects)
         self._resets, self._progress = 0, 0
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
 
@@ -203,6 +208,11 @@ class Processor:
     @property
     def committed_offsets(self) -> Mapping[int, int]:
         return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
+
+    @property
+    def waiting(self) -> Mapping[int, int]:
+        found = dict(self._assignment.partitions).items()
+        return {number: len(each.labels.waiting.records) for number, each in found if each.labels is not None}
 
     # Work
 
@@ -239,7 +249,7 @@ class Processor:
     def _step(self) -> None:
         self._health.beat()
         assignment, committer, now = self._assignment, self._committer, time.monotonic
-        longest = MIN_PAUSE if assignment.loading else MAX_POLL
+        longest = self._longest_poll()
         records = self._consumer.poll(min(max(0.0, committer.due - now()), longest))
         if self._rebalance_error is not None:
             error, self._rebalance_error = self._rebalance_error, None
@@ -249,6 +259,9 @@ class Processor:
             return
         skipped = assignment.without_model  # also if a model comes now: the next poll then reads from its offset
         assignment.take_loaded()
+        if self._two_topics is not None:
+            self._two_topics.take(records, skipped)
+            records = ()
         for number, offset, key, value, headers, timestamp in records:
             if number in skipped:
                 continue
@@ -263,6 +276,12 @@ class Processor:
         if now() >= committer.due:
             assignment.pass_markers()
             committer.commit()
+
+    def _longest_poll(self) -> float:
+        if self._assignment.loading:
+            return MIN_PAUSE
+        soon = self._two_topics.longest_poll if self._two_topics else None
+        return MAX_POLL if soon is None else min(MAX_POLL, soon)
 
     def _take_over(self) -> None:
         if self._may_be_replaced:  # then a new producer would fence that of the successor

@@ -18,6 +18,9 @@ import orjson
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
+from connectors.labels import waiting_files
+from connectors.labels.waiting import BadState, WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles
 from connectors.logs import where
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder
@@ -26,6 +29,7 @@ from connectors.snapshots.check_learner import check_learner
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
 from connectors.topics.bad_partitions import PartitionStateError
+from connectors.topics.late_labels import LateLabels
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.partition import Partition
 from river_margins import snapshot
@@ -37,7 +41,7 @@ HOST = socket.gethostname()
 
 @dataclass(frozen=True)
 class Restorer:
-    """Restores the models of the group `config.name`, whose input topic is now `topic`.
+    """Restores the models of the group `config.name`, whose input topic is now `topic`, and that of labels `labels`.
 
     `aligned` are the topics with as many partitions as the input: a message keeps its partition number there. `said`
     are the changes of the learner that the log tells already.
@@ -48,6 +52,18 @@ class Restorer:
     topic: Topic
     aligned: frozenset[str]
     said: set[str] = field(default_factory=set, compare=False)
+    labels: Topic | None = None
+
+    def unlike_partitions(self) -> str | None:
+        """Return what is wrong if input and labels have unlike numbers of partitions, or None."""
+        section = self.config.labels
+        if section is None or self.labels is None or self.labels.partitions == self.topic.partitions:
+            return None
+        return (
+            f"the labels `{section.topic}` have {self.labels.partitions} partitions and the input "
+            f"`{self.config.input.topic}` has {self.topic.partitions}: a record and its label have the same key, and "
+            f"must lie in partitions of the same number; add partitions to the topic that has fewer"
+        )
 
     def check(self, partition: int, committed: Committed) -> OffsetMetadata:
         """Return the metadata of an offset, after all checks that can be made without building the model."""
@@ -61,6 +77,7 @@ class Restorer:
         """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
         data, changes = self._checked_snapshot(partition, metadata)
         self._loads(partition, metadata.snapshot, data)
+        self._waiting(partition, metadata)
         return changes
 
     def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes, snapshot.Changes]:
@@ -86,7 +103,8 @@ class Restorer:
         learner = self._loads(partition, metadata.snapshot, data)
         self._say(changes)
         change = changes.apply if changes.made else None
-        found = self._partition(partition, learner, committed, metadata.snapshot, examples, change)
+        waiting = self._waiting(partition, metadata)
+        found = self._partition(partition, learner, committed, metadata.snapshot, examples, change, waiting)
         found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))
         log.info(
             "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
@@ -101,11 +119,30 @@ class Restorer:
             self.said.add(said)
             log.warning("the learner changes with the next snapshot of each partition: %s", said)
 
-    def start(self, partition: int, offset: int) -> Partition:
+    def start(self, partition: int, offset: int, labels_offset: int | None = None) -> Partition:
         """Return a partition with a new model, for which nothing is committed yet."""
         self.check_start(partition)
         self.check_former(partition)
-        return self._partition(partition, self.config.first_learner(), Committed(offset, ""), "", 0)
+        labels = None if labels_offset is None else Committed(labels_offset, "")
+        committed, waiting = Committed(offset, "", labels), None
+        if section := self.config.labels:
+            waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
+        return self._partition(partition, self.config.first_learner(), committed, "", 0, waiting=waiting)
+
+    def _waiting(self, partition: int, metadata: OffsetMetadata) -> WaitingFiles | None:
+        """Return what waits for labels according to the metadata of an offset."""
+        section = self.config.labels
+        if section is None:
+            return None
+        bounds = section.within_ms, section.pending
+        try:
+            return waiting_files.read(self.store, partition, metadata.snapshot, metadata.waiting, *bounds)
+        except BadState as error:
+            raise PartitionStateError(
+                partition,
+                f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
+                f"{error}; restore it from a backup, or {self._start_over()}",
+            ) from error
 
     def _partition(
         self,
@@ -115,18 +152,27 @@ class Restorer:
         snapshot: str,
         examples: int,
         change: Callable[[Any], None] | None = None,
+        waiting: WaitingFiles | None = None,
     ) -> Partition:
         def load(name: str) -> Any:
             return self._loads(number, name, self.store.read(number, name))
 
         can_replay, record = self.config.snapshots.every is not None, self.config.record
-        decode = Decoder(record.id, record.label, record.features, nulls=record.nulls, weight=record.weight).decode
+        section = self.config.labels
+        decode = Decoder(
+            record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time,
+            is_joined=section is not None,
+        ).decode  # fmt: skip
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(orjson.dumps(record.shape))
         explain = self.config.output.explain
         model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change, explain)
         proof = ReplayProof(committed.offset, seed, can_replay)
-        return Partition(f"{self.config.input.topic}-{number}-", model, proof, committed)
+        source, labels = f"{self.config.input.topic}-{number}-", None
+        if section is not None and waiting is not None and committed.labels is not None:
+            sources = source, f"{section.topic}-{number}-"
+            labels = LateLabels(section, record, sources, model, waiting, committed.labels.offset)
+        return Partition(source, model, proof, committed, labels)
 
     def _loads(self, partition: int, name: str, data: bytes) -> Any:
         try:
@@ -134,8 +180,29 @@ class Restorer:
         except snapshot.SnapshotError as error:
             raise PartitionStateError(partition, f"snapshot `{name}` of {self._of(partition)}: {error}") from error
 
-    def check_offset(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
-        """Raise PartitionStateError unless the topic still has the next record, and those to replay."""
+    def check_offset(
+        self, partition: int, metadata: OffsetMetadata, range_of: Callable[[int], tuple[int, int]]
+    ) -> None:
+        """Raise PartitionStateError unless the topics still have the next record and label, and inputs to replay.
+
+        `range_of` returns the range of offsets by number, as `Consumer.offset_range` does.
+        """
+        self._check_records(partition, metadata, range_of(partition))
+        section = self.config.labels
+        if section is None:
+            return
+        first, end = range_of(~partition)
+        if not first <= metadata.labels_offset <= end:
+            lost = (
+                "retention deleted labels before they were read" if metadata.labels_offset < first else "it lost some"
+            )
+            raise PartitionStateError(
+                partition,
+                f"offset {metadata.labels_offset} of partition {partition} of the labels `{section.topic}` is out of "
+                f"range, there are {first} to {end}: {lost}; {self._start_over()}",
+            )
+
+    def _check_records(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
         first, end = edges
         of = self._of(partition)
         if not first <= metadata.offset <= end:
@@ -209,7 +276,40 @@ class Restorer:
                 f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
         self.check_growth(metadata.partitions)
+        self._check_labels(partition, metadata, committed.labels)
         return metadata
+
+    def _check_labels(self, partition: int, metadata: OffsetMetadata, committed: Committed | None) -> None:
+        """Check that the committed offset of the labels fits to that of the input, and both to the file."""
+        section, of = self.config.labels, self._of(partition)
+        if section is None or self.labels is None:
+            if metadata.labels:
+                raise StateError(
+                    f"records of {of} wait for labels that come later, and the file has no `labels`: put the section "
+                    f"back, or {self._start_over()}"
+                )
+            return
+        if not metadata.labels:
+            raise StateError(
+                f"the models of `{self.config.name}` were learned without `labels`: give the processor another `name`, "
+                f"and snapshot `{metadata.snapshot}` as `start_from`"
+            )
+        if metadata.labels != self.labels.id:
+            raise StateError(
+                f"the labels `{section.topic}` were deleted and created again, or are another topic, since offset "
+                f"{metadata.offset} of {of} was committed (topic id {metadata.labels}, now {self.labels.id}); "
+                f"{self._start_over()}"
+            )
+        expected = metadata.to_committed().labels
+        if committed != expected:
+            found = f"offset {committed.offset} with `{committed.metadata[:100]}`" if committed else "nothing"
+            raise PartitionStateError(
+                partition,
+                f"the committed offset of {of} belongs to offset {metadata.labels_offset} of the labels "
+                f"`{section.topic}`, for which {found} is committed: the offset of one topic cannot be moved or "
+                f"deleted alone; `river-margins snapshots rewind` moves both together with a model; "
+                f"{self._start_over()}",
+            )
 
     def check_growth(self, before: int) -> None:
         """Raise StateError if the topic has another number of partitions than `before`, and the file refuses that."""

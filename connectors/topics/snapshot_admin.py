@@ -13,6 +13,8 @@ from river import compose
 from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, client
+from connectors.labels.waiting import BadState, WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles, needed, read_index
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
@@ -54,7 +56,7 @@ def opened(config: Config) -> Iterator["SnapshotAdmin"]:
     timeouts = Timeouts(*config.kafka.timeouts)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
-        consumer = module.Consumer(config.input.topic, config.name, for_consumer)
+        consumer = module.Consumer(config.input.topic, config.name, for_consumer, labels=config.topics.get("labels"))
         try:
             yield SnapshotAdmin(config, consumer, restorer, timeouts)
         except StoreError as error:
@@ -142,9 +144,16 @@ class SnapshotAdmin:
             and entry.name.time < youngest
             and entry[:2] not in wanted
         ]
-        for entry in removed if not is_trial else ():
-            self._store.delete(entry.partition, entry.id)
+        for number in {entry.partition for entry in removed} if not is_trial else ():
+            self._delete(number, [entry.id for entry in removed if entry.partition == number])
         return removed
+
+    def _delete(self, partition: int, names: list[str]) -> None:
+        """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""
+        files = needed(self._store, partition) if self._config.labels else {}
+        unneeded = [files.pop(name, frozenset()) for name in names]
+        for name in [*names, *frozenset().union(*unneeded).difference(*files.values())]:
+            self._store.delete(partition, name)
 
     def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
         """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
@@ -164,18 +173,37 @@ class SnapshotAdmin:
             id = SnapshotName.new(at, 0, is_empty=True)
             name = SnapshotName.parse(id)
             assert name is not None
+            if section := self._config.labels:
+                waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
+                labels_at = found.labels.offset if found and found.labels else self._start_of_labels(number)
+                for file, content in waiting.prepare(id, labels_at).files.items():
+                    self._store.write(number, file, content)
             self._store.write(number, id, data)
             targets[number] = self._target(Entry(number, id, name, len(data), False), data)
         return self._move(targets)
+
+    def _start_of_labels(self, number: int) -> int:
+        first, end = self._consumer.offset_range(~number)
+        return first if self._config.input.start == "earliest" else end
 
     def _target(self, entry: Entry, data: bytes) -> Committed:
         topic, name = self._restorer.topic, entry.name
         digest = hashlib.sha256(data).hexdigest()
         metadata = OffsetMetadata(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
-        committed = Committed(name.offset, metadata.to_text())
+        if (labels := self._restorer.labels) is not None:
+            metadata = self._with_labels(entry, metadata._replace(labels=labels.id))
+        committed = metadata.to_committed()
         self._restorer.check(entry.partition, committed)
-        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range(entry.partition))
+        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range)
         return committed
+
+    def _with_labels(self, entry: Entry, metadata: OffsetMetadata) -> OffsetMetadata:
+        """Return metadata that also name the labels of a snapshot, and what waited for them."""
+        try:
+            index, _, sha256 = read_index(self._store, entry.partition, entry.id)
+        except BadState as error:
+            raise StateError(f"the snapshot `{entry.id}` has no records that wait for labels: {error}") from error
+        return metadata._replace(labels_offset=index.labels_offset, waiting=sha256)
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
         before = self._committed()

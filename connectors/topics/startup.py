@@ -97,7 +97,7 @@ class _Check:
     def _check_without_snapshot(self, number: int, committed: Committed | None) -> None:
         if committed is not None:
             metadata = self._restorer.check_metadata(number, committed)
-            self._restorer.check_offset(number, metadata, self._consumer.offset_range(number))
+            self._restorer.check_offset(number, metadata, self._consumer.offset_range)
             return
         try:
             self._restorer.check_start(number)
@@ -144,10 +144,16 @@ def check_input(config: Config, settings: dict[str, Any]) -> None:
 
 
 def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
-    """Do as `make_restorer`, but raise StartError or AccessError if no broker answers or it refuses."""
+    """Do as `make_restorer`, but raise StartError or AccessError if no broker answers or it refuses.
+
+    Raise StartError also if input and labels have unlike numbers of partitions.
+    """
     servers = config.kafka.bootstrap_servers
     try:
-        return make_restorer(config, settings)
+        restorer = make_restorer(config, settings)
+        if unlike := restorer.unlike_partitions():
+            raise StartError(unlike)
+        return restorer
     except NotPermitted as error:
         raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
     except ClientError as error:
@@ -159,7 +165,7 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
 
     Raise StartError if a topic is missing.
     """
-    topics = [config.input.topic, config.output.topic, *([config.rejects.topic] if config.rejects else [])]
+    topics = list(config.topics.values())
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
@@ -175,4 +181,5 @@ def restorer_of(config: Config, cluster: Cluster, before: Restorer | None = None
     found = cluster.topics[config.input.topic]
     store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
-    return Restorer(config, store, found, aligned, before.said if before else set())
+    labels = cluster.topics[config.labels.topic] if config.labels else None
+    return Restorer(config, store, found, aligned, before.said if before else set(), labels)

@@ -17,7 +17,20 @@ from connectors.tools import evaluate
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
-MODULES = {"cli", "config", "errors", "files", "kafka", "logs", "model", "runtime", "secrets", "snapshots", "suggest"}
+MODULES = {
+    "cli",
+    "config",
+    "errors",
+    "files",
+    "kafka",
+    "labels",
+    "logs",
+    "model",
+    "runtime",
+    "secrets",
+    "snapshots",
+    "suggest",
+}
 MODULES |= {"tools", "topics"}
 
 

@@ -71,7 +71,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have, of classifiers and regressors."""
+    """Every name that `/metrics` can have, of classifiers and regressors, with labels that come later."""
     text = ""
     for learner in ("PAClassifier", "PARegressor"):
         file = tmp_path / f"{learner}.yaml"
@@ -81,6 +81,7 @@ kafka: {{bootstrap_servers: "localhost:9092"}}
 input: {{topic: a}}
 learner: [{learner}]
 output: {{topic: b}}
+labels: {{topic: c, label: y, within: 1h}}
 """)
         metrics = Metrics(config.load(file))
         work = NoWork()

@@ -17,6 +17,7 @@ from typing import Any
 from connectors import config
 from connectors.files import byte_streams
 from connectors.files import processor as files
+from connectors.labels import late_learning
 
 MOMENTS = ("before", "half", "after")
 
@@ -64,7 +65,7 @@ def slow_down() -> None:
         time.sleep(1e-4)
         process_record(*arguments)
 
-    files.process_record = slowly  # type: ignore[assignment]
+    files.process_record = late_learning.process_record = slowly  # type: ignore[assignment]
 
 
 def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_last: bool) -> int:
@@ -91,7 +92,9 @@ def main(path: str, kills: int, seed: int) -> None:
     durable = iter([(number, moment, False) for number in range(1, 16) for moment in ("before", "after")])
     killed = 0
     while True:
-        trap = next(durable, None) or (chance.randrange(1, 300), chance.choice(MOMENTS), True)
+        moment = chance.choice(MOMENTS)
+        write, sync = (chance.randrange(1, 300), moment, True), (chance.randrange(16, 40), moment, False)
+        trap = next(durable, None) or chance.choice([write, write, sync])
         is_left_alone = killed >= kills
         is_trapped = not is_left_alone and (killed < 30 or killed % 2 == 0)
         process = child(settings, trap if is_trapped else None, is_left_alone)

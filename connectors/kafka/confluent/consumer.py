@@ -15,7 +15,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record
+from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record, places
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
@@ -32,22 +32,30 @@ COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before t
 
 
 class Consumer:
-    """A member of the group `group`, reading `topic`; `settings` are those of librdkafka.
+    """A member of the group `group`, reading `topic`, and `labels` too; `settings` are those of librdkafka.
 
     With an `instance` it is a static member. One that has lost its membership never joins again by itself: it would
     take the place of its successor.
     """
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> None:
+    def __init__(
+        self,
+        topic: str,
+        group: str,
+        settings: Mapping[str, Any],
+        instance: str | None = None,
+        labels: str | None = None,
+    ) -> None:
         self.ownership: Ownership | None = None
         self.before_rebalance: Callable[[], None] | None = None
-        self._topic, self._instance = topic, instance
+        self._topic, self._labels, self._instance = topic, labels, instance
+        self._topics = [topic] if labels is None else [topic, labels]
         self._has_lost = False
         self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
         self._callback_error: Exception | None = None
-        self._errors = ErrorTranslator(consumer_permissions(topic, group))
+        self._errors = ErrorTranslator(consumer_permissions(topic, group, labels))
         with self._errors.translated():
             self._consumer = confluent_kafka.Consumer(
                 merged(CONSUMER, dict(settings))
@@ -67,7 +75,7 @@ class Consumer:
     def join(self) -> None:
         with self._errors.translated():
             self._consumer.subscribe(
-                [self._topic],
+                self._topics,
                 on_assign=self._kept(self._on_assign),
                 on_revoke=self._kept(self._on_revoke),
                 on_lost=self._kept(self._on_lost),
@@ -89,11 +97,11 @@ class Consumer:
         """Capture an assignment. Called within `poll`: the library joins no other generation before this returns."""
         token = consumer.consumer_group_metadata()
         generation, member = internals.parse_group_metadata(token)
-        partitions = frozenset(place.partition for place in assigned)
         self.ownership, self._is_assigned, self._positions = None, True, {}
         self._has_new_positions = False
         if generation >= 0 and member:
-            self.ownership = Ownership(generation, member, partitions, token)
+            numbers = [self._number(place.topic, place.partition) for place in assigned]
+            self.ownership = Ownership.of(generation, member, numbers, token, self._labels is not None)
         consumer.assign([])  # read nothing before `seek`
 
     def _on_revoke(self, consumer: confluent_kafka.Consumer, _: list[TopicPartition]) -> None:
@@ -110,7 +118,15 @@ class Consumer:
         self._on_revoke(consumer, lost)
 
     def _topic_partitions(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
-        return [TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
+        return [self._place(number, offset) for number, offset in offsets.items()]
+
+    def _place(self, number: int, offset: int = 0) -> TopicPartition:
+        if number >= 0:
+            return TopicPartition(self._topic, number, offset)
+        return TopicPartition(str(self._labels), ~number, offset)
+
+    def _number(self, topic: str | None, partition: int) -> int:
+        return partition if self._labels is None or topic == self._topic else ~partition
 
     def poll(self, seconds: float) -> list[Record]:
         before, end = self.ownership, time.monotonic() + seconds
@@ -135,55 +151,61 @@ class Consumer:
 
     def _take(self, messages: Sequence[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""
-        reached = self._positions
+        reached, has_labels = self._positions, self._labels is not None
         records: list[Record] = []
         for message in messages:
             if (error := message.error()) is not None:
                 self._take_event(message, error)
                 continue
             partition, offset = message.partition(), message.offset()
+            if has_labels:
+                partition = self._number(message.topic(), partition)
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
                 try:
                     headers = internals.headers_of(message)
                 except SystemError:
                     headers = None
-                    log.warning(without_headers(self._topic, partition, offset))
+                    log.warning(without_headers(message.topic(), message.partition(), offset))
                 value, timestamp = message.value(), message.timestamp()[1]
                 records.append((partition, offset, message.key(), value, headers, timestamp))
         return records
 
     def _take_event(self, message: Any, error: KafkaError) -> None:
-        partition, offset = message.partition(), message.offset()
+        partition, offset = self._number(message.topic(), message.partition()), message.offset()
         if error.code() == KafkaError._PARTITION_EOF:
             if partition in self._positions:
                 self._positions[partition] = max(self._positions[partition], offset)
             return
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION):
             raise OutOfRange(partition, self._positions.get(partition, offset))
-        raise self._errors.translate(error, f"partition {partition} of `{message.topic()}`" if message.topic() else "")
+        where = f"partition {message.partition()} of `{message.topic()}`" if message.topic() else ""
+        raise self._errors.translate(error, where)
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
-        places = self._topic_partitions(dict.fromkeys(sorted(partitions), 0))
+        numbers = sorted(partitions)
+        wanted = [TopicPartition(topic, number) for topic in self._topics for number in numbers]
         end = time.monotonic() + seconds
         while True:
             left = end - time.monotonic()
             try:
                 with self._errors.translated():
-                    found = self._consumer.committed(places, left if self._has_joined else min(left, COMMITTED_ATTEMPT))
+                    found = self._consumer.committed(wanted, left if self._has_joined else min(left, COMMITTED_ATTEMPT))
                 break
             except ClientError:
                 if self._has_joined or time.monotonic() >= end:
                     raise
                 self.poll(0)  # raises NotPermitted if the broker refuses the user
         self._check_errors(found)
-        return {
-            place.partition: Committed(place.offset, internals.offset_metadata(place)) if place.offset >= 0 else None
+        committed = {
+            self._number(place.topic, place.partition): Committed(place.offset, internals.offset_metadata(place))
             for place in found
+            if place.offset >= 0
         }
+        return {n: to and to.with_labels(committed.get(~n)) for n in numbers for to in [committed.get(n)]}
 
-    def _check_errors(self, places: Sequence[TopicPartition]) -> None:
-        for place in places:
+    def _check_errors(self, found: Sequence[TopicPartition]) -> None:
+        for place in found:
             if place.error:
                 raise self._errors.translate(place.error, f"partition {place.partition} of `{place.topic}`")
 
@@ -194,15 +216,16 @@ class Consumer:
     def _offset_range(self, partition: int, seconds: float) -> tuple[int, int]:
         with self._errors.translated():
             try:
-                return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), seconds)
+                return self._consumer.get_watermark_offsets(self._place(partition), seconds)
             except KafkaException as error:
                 if error.args[0].code() == KafkaError._UNKNOWN_PARTITION:
                     # The library answers from what it knew before the topic grew, for up to five minutes.
-                    self._consumer.list_topics(self._topic, seconds)
+                    self._consumer.list_topics(self._place(partition).topic, seconds)
                 raise
 
     def seek(self, partition: int, offset: int) -> None:
-        if not (self._is_assigned and self.ownership and partition in self.ownership.partitions):
+        number = partition if partition >= 0 else ~partition
+        if not (self._is_assigned and self.ownership and number in self.ownership.partitions):
             raise not_assigned(partition)
         self._positions[partition], self._has_new_positions = offset, True
 
@@ -218,15 +241,15 @@ class Consumer:
         with self._errors.translated():
             if not self._is_assigned or self._consumer.consumer_group_metadata() != ownership.token:
                 raise generation_ended()
-            self._check_errors(
-                self._consumer.commit(offsets=offsets_and_metadata(self._topic, offsets), asynchronous=False)
-            )
+            self._commit(offsets)
+
+    def _commit(self, offsets: Mapping[int, Committed]) -> None:
+        found = offsets_and_metadata(self._topic, offsets, self._labels)
+        self._check_errors(self._consumer.commit(offsets=found, asynchronous=False))
 
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         with self._errors.translated():
-            self._check_errors(
-                self._consumer.commit(offsets=offsets_and_metadata(self._topic, offsets), asynchronous=False)
-            )
+            self._commit(offsets)
 
     def confirm_membership(self) -> None:
         # The library learns of it with a heartbeat. What is read meanwhile is read again.
@@ -244,5 +267,7 @@ class Consumer:
             self._consumer.close()
 
 
-def offsets_and_metadata(topic: str, offsets: Mapping[int, Committed]) -> list[TopicPartition]:
-    return [TopicPartition(topic, partition, to.offset, to.metadata) for partition, to in offsets.items()]
+def offsets_and_metadata(
+    topic: str, offsets: Mapping[int, Committed], labels: str | None = None
+) -> list[TopicPartition]:
+    return [TopicPartition(*place, to.offset, to.metadata) for place, to in places(topic, labels, offsets).items()]

@@ -145,14 +145,16 @@ class Producer:
             permissions = {"topic": f"`Write` on topic {' and topic '.join(topics)}"}
             raise self._errors.translate(error.args[0], "", permissions) from error
 
-    def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+    def send_offsets(
+        self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership, labels: str | None = None
+    ) -> None:
         if ownership.generation < 0 or not ownership.member:
             raise no_generation()
         with self._errors.translated():
             add = self._producer.send_offsets_to_transaction
             seconds = self._transaction_timeout
             if not internals.returns_in_time(
-                add, offsets_and_metadata(topic, offsets), ownership.token, seconds=seconds
+                add, offsets_and_metadata(topic, offsets, labels), ownership.token, seconds=seconds
             ):
                 raise ClientError(f"the coordinator of the group takes no offsets within {seconds:g} s")
 

@@ -17,7 +17,7 @@ from kafka import errors as kafka_errors
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
-from connectors.kafka import ClientError, Committed, Ownership, Record
+from connectors.kafka import ClientError, Committed, Ownership, Record, places
 from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
@@ -42,21 +42,29 @@ class _CapturingRange(RangePartitionAssignor):
 
 
 class Consumer:
-    """A member of the group `group`, reading `topic`; `settings` are those of KafkaConsumer.
+    """A member of the group `group`, reading `topic`, and `labels` too; `settings` are those of KafkaConsumer.
 
     With an `instance` it is a static member. One that has lost its membership never joins again by itself: it would
     take the place of its successor.
     """
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], instance: str | None = None) -> None:
+    def __init__(
+        self,
+        topic: str,
+        group: str,
+        settings: Mapping[str, Any],
+        instance: str | None = None,
+        labels: str | None = None,
+    ) -> None:
         self.ownership: Ownership | None = None
         self.before_rebalance: Callable[[], None] | None = None
         self._has_told = False  # of the present rebalance
-        self._topic, self._instance = topic, instance
-        self._permissions = consumer_permissions(topic, group)
+        self._topic, self._labels, self._instance = topic, labels, instance
+        self._topics = [topic] if labels is None else [topic, labels]
+        self._permissions = consumer_permissions(topic, group, labels)
         with translated(self._permissions):
             self._consumer = KafkaConsumer(
-                topic,
+                *self._topics,
                 **CONSUMER | dict(settings),
                 group_id=group,
                 group_instance_id=instance,
@@ -73,8 +81,9 @@ class Consumer:
     def join(self) -> None:
         # The first `poll` joins. A leader that does not know the partitions of the topic yet assigns none of them.
         with translated(self._permissions):
-            if not self._consumer.partitions_for_topic(self._topic):
-                raise ClientError(f"the broker does not tell the partitions of `{self._topic}`")
+            for topic in self._topics:
+                if not self._consumer.partitions_for_topic(topic):
+                    raise ClientError(f"the broker does not tell the partitions of `{topic}`")
         self._topic_seen = time.monotonic()
 
     def _on_assigned(self, assigned: Sequence[TopicPartition], generation: int) -> None:
@@ -82,12 +91,19 @@ class Consumer:
         present = self._consumer.group_metadata()
         self.ownership, self._has_told = None, False
         if generation >= 0 and present.generation_id == generation and present.member_id:
-            partitions = frozenset(partition.partition for partition in assigned)
-            self.ownership = Ownership(generation, present.member_id, partitions, present)
+            numbers = [self._number(partition) for partition in assigned]
+            has_labels = self._labels is not None
+            self.ownership = Ownership.of(generation, present.member_id, numbers, present, has_labels)
         for partition in assigned:
             # fetch nothing before `seek`, and look up no position, which may not exist yet
             self._consumer.pause(partition)
             self._consumer.seek(partition, 0)
+
+    def _place(self, number: int) -> TopicPartition:
+        return TopicPartition(self._topic, number) if number >= 0 else TopicPartition(self._labels, ~number)
+
+    def _number(self, place: TopicPartition) -> int:
+        return place.partition if place.topic == self._topic else ~place.partition
 
     def _before_join(self) -> None:
         owned, present = self.ownership, self._consumer.group_metadata()
@@ -101,12 +117,13 @@ class Consumer:
 
     def _check_topic(self) -> None:
         """Raise ClientError when the topic is gone, of which the library says nothing."""
-        if internals.knows_topic(self._consumer, self._topic):
+        missing = [topic for topic in self._topics if not internals.knows_topic(self._consumer, topic)]
+        if not missing:
             self._topic_seen = time.monotonic()
         elif time.monotonic() - self._topic_seen > TOPIC_MISSING_TIMEOUT:
             # the next polls go on, so that the caller has time to ask the brokers why
             self._topic_seen = time.monotonic()
-            raise ClientError(f"the brokers do not know `{self._topic}` any more")
+            raise ClientError(f"the brokers do not know `{missing[0]}` any more")
 
     def poll(self, seconds: float) -> list[Record]:
         consumer = self._consumer
@@ -115,7 +132,7 @@ class Consumer:
         internals.resume_join(consumer)
         if self._instance and internals.was_replaced(consumer):
             raise lost_place()
-        with translated(self._permissions):
+        with translated(self._permissions, self._labels):
             records = {} if internals.must_join(consumer) else consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
@@ -123,42 +140,55 @@ class Consumer:
             found = [one for some in records.values() for one in some]
             for one in found:
                 if one.headers is None:
-                    log.warning(without_headers(self._topic, one.partition, one.offset))
+                    log.warning(without_headers(one.topic, one.partition, one.offset))
+            if self._labels is not None:
+                numbers = {place: self._number(place) for place in records}
+                return [
+                    (numbers[place], one.offset, one.key, one.value, one.headers, one.timestamp)
+                    for place, some in records.items()
+                    for one in some
+                ]
             return [(one.partition, one.offset, one.key, one.value, one.headers, one.timestamp) for one in found]
 
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
-        places = {partition: TopicPartition(self._topic, partition) for partition in sorted(partitions)}
+        numbers = sorted(partitions)
+        wanted = [TopicPartition(topic, number) for topic in self._topics for number in numbers]
         with translated(self._permissions):
-            found = internals.fetch_committed(self._consumer, list(places.values()), seconds)
+            found = internals.fetch_committed(self._consumer, wanted, seconds)
+        committed = {
+            place: Committed(offset.offset, (offset.metadata or "").rstrip("\0"))
+            for place, offset in found.items()
+            if offset
+        }
         return {
-            partition: Committed(offset.offset, (offset.metadata or "").rstrip("\0")) if offset else None
-            for partition, place in places.items()
-            for offset in [found.get(place)]
+            number: to and to.with_labels(committed.get(self._place(~number)))
+            for number in numbers
+            for to in [committed.get(self._place(number))]
         }
 
     def offset_range(self, partition: int) -> tuple[int, int]:
-        place = TopicPartition(self._topic, partition)
+        place = self._place(partition)
         with translated(self._permissions):
             first = self._consumer.beginning_offsets([place])[place]
             return first, self._consumer.end_offsets([place])[place]
 
     def seek(self, partition: int, offset: int) -> None:
-        place = TopicPartition(self._topic, partition)
+        place = self._place(partition)
         if place not in self._consumer.assignment():
             raise not_assigned(partition)
         self._consumer.seek(place, offset)
         self._consumer.resume(place)
 
     def pause(self, partition: int) -> None:
-        place = TopicPartition(self._topic, partition)
+        place = self._place(partition)
         if place in self._consumer.assignment():
             self._consumer.pause(place)
 
     def position(self, partition: int) -> int:
-        place = TopicPartition(self._topic, partition)
+        place = self._place(partition)
         if place not in self._consumer.assignment():
             return 0
-        with translated(self._permissions):
+        with translated(self._permissions, self._labels):
             return self._consumer.position(place, timeout_ms=1000) or 0
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
@@ -172,13 +202,17 @@ class Consumer:
         ):
             raise generation_ended()
         with translated(self._permissions):
-            self._consumer.commit(offsets_and_metadata(self._topic, offsets), timeout_ms=int(seconds * 1000))
+            self._consumer.commit(
+                offsets_and_metadata(self._topic, offsets, self._labels), timeout_ms=int(seconds * 1000)
+            )
 
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         with translated(self._permissions):
             # a subscribed consumer has to be a member; the broker refuses one that is none while the group has members
             self._consumer.unsubscribe()
-            self._consumer.commit(offsets_and_metadata(self._topic, offsets), timeout_ms=int(seconds * 1000))
+            self._consumer.commit(
+                offsets_and_metadata(self._topic, offsets, self._labels), timeout_ms=int(seconds * 1000)
+            )
 
     def confirm_membership(self) -> None:
         with translated(self._permissions), contextlib.suppress(kafka_errors.RebalanceInProgressError):
@@ -192,9 +226,12 @@ class Consumer:
             self._consumer.close(autocommit=False, timeout_ms=int(seconds * 1000))
 
 
-def offsets_and_metadata(topic: str, offsets: Mapping[int, Committed]) -> dict[TopicPartition, OffsetAndMetadata]:
+def offsets_and_metadata(
+    topic: str, offsets: Mapping[int, Committed], labels: str | None = None
+) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return offsets as the library takes them, with metadata that end with a null character.
 
     confluent-kafka, with which the group may go on, needs that character to find the end of the text, and writes it.
     """
-    return {TopicPartition(topic, p): OffsetAndMetadata(to.offset, f"{to.metadata}\0") for p, to in offsets.items()}
+    found = places(topic, labels, offsets)
+    return {TopicPartition(*place): OffsetAndMetadata(to.offset, f"{to.metadata}\0") for place, to in found.items()}

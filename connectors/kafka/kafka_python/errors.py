@@ -74,11 +74,12 @@ def translate(
 
 
 @contextlib.contextmanager
-def translated(permissions: Permissions = _NO_PERMISSIONS) -> Iterator[None]:
-    """Raise the library's errors within the block as ours."""
+def translated(permissions: Permissions = _NO_PERMISSIONS, labels: str | None = None) -> Iterator[None]:
+    """Raise the library's errors within the block as ours; partitions of `labels` have numbers below 0."""
     try:
         yield
     except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
-        raise OutOfRange(*internals.first_out_of_range(error)) from error
+        topic, partition, offset = internals.first_out_of_range(error)
+        raise OutOfRange(partition if topic != labels else ~partition, offset) from error
     except (kafka_errors.KafkaError, OSError) as error:
         raise translate(error, permissions=permissions) from error

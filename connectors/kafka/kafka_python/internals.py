@@ -345,14 +345,14 @@ def return_data_before_disconnect() -> None:
 # Errors
 
 
-def first_out_of_range(error: Exception) -> tuple[int, int]:
-    """Return partition and offset of an OffsetOutOfRangeError or a LogTruncationError; neither is documented."""
+def first_out_of_range(error: Exception) -> tuple[str, int, int]:
+    """Return topic, partition and offset of an OffsetOutOfRangeError or a LogTruncationError; neither is documented."""
     if isinstance(error, kafka_errors.LogTruncationError):
         places = {place: getattr(found, "offset", -1) for place, found in error.divergent_offsets.items()}
     else:
         places = error.args[0]
     place, offset = next(iter(places.items()))
-    return place.partition, offset
+    return place.topic, place.partition, offset
 
 
 def errors_named_in(text: str) -> Iterator[type]:

@@ -131,11 +131,13 @@ class Producer:
                 raise self._explain(future.exception) from future.exception
         self._sent = []
 
-    def send_offsets(self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
+    def send_offsets(
+        self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership, labels: str | None = None
+    ) -> None:
         if ownership.token.generation_id < 0 or not ownership.token.member_id:
             raise no_generation()
         with self._checked():
-            self._producer.send_offsets_to_transaction(offsets_and_metadata(topic, offsets), ownership.token)
+            self._producer.send_offsets_to_transaction(offsets_and_metadata(topic, offsets, labels), ownership.token)
 
     def commit(self) -> None:
         with self._checked():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from connectors.model.records import Decoder, Record, encode
-from connectors.model.rejects import Reject, Unlearnable
+from connectors.model.rejects import Reject, Unjoinable, Unlearnable
 
 
 def decode(value, id="id", label="y", features=None):
@@ -125,3 +125,37 @@ def test_a_bad_weight_takes_the_label_away(text, reason):
 def test_a_weight_that_is_not_finite():
     record = weighed(b"", parse=lambda _: {"a": 1, "y": True, "w": float("inf")})  # as a cell of CSV can say
     assert str(record.known) == "the weight is inf: a finite number of at least 0 is needed"
+
+
+@pytest.mark.parametrize("path", ["at", "meta.at"])
+def test_the_time_of_a_record_is_no_feature(path):
+    record = Record("events-0-7", None, b'{"a": 1, "at": 5, "meta": {"at": 5}}')
+    Decoder(None, None, None, time=path).decode(record)
+    assert record.features == {"a": 1, ("meta" if path == "at" else "at"): ({"at": 5} if path == "at" else 5)}
+
+
+@pytest.mark.parametrize("nulls", [None, "absent"])
+def test_a_label_that_came_later_takes_the_place_of_one_in_the_record(nulls):
+    for own in (b"null", b"true", b"[]"):
+        record = Record("events-0-7", None, b'{"a": 1, "w": 2, "y": %b}' % own)
+        Decoder(None, "y", None, weight="w", nulls=nulls).decode(record, False)
+        assert (record.features, record.label, record.weight, record.known) == ({"a": 1}, False, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("id", "key", "value", "found", "reason"),
+    [
+        (None, b"k", b'{"a": 1}', "k", None),
+        (None, None, b'{"a": 1}', "events-0-7", "the record has no key"),
+        (None, b"\xff", b'{"a": 1}', "events-0-7", "the key of the record is not UTF-8"),
+        (None, None, b'{"a": 1, "y": 1}', "events-0-7", None),  # its label is there: none must find it
+        ("id", b"k", b'{"a": 1}', "events-0-7", "the record has no `id`"),
+        ("id", b"k", b'{"a": 1, "id": 3}', 3, None),
+    ],
+)
+def test_a_record_that_waits_for_its_label_needs_an_id(id, key, value, found, reason):
+    record = Record("events-0-7", key, value)
+    Decoder(id, "y", None, is_joined=True).decode(record)
+    assert record.id == found
+    assert (record.known is None) if reason is None else str(record.known).startswith(reason)
+    assert reason is None or isinstance(record.known, Unjoinable)

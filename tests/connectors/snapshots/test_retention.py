@@ -124,3 +124,55 @@ def test_while_deletions_go_on_no_others_begin(clock, store):
     assert left(superseded, store) == list(range(8))
     superseded.delete({0: NAMES[7]}, store)
     assert left(superseded, store) == list(range(1, 8))
+
+
+def names_of(superseded, store):
+    concurrent.futures.wait(superseded._running)
+    return set(store.sizes(0)) - set(NAMES)
+
+
+def test_a_file_that_several_snapshots_need_goes_with_the_last_of_them(clock, store):
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    store.write(0, "shared", b"")
+    for name in NAMES[:3]:
+        store.write(0, f"{name}-own", b"")
+        superseded.note_files(0, name, frozenset({"shared", f"{name}-own"}))
+    superseded.add(0, NAMES[:1])
+    clock.now += 40
+    superseded.add(0, NAMES[1:2])
+    clock.now += 31
+    superseded.delete({0: NAMES[2]}, store)
+    assert names_of(superseded, store) == {"shared", f"{NAMES[1]}-own", f"{NAMES[2]}-own"}
+    clock.now += 71
+    superseded.delete({0: NAMES[2]}, store)
+    assert names_of(superseded, store) == {"shared", f"{NAMES[2]}-own"}
+    superseded.note_files(0, NAMES[3], frozenset())
+    superseded.add(0, NAMES[2:3])
+    clock.now += 71
+    superseded.delete({0: NAMES[3]}, store)
+    assert names_of(superseded, store) == set()
+
+
+def test_files_that_another_process_left_are_found(clock, store):
+    """Of a snapshot that is there; of one that never was there; and of one that is later than the committed one."""
+    files = [f"{NAMES[1]}-own", f"{NAMES[1][:-8]}deadbeef-own", f"{NAMES[7]}-own", f"{NAMES[5]}-own", "mine-own"]
+    for file in files:
+        store.write(0, file, b"")
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    needed = {NAMES[n]: frozenset({f"{NAMES[n]}-own"}) for n in (1, 5, 7)}
+    superseded.add_found(0, NAMES[5], store, needed)
+    clock.now += 71
+    superseded.delete({0: NAMES[5]}, store)
+    assert names_of(superseded, store) == set(files[2:])
+
+
+def test_a_file_that_turned_out_to_be_needed_stays(clock, store):
+    """It was written for a snapshot that was not there yet, and was committed then."""
+    file = f"{NAMES[5][:-8]}deadbeef-own"
+    store.write(0, file, b"")
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    superseded.add_found(0, NAMES[5], store, {})
+    superseded.note_files(0, NAMES[6], frozenset({file}))
+    clock.now += 71
+    superseded.delete({0: NAMES[6]}, store)
+    assert file in names_of(superseded, store)

@@ -131,3 +131,29 @@ def test_weights_are_told(said):
     text = said(TOPICS, record={"label": "y", "weight": "meta.w"})
     assert "The field `meta.w` is how much a loss on the record costs; 1 if it is absent or null." in text
     assert "how much a loss" not in said(TOPICS)
+
+
+def test_labels_that_come_later(said):
+    text = said(
+        TOPICS | {"record": {}},
+        labels={"topic": "verdicts_of_users", "label": "spam", "within": "2d", "pending": 5000, "otherwise": False},
+        outcomes={"topic": "became"},
+    )
+    for part in (
+        "A record is identified by its key",
+        "every record waits for its label",
+        "Labels come later, from the topic `verdicts_of_users`: its key names the record, and its field `spam`",
+        "waits 172800 s for its label, and at most 5,000 records wait",
+        "One whose label does not come is learned with the label `False`",
+        "What became of a record goes to `became`",
+    ):
+        assert part in text, part
+    text = said(
+        FILES | {"record": {"id": "nr", "time": "at"}},
+        labels={"file": "later.csv", "id": "of", "label": "spam", "time": "at", "within": "1h"},
+    )
+    assert (
+        "from the file `" in text
+        and "its field `of` names the record" in text
+        and "does not come is not learned" in text
+    )

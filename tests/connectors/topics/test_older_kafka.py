@@ -56,5 +56,7 @@ def test_the_longest_metadata_is_short_enough_by_far():
     """Of 4096 bytes, which brokers take unless they are told otherwise."""
     most = 2**63
     name = SnapshotName.new(most, most, is_empty=True)
-    longest = OffsetMetadata(name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most)
-    assert len(longest.to_text()) < 1000
+    longest = OffsetMetadata(
+        name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most, "f" * 36, most, "f" * 64
+    )
+    assert len(longest.to_text()) < 1000 and len(longest.to_committed().labels.metadata) < 1000

@@ -337,9 +337,9 @@ def test_first_out_of_range(kafka, topic):
         consumer.seek(place, 17)
         with pytest.raises(kafka_errors.OffsetOutOfRangeError) as raised:
             wait_for(lambda: consumer.poll(100), "an error")
-    assert internals.first_out_of_range(raised.value) == (1, 17), broken(internals.first_out_of_range)
+    assert internals.first_out_of_range(raised.value) == (topic, 1, 17), broken(internals.first_out_of_range)
     truncated = kafka_errors.LogTruncationError({place: OffsetAndMetadata(5, "", -1)})
-    assert internals.first_out_of_range(truncated) == (1, 5), broken(internals.first_out_of_range)
+    assert internals.first_out_of_range(truncated) == (topic, 1, 5), broken(internals.first_out_of_range)
 
 
 def test_errors_named_in():

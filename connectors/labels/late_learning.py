@@ -1,0 +1,235 @@
+"""The route of a record and of a label through a model, when labels come later than records."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from connectors.labels.label_records import LabelDecoder
+from connectors.labels.waiting import EarlyLabel, Gone, WaitingRecord, WaitingRecords
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.process_record import process_record
+from connectors.model.records import ANY_KEYS, Record, id_text
+from connectors.model.rejects import Reject, Unjoinable, reason_of
+
+
+class Outcome(NamedTuple):
+    """What became of a record whose label came later.
+
+    Attributes
+    ----------
+    id
+        The id of the record, as in its output.
+    prediction, score
+        Those of its output.
+    label
+        The label.
+    delay
+        How long after its record the label came, in milliseconds of event time; below 0 if it came before.
+    record
+        The source of the record.
+    message
+        The record of the label.
+    """
+
+    id: Any
+    prediction: Any
+    score: Any
+    label: Any
+    delay: int
+    record: str
+    message: Record
+
+    @property
+    def value(self) -> bytes:
+        """The JSON object that is written."""
+        names = ("id", "prediction", "score", "label", "delay")
+        return orjson.dumps(dict(zip(names, self, strict=False)), option=ANY_KEYS)
+
+
+class Results(NamedTuple):
+    """What a step has led to beside the output of its record, in order.
+
+    Attributes
+    ----------
+    outcomes
+        Records that were learned because of a label that came later.
+    rejects
+        Labels, and records, that were rejected, with their reason.
+    """
+
+    outcomes: Sequence[Outcome]
+    rejects: Sequence[Record]
+
+
+NOTHING = Results((), ())
+
+
+class LateLearning:
+    """The route of the records and labels of one partition through its model.
+
+    A record is predicted when it comes. With a label in it, it is learned at once; without, it waits. When its label
+    comes, the model learns exactly the features that were predicted, and the prediction made then is judged.
+
+    Each step moves the event time on first. What has waited too long leaves then, before the step's own record is
+    looked at.
+
+    Parameters
+    ----------
+    model
+        The model of the partition. Its decoder knows that labels come later (`is_joined`).
+    waiting
+        What waits.
+    labels
+        The decoder of labels.
+    sources
+        The beginnings of the sources of records and of labels, such as `payments-0-` and `chargebacks-0-`.
+    otherwise
+        The label with which a record is learned whose label did not come in time; None: it is not learned.
+    """
+
+    def __init__(
+        self,
+        model: PartitionModel,
+        waiting: WaitingRecords,
+        labels: LabelDecoder,
+        sources: tuple[str, str],
+        otherwise: Any = None,
+    ) -> None:
+        self.model, self.waiting = model, waiting
+        self._decode_label, self._otherwise = labels.decode, otherwise
+        self._source_of_records, self._source_of_labels = sources
+        self._outcomes: list[Outcome] = []
+        self._rejects: list[Record] = []
+
+    def take_record(self, record: Record, sequence: int, time: float, counts: Counts) -> Results:
+        """Predict a record; learn it if its label is known, else let it wait.
+
+        Parameters
+        ----------
+        record
+            The record. Afterwards it has an output, or the reason why it was rejected, or both.
+        sequence
+            Its number in the order of arrival: an offset, or a line.
+        time
+            Its time in milliseconds, or `NO_TIME`.
+        counts
+            What was done is added here.
+        """
+        if self.waiting.advance(time):
+            self._let_go(counts)
+        process_record(self.model, record, counts)
+        if record.output is not None and not isinstance(record.known, Unjoinable):
+            self._learn_or_wait(record, sequence, counts)
+        return self._results() if self._outcomes or self._rejects else NOTHING
+
+    def _learn_or_wait(self, record: Record, sequence: int, counts: Counts) -> None:
+        id = record.id if type(record.id) is str else id_text(record.id)
+        if record.label is not None:
+            early = self.waiting.take_early(id)
+            self.waiting.forget(id)
+            if early is not None:
+                reason = f"`{id}` has a label in its record, which counts"
+                self._reject(self._message(early), Reject(reason, "second_label"), counts)
+        elif not self.waiting.add(id, sequence, record):
+            reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
+            record.known, record.reason = reject, reason_of(reject)
+            counts.add_unlearned(reject.kind)
+        else:
+            early = self.waiting.take_early(id)
+            if early is not None:
+                self._settle_early(id, early, counts)
+            elif self.waiting.records.is_overfull:
+                self._let_go(counts)
+
+    def _settle_early(self, id: str, early: EarlyLabel, counts: Counts) -> None:
+        message = self._message(early)
+        try:
+            self._decode_label(message)
+        except Reject as reject:  # the names of its fields have changed since it came
+            self._reject(message, reject, counts)
+            return
+        found = self.waiting.settle(id)
+        assert found is not None
+        self._learn(found, message, early.time - found.time, counts)
+
+    def take_label(self, label: Record, sequence: int, time: float, counts: Counts) -> Results:
+        """Learn the record that a label is for; let the label wait if that record did not come yet.
+
+        A label that cannot be used is among the rejects afterwards, with its reason. The parameters are those of
+        `take_record`.
+        """
+        if self.waiting.advance(time):
+            self._let_go(counts)
+        counts.labels += 1
+        try:
+            if label.known is not None:
+                raise label.known
+            self._decode_label(label)
+            found = self.waiting.settle(label.id)
+        except Reject as reject:
+            self._reject(label, reject, counts)
+            return self._results() if self._outcomes or self._rejects else NOTHING
+        if found is not None:
+            self._learn(found, label, self.waiting.time - found.time, counts)
+        else:
+            counts.early += 1
+            self.waiting.add_early(label.id, sequence, label)
+            if self.waiting.labels.is_overfull:
+                self._let_go(counts)
+        return self._results() if self._outcomes or self._rejects else NOTHING
+
+    def _results(self) -> Results:
+        results = Results(self._outcomes, self._rejects)
+        self._outcomes, self._rejects = [], []
+        return results
+
+    def _let_go(self, counts: Counts) -> None:
+        """Let all leave that have waited too long, and the oldest of too many."""
+        for found, why in self.waiting.expired():
+            counts.expired += why is Gone.EXPIRED
+            counts.displaced += why is Gone.DISPLACED
+            if self._otherwise is not None:
+                self._learn_otherwise(found, counts)
+        for early in self.waiting.expired_labels():
+            reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
+            self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
+
+    def _learn(self, found: WaitingRecord, message: Record, delay: int, counts: Counts) -> None:
+        counts.add_delay(delay)
+        label = message.label
+        try:
+            record = self._learned(found, label)
+        except Reject as reject:
+            self._reject(message, type(reject)(f"record `{found.id}`: {reject}", reject.kind), counts)
+            return
+        counts.add_learned(found.prediction, label, self.model.is_regressor)
+        self._outcomes.append(Outcome(record.id, found.prediction, found.score, label, delay, record.source, message))
+
+    def _learn_otherwise(self, found: WaitingRecord, counts: Counts) -> None:
+        try:
+            self._learned(found, self._otherwise)
+        except Reject as reject:
+            record = Record(f"{self._source_of_records}{found.sequence}", None, found.value)
+            self._reject(record, reject, counts)
+        else:
+            counts.learned += 1
+
+    def _learned(self, found: WaitingRecord, label: Any) -> Record:
+        """Learn a record that has waited, and return it, or raise Reject: the model is then as it was."""
+        record = Record(f"{self._source_of_records}{found.sequence}", found.id.encode(), found.value)
+        self.model.decode(record, label)
+        if record.known is not None:
+            raise record.known
+        self.model.learn(record, is_late=True)
+        return record
+
+    def _reject(self, record: Record, reject: Reject, counts: Counts) -> None:
+        record.known, record.reason = reject, reason_of(reject)
+        counts.add_unlearned(reject.kind)
+        self._rejects.append(record)
+
+    def _message(self, early: EarlyLabel) -> Record:
+        source = f"{self._source_of_labels}{early.sequence}"
+        return Record(source, early.key, early.value, None, early.headers, early.timestamp)

@@ -1,0 +1,196 @@
+"""Progressive validation with labels that come later: the route of a processor with `labels`, with River's metrics."""
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from river import base
+
+from connectors.config import Config, FileConfig
+from connectors.config.files_schema import STANDARD, is_file
+from connectors.errors import ConfigError, StartError
+from connectors.files.byte_streams import Unfit
+from connectors.files.merged import Lookahead, clock_of_labels, clock_of_records, decoder_of_labels, merged
+from connectors.files.processor import make_decoder
+from connectors.files.record_files import Reader
+from connectors.labels.late_learning import LateLearning, Results
+from connectors.labels.merging import Side
+from connectors.labels.waiting import WaitingRecords
+from connectors.model.counts import Counts
+from connectors.model.field_paths import FieldPath
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record
+from river_margins import snapshot
+
+if TYPE_CHECKING:  # that module imports this one
+    from connectors.tools.evaluate import Result
+
+FEW = 1000  # probabilities that are held for records that wait no longer
+
+
+class LateSource:
+    """Records in one file, and their labels in another one.
+
+    Parameters
+    ----------
+    config
+        The processor's file, with `labels`.
+    data, labels
+        The two files.
+    time, label_time
+        The fields with the time of a record and of a label, instead of `record.time` and `labels.time`.
+    """
+
+    def __init__(
+        self, config: Config | FileConfig, data: str, labels: str, time: str | None, label_time: str | None
+    ) -> None:
+        self.name = data
+        self.record, self.section = _sections(config, time, label_time)
+        self._readers = [self._reader(path) for path in (data, labels)]
+        sizes = [os.path.getsize(path) for path in (data, labels) if path.endswith((".jsonl", ".csv"))]
+        self.total = sum(sizes) if len(sizes) == 2 else None
+        records, of_labels = self._readers
+        self.decode = make_decoder(self.record, records.columns, data, is_joined=True).decode
+        self.decoder_of_labels = decoder_of_labels(self.section, of_labels.columns, labels)
+        self.sources = f"{pathlib.Path(data).name}:", f"{pathlib.Path(labels).name}:"
+        self._heads = (
+            Lookahead(records, clock_of_records(self.record, records.columns)),
+            Lookahead(of_labels, clock_of_labels(self.section, of_labels.columns)),
+        )
+
+    def _reader(self, path: str) -> Reader:
+        if path == STANDARD or not is_file(path):
+            raise ConfigError(f"`{path}`: with labels, two files are needed, whose names end with `.jsonl` or `.csv`")
+        with self._named(path):
+            return Reader(path)
+
+    @property
+    def done(self) -> int:
+        """The number of bytes read so far."""
+        return sum(reader.length for reader in self._readers)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield records and labels in the order of their times."""
+        with self._named(self.name):
+            yield from merged(*self._heads)
+
+    @contextlib.contextmanager
+    def _named(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except Unfit as error:
+            raise StartError(f"the data `{path}`: {error}") from error
+        except OSError as error:
+            raise StartError(f"the data `{path}`: {error.strerror}") from error
+
+
+def _sections(config: Config | FileConfig, time: str | None, label_time: str | None) -> tuple[Any, Any]:
+    """Return the sections `record` and `labels` with these fields for times, or raise ConfigError."""
+    if config.labels is None:
+        raise ConfigError("labels in a file of their own need the section `labels` of the processor's file: add it")
+    for option, text in (("--time", time), ("--label-time", label_time)):
+        try:
+            FieldPath.parse(text or "a")
+        except ValueError as error:
+            raise ConfigError(f"`{option}`: {error}") from error
+    record = config.record.model_copy(update={"time": time} if time else {})
+    labels = config.labels.model_copy(update={"time": label_time} if label_time else {})
+    needed = {
+        "record.time": (record.time, "the time of a record: name its field with `--time`"),
+        "labels.time": (labels.time, "the time of a label: name its field with `--label-time`"),
+        "record.id": (record.id, "which record it is: name the field with the id in the processor's file"),
+        "labels.id": (labels.id, "which record a label is for: name the field with the id in the processor's file"),
+    }
+    for key, (text, does) in needed.items():
+        if text is None:
+            raise ConfigError(f"`{key}` is missing: in files, nothing but a field tells {does}")
+    return record, labels
+
+
+class _Remembering(PartitionModel):
+    """A model that also keeps the probabilities of its last prediction, if a metric needs them."""
+
+    needs_probabilities = False
+    probabilities: Any = None
+
+    def predict(self, record: Record) -> None:
+        super().predict(record)
+        if self.needs_probabilities:
+            self.probabilities = self.learner.predict_proba_one(record.features)
+
+
+class _Judge:
+    """Measures predictions when their labels come; remembers until then what `LateLearning` does not.
+
+    Parameters
+    ----------
+    result
+        The result to fill.
+    model
+        The model, which keeps probabilities from now on if a metric needs them.
+    """
+
+    def __init__(self, result: "Result", model: _Remembering) -> None:
+        self._result, self._model = result, model
+        is_classifier, found = isinstance(result.learner, base.Classifier), result.metrics.values()
+        self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
+        self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
+        model.needs_probabilities = bool(self._in_probabilities)
+        self._probabilities: dict[str, Any] = {}  # of records that wait, by their source
+
+    def take_record(self, record: Record) -> None:
+        """Measure the prediction of a record with its own label, or remember its probabilities."""
+        if record.output is not None and record.label is not None:
+            self._note(record.label, record.prediction, self._model.probabilities)
+        elif self._in_probabilities:
+            self._probabilities[record.source] = self._model.probabilities
+        if record.reason is not None:
+            self._result.reject(record.source, record.reason)
+
+    def take_results(self, results: Results) -> None:
+        """Measure the predictions whose labels came, and count the rejects."""
+        for outcome in results.outcomes:
+            self._note(outcome.label, outcome.prediction, self._probabilities.pop(outcome.record, None))
+        for reject in results.rejects:
+            self._result.reject(reject.source, reject.reason or "")
+
+    def forget(self, waiting: WaitingRecords, source: str) -> None:
+        """Forget the probabilities of records that wait no longer, if there are many."""
+        if len(self._probabilities) > FEW + 2 * len(waiting.records):
+            there = {f"{source}{item.sequence}" for item in waiting.records}
+            self._probabilities = {place: found for place, found in self._probabilities.items() if place in there}
+
+    def _note(self, label: Any, prediction: Any, probabilities: Any) -> None:
+        for predicted, measures in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
+            for metric in measures if predicted is not None and predicted != {} else ():
+                metric.update(label, predicted)
+        self._result.note_one()
+
+
+def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[int]:
+    """Predict and learn all records of a source, and measure each prediction when its label comes.
+
+    Yield the number of predictions measured so far; after each `remembered` examples, the model is copied.
+    """
+    saved = {"": snapshot.dumps(result.learner)}
+    model = _Remembering(result.learner, "", 0, lambda name: snapshot.loads(saved[name]), source.decode)
+    section, counts, judge = source.section, Counts(), _Judge(result, model)
+    waiting = WaitingRecords(section.within_ms, section.pending)
+    route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise)
+    for taken in source:
+        before = model.examples
+        if taken.side is Side.RECORDS:
+            results = route.take_record(taken.record, taken.sequence, taken.time, counts)
+            judge.take_record(taken.record)
+        else:
+            results = route.take_label(taken.record, taken.sequence, taken.time, counts)
+        judge.take_results(results)
+        judge.forget(waiting, source.sources[0])
+        if model.examples // remembered > before // remembered:
+            saved[""] = snapshot.dumps(model.learner)
+            model.saved_as("")
+        yield result.examples
+    result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
+    result.learner = model.learner

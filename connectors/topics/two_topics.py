@@ -1,0 +1,108 @@
+"""The work of a processor with labels that come later: records and labels of each partition in one order."""
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+
+from connectors.kafka import Consumer
+from connectors.kafka import Record as Polled
+from connectors.labels.inbox import CHECKS, Inbox
+from connectors.labels.merging import Side
+from connectors.logs import where
+from connectors.model.records import Record
+from connectors.model.rejects import log_reject
+from connectors.topics.assignment import Assignment
+from connectors.topics.commit import Committer
+from connectors.topics.late_labels import LateLabels, place_of
+from connectors.topics.outbox import Outbox
+from connectors.topics.partition import Partition
+
+log = logging.getLogger(__name__)
+
+
+class TwoTopics:
+    """Takes what was polled of two topics through the models, in the order of the times of each partition.
+
+    Parameters
+    ----------
+    consumer, assignment, outbox, committer
+        Those of the processor.
+    wait
+        Seconds that one topic waits for the other one.
+    has_rejects
+        Whether rejects are kept in a topic; if not, they are logged.
+    """
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        assignment: Assignment,
+        outbox: Outbox,
+        committer: Committer,
+        wait: float,
+        has_rejects: bool,
+    ) -> None:
+        self._consumer, self._assignment, self._outbox, self._committer = consumer, assignment, outbox, committer
+        self._wait, self._has_rejects = wait, has_rejects
+
+    @property
+    def longest_poll(self) -> float | None:
+        """How long a poll may take, in seconds: what waits for the other topic may be taken then. None: at will."""
+        found = self._assignment.partitions.values()
+        return self._wait / CHECKS if any(each.labels and each.labels.inbox for each in found) else None
+
+    def take(self, polled: Sequence[Polled], skipped: set[int]) -> None:
+        """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next."""
+        partitions, moment = self._assignment.partitions, time.monotonic()
+        for place, offset, key, value, headers, timestamp in polled:
+            number, side = (place, Side.RECORDS) if place >= 0 else (~place, Side.LABELS)
+            if number not in skipped and (labels := partitions[number].labels) is not None:
+                labels.receive(side, offset, key, value, headers, timestamp, moment)
+        for number, partition in partitions.items():
+            labels = partition.labels
+            if number not in skipped and labels is not None and labels.inbox:
+                self._look_for_more(number, labels.inbox)
+                self._process(number, partition, labels)
+                self._bound(number, labels.inbox)
+
+    def _look_for_more(self, number: int, inbox: Inbox) -> None:
+        """Ask the broker whether a topic of which nothing was read has nothing, if the other one has waited for it."""
+        moment = time.monotonic()
+        if (side := inbox.asks(moment)) is not None:
+            place = place_of(side, number)
+            end = self._consumer.offset_range(place)[1]
+            inbox.note_asked(side, moment, is_empty=self._consumer.position(place) >= end)
+
+    def _process(self, number: int, partition: Partition, labels: LateLabels) -> None:
+        inbox, committer, outbox, now = labels.inbox, self._committer, self._outbox, time.monotonic
+        while (side := inbox.next) is not None:
+            taken = inbox.take(side)
+            record = taken.record
+            results = labels.process(side, taken, outbox.pending)
+            if side is Side.RECORDS:
+                partition.proof.advance(taken.offset, record.value, partition.model.examples)
+                outbox.send(number, taken.offset, record, partition)
+            outbox.send_results(number, (place_of(side, number), taken.offset), results)
+            if not self._has_rejects:
+                rejected = [record] if side is Side.RECORDS and record.reason is not None else []
+                self._log_rejects([*rejected, *results.rejects])
+            if partition.wants_snapshot:
+                committer.request()
+            if now() >= committer.due:
+                committer.commit()
+
+    def _log_rejects(self, rejected: Iterable[Record]) -> None:
+        for record in rejected:
+            topic, number, offset = record.source.rsplit("-", 2)
+            at = where(topic, int(number), int(offset))
+            log_reject(log, record.source, record.reason or "", self._outbox.pending.rejected, at)
+
+    def _bound(self, number: int, inbox: Inbox) -> None:
+        """Read nothing of a topic whose queue is full until most of it was taken."""
+        for side in Side:
+            place, was_paused = place_of(side, number), inbox.is_paused(side)
+            takes_more = inbox.takes_more(side)
+            if not takes_more and not was_paused:
+                self._consumer.pause(place)
+            elif takes_more and was_paused:
+                self._consumer.seek(place, inbox.position(side))

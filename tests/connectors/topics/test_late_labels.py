@@ -1,0 +1,433 @@
+"""Labels in a topic of their own: every output, outcome and reject is that of the bare route, in the order of times."""
+
+import json
+import random
+import time
+
+import pytest
+from kafka import KafkaProducer
+from kafka.structs import OffsetAndMetadata
+
+from connectors.errors import StartError, StateError
+from connectors.labels import inbox
+from connectors.labels.label_records import LabelDecoder
+from connectors.labels.late_learning import LateLearning
+from connectors.labels.merging import Side, choose
+from connectors.labels.waiting import WaitingRecords
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Decoder, Record
+from connectors.tools import create_topics
+from connectors.topics import check_broker, processor, snapshot_admin
+from river_margins import snapshot
+from tests.helpers import streams
+from tests.helpers.streams import (
+    BOTH_CLIENTS,
+    DEADLINE,
+    Stream,
+    phishing,
+    read_until,
+    running,
+    start,
+    wait_for,
+)
+
+BEGIN = int(time.time() - 1800) * 1000  # milliseconds; retention deletes what is much older
+WITHIN = 60_000
+
+
+class LateStream(Stream):
+    """A stream with topics for labels and outcomes; what is produced is kept for the bare route."""
+
+    def __init__(self, kafka, folder, /, partitions=2, label_partitions=None, **changes):
+        super().__init__(kafka, folder, partitions)
+        self.labels, self.outcomes = f"{self.name}-labels", f"{self.name}-outcomes"
+        kafka.create_topics({self.labels: label_partitions or partitions, self.outcomes: partitions})
+        self.sides = {Side.RECORDS: {}, Side.LABELS: {}}  # by partition: value and timestamp, in order
+        self.settings |= {
+            "labels": {
+                "topic": self.labels, "id": "of", "label": "is", "within": f"{WITHIN}ms", "wait": "300ms",
+            },
+            "outcomes": {"topic": self.outcomes},
+        } | changes  # fmt: skip
+
+    def send(self, side, found):
+        """Write `(partition, value, timestamp)`, in order, to the input or to the labels."""
+        topic = self.input if side is Side.RECORDS else self.labels
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, linger_ms=1000)
+        try:
+            for number, value, timestamp in found:
+                value = value if isinstance(value, bytes) else json.dumps(value).encode()
+                producer.send(topic, value, b"k", partition=number, timestamp_ms=timestamp)
+                self.sides[side].setdefault(number, []).append((value, timestamp))
+            producer.flush(DEADLINE)
+        finally:
+            producer.close()
+
+    def bare(self, number):
+        """Returns the outputs, outcomes and rejects of a partition that the bare route has for all that was sent."""
+        section, file = self.config().labels, self.config()
+        learner = file.build_learner()
+        saved = snapshot.dumps(learner)
+        decode = Decoder("id", "y", None, is_joined=True).decode
+        model = PartitionModel(learner, "", 0, lambda name: snapshot.loads(saved), decode)
+        waiting = WaitingRecords(section.within_ms, section.pending)
+        sources = f"{self.input}-{number}-", f"{self.labels}-{number}-"
+        route = LateLearning(model, waiting, LabelDecoder("of", "is"), sources, section.otherwise)
+        heads, counts = dict.fromkeys(Side, 0), Counts()
+        outputs, outcomes, rejects = [], [], []
+        queues = {side: self.sides[side].get(number, []) for side in Side}
+        while True:
+            times = [queues[side][at][1] if at < len(queues[side]) else None for side, at in heads.items()]
+            side = choose(*times)
+            if side is None:
+                return outputs, outcomes, rejects
+            offset = heads[side]
+            heads[side] += 1
+            value, time = queues[side][offset]
+            source = sources[0] if side is Side.RECORDS else sources[1]
+            record = Record(f"{source}{offset}", b"k", value, None, [], time)
+            if side is Side.RECORDS:
+                found = route.take_record(record, offset, time, counts)
+                outputs += [(f"{sources[0]}{offset}", record.output)] if record.output is not None else []
+                rejects += [(record.source, record.reason, value)] if record.reason is not None else []
+            else:
+                found = route.take_label(record, offset, time, counts)
+            outcomes += [(each.record, each.message.source, each.value) for each in found.outcomes]
+            rejects += [(each.source, each.reason, each.value) for each in found.rejects]
+
+    def assert_bare(self):
+        """Asserts that the topics hold what the bare route leads to, each message once."""
+        expected = {number: self.bare(number) for number in range(self.partitions)}
+        outputs = self.read(self.output, sum(len(found) for found, _, _ in expected.values()))
+        outcomes = self.read(self.outcomes, sum(len(found) for _, found, _ in expected.values()))
+        rejects = self.read(self.rejects, sum(len(found) for _, _, found in expected.values()))
+        for number, (of_records, of_labels, _) in expected.items():
+            mine = [message for message in outputs if message.partition == number]
+            assert [(header(message, "source"), message.value) for message in mine] == of_records
+            mine = [message for message in outcomes if message.partition == number]
+            found = [(header(message, "source"), header(message, "label"), message.value) for message in mine]
+            assert found == of_labels
+        found = [(header(message, "source"), header(message, "reason"), message.value) for message in rejects]
+        assert sorted(found) == sorted(each for _, _, of_one in expected.values() for each in of_one)
+
+    def are_done(self):
+        """Whether all that was sent is committed, in both topics."""
+        with self.group() as consumer:
+            for side, topic in ((Side.RECORDS, self.input), (Side.LABELS, self.labels)):
+                for number, sent in self.sides[side].items():
+                    place = self.place(number)._replace(topic=topic)
+                    if (consumer.committed(place) or 0) < len(sent):
+                        return False
+        return True
+
+
+def header(message, name):
+    return dict(message.headers)[name].decode()
+
+
+def mixed(count, partitions=2, seed=1):
+    """Records, and labels of every kind: in time, before, twice, unknown, too late, no label, at the same moment."""
+    generator = random.Random(seed)
+    records, labels = [], []
+    for n, x in enumerate(phishing(count, unlabelled=10**9)):
+        number, moment, y = n % partitions, BEGIN + n * 500, x.pop("y", True)
+        records.append((number, x if n % 50 else b"not JSON", moment))
+        label = {"of": x["id"], "is": y}
+        delay = generator.choice([0, 0, 1, 500, 2000, 20_000, -700, -5000])
+        if n % 11 == 0:
+            delay = WITHIN + 30_000
+        if n % 13 == 0:
+            labels.append((number, {"of": x["id"], "is": not y}, moment + 25_000))
+        if n % 17 == 0:
+            labels.append((number, {"of": f"nobody{n}", "is": y}, moment))
+        if n % 19 == 0:
+            labels.append((number, b"\xff", moment))
+        if n % 23 == 0:
+            label = {"of": x["id"], "is": "no boolean"}
+        if n % 29:
+            labels.append((number, label, moment + delay))
+    labels.sort(key=lambda found: found[2])
+    return records, labels
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+def test_records_and_labels_are_joined_in_the_order_of_their_times(kafka, tmp_path, guarantee):
+    stream = LateStream(kafka, tmp_path, checkpoint={"every": "50ms", "guarantee": guarantee})
+    records, labels = mixed(400)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    with running(stream.config()) as process:
+        wait_for(stream.are_done, "all records and labels")
+        counts = process.end()
+    stream.assert_bare()
+    assert counts.labels == len(labels) and counts.early and counts.expired
+    assert {"second_label", "unknown_id", "late_label", "label", "format"} <= set(counts.reasons)
+
+
+COMMIT_EACH = """
+from connectors.topics.commit import Committer
+
+Committer.due = property(lambda self: 0.0, lambda self, due: None)  # a commit after each record
+original, done = Committer.{step}, 0
+
+def held(self):
+    global done
+    original(self)
+    done += 1
+    if done == {at}:
+        assert any(len(each.labels.waiting.records) for each in self._assignment.partitions.values())
+        hold()
+
+Committer.{step} = held
+"""
+LEFT_OUT = """
+from connectors.labels.waiting import WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles
+prepare = WaitingFiles.prepare
+WaitingFiles.prepare = lambda self, *names: prepare(WaitingFiles(WaitingRecords(1000, 10)), *names)
+"""
+
+
+def kill_at(stream, step, at, and_then=""):
+    """Starts a process that commits after each record, and kills it after a step of a commit."""
+    process = start(stream.file(), COMMIT_EACH.format(step=step, at=at) + and_then)
+    try:
+        read_until(process, "held")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@BOTH_CLIENTS
+def test_kill_9_around_the_steps_of_a_commit(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path)
+    stream.forget_the_dead_soon()
+    records, labels = mixed(400)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    for step in ("write_snapshots", "send_offsets", "end_transaction"):
+        kill_at(stream, step, 70)
+    with running(stream.config()):
+        wait_for(stream.are_done, "all records and labels")
+    stream.assert_bare()
+
+
+def test_control_what_waits_is_left_out_of_the_checkpoint(kafka, tmp_path, monkeypatch):
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.forget_the_dead_soon()
+    records, labels = mixed(100, partitions=1)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    kill_at(stream, "end_transaction", 70, LEFT_OUT)
+    with running(stream.config()):
+        wait_for(stream.are_done, "all records and labels")
+    monkeypatch.setattr(streams, "DEADLINE", 2.0)
+    with pytest.raises(AssertionError):
+        stream.assert_bare()
+
+
+SLOW = """
+import time
+from connectors.topics.late_labels import LateLabels
+process = LateLabels.process
+LateLabels.process = lambda *arguments: time.sleep(0.004) or process(*arguments)
+"""
+
+
+@BOTH_CLIENTS
+def test_a_process_joins_and_leaves(kafka, tmp_path):
+    """Both partitions of a number move together, with what waits."""
+    stream = LateStream(kafka, tmp_path, partitions=4)
+    records, labels = mixed(800, partitions=4)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    processes = [start(stream.file(), SLOW)]
+    try:
+        read_until(processes[0], "committed partitions")
+        read_until(processes[0], "committed partitions")
+        processes.append(start(stream.file(), SLOW))
+        read_until(processes[1], "restored")
+        read_until(processes[1], "committed partitions")
+        processes[0].terminate()
+        processes[0].communicate()
+        wait_for(stream.are_done, "all records and labels")
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    stream.assert_bare()
+
+
+@BOTH_CLIENTS
+def test_one_check_lets_all_records_go_that_have_waited(kafka, tmp_path):
+    """Without any label, records wait once, and not once each."""
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.settings["labels"] |= {"wait": "400ms"}
+    records, _ = mixed(300, partitions=1)
+    began = time.monotonic()
+    with running(stream.config()):
+        stream.send(Side.RECORDS, records)
+        sent = time.monotonic()
+        wait_for(stream.are_done, "all records")
+        assert time.monotonic() - sent < 0.4 * 30 and time.monotonic() - began > 0.4
+    stream.assert_bare()
+
+
+@BOTH_CLIENTS
+def test_a_topic_waits_for_what_is_earlier_in_the_other_one(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.settings["labels"] |= {"wait": "3s"}
+    records, labels = mixed(100, partitions=1)
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0), "the start")
+        stream.send(Side.RECORDS, records)
+        time.sleep(0.5)
+        assert not process.stop.requested and stream.committed(0).offset == 0, "the records wait"
+        stream.send(Side.LABELS, labels)
+        wait_for(stream.are_done, "all records and labels")
+    stream.assert_bare()
+
+
+def test_a_full_queue_is_read_on_later(kafka, tmp_path, monkeypatch):
+    monkeypatch.setattr(inbox, "MOST_RECORDS", 8)
+    stream = LateStream(kafka, tmp_path)
+    records, labels = mixed(400)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    with running(stream.config()):
+        wait_for(stream.are_done, "all records and labels")
+    stream.assert_bare()
+
+
+def test_topics_with_unlike_numbers_of_partitions_are_refused(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
+    with pytest.raises(StartError, match=r"have 3 partitions and the input .* has 2"):
+        processor.run(stream.config())
+
+
+@BOTH_CLIENTS
+def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog):
+    stream = LateStream(kafka, tmp_path)
+    stream.settings["kafka"]["consumer"] |= {"metadata_max_age_ms": 300}
+    records, labels = mixed(100)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+    with running(stream.config()) as process:
+        wait_for(stream.are_done, "all records and labels")
+        with stream.admin() as admin:
+            admin.create_partitions({stream.input: 3})
+            wait_for(lambda: "the group has given the partitions 2" in caplog.text, "a reset")
+            admin.create_partitions({stream.labels: 3})
+        more = mixed(90, partitions=3, seed=2)
+        for side, found in zip((Side.LABELS, Side.RECORDS), (more[1], more[0]), strict=True):
+            stream.send(side, [(number, value, time) for number, value, time in found if number == 2])
+        wait_for(stream.are_done, "the new partition")
+        process.end()
+    stream.partitions = 3
+    outputs = stream.read(stream.output, sum(len(stream.bare(number)[0]) for number in range(3)))
+    assert {header(message, "source") for message in outputs} == {
+        source for number in range(3) for source, _ in stream.bare(number)[0]
+    }
+
+
+def test_what_the_broker_says_before_a_start(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
+    problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
+    assert len(problems) == 1 and "have 3 partitions and the input" in problems[0]
+    labels = stream.settings["labels"] | {"topic": f"{stream.labels}x"}
+    (problem,) = [str(found) for found in check_broker.check(stream.config(labels=labels)) if found.kind]
+    assert problem.startswith(f"problem: topic `{stream.labels}x` (labels) does not exist, did you mean")
+    stream.configure(stream.labels, retention_ms=60_000)
+    problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
+    assert any(f"`{stream.labels}` keeps records for 60 s" in problem for problem in problems)
+
+
+def test_topics_are_created(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=3)
+    names = {role: f"{stream.name}-new-{role}" for role in ("labels", "outcomes")}
+    labels = stream.settings["labels"] | {"topic": names["labels"]}
+    file = stream.config(labels=labels, outcomes={"topic": names["outcomes"]})
+    made = {outcome.role: outcome.partitions for outcome in create_topics.create(file) if outcome.replicas}
+    assert made == {"labels": 3, "outcomes": 3}
+
+
+@pytest.fixture
+def waiting(kafka, tmp_path):
+    """A stream that was stopped while records waited."""
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.send(Side.RECORDS, mixed(60, partitions=1)[0])
+    with running(stream.config()) as process:
+        wait_for(stream.are_done, "all records")
+        process.end()
+    return stream
+
+
+def test_labels_that_come_after_a_restart_find_their_records(waiting):
+    with running(waiting.config()):
+        waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(waiting.are_done, "all labels")
+    waiting.assert_bare()
+    assert len(waiting.bare(0)[1]) > 50
+
+
+def test_an_offset_of_the_labels_that_was_moved_alone_is_refused(waiting):
+    place = waiting.place(0)._replace(topic=waiting.labels)
+    with waiting.group() as consumer:
+        consumer.commit({place: OffsetAndMetadata(0, "", -1)})
+    with pytest.raises(StateError, match="the offset of one topic cannot be moved or deleted alone"):
+        processor.run(waiting.config())
+
+
+def test_a_file_without_labels_is_refused_while_records_wait(waiting):
+    with pytest.raises(StateError, match="the file has no `labels`: put the section back"):
+        processor.run(waiting.config(labels=None, outcomes=None))
+
+
+def test_a_segment_that_is_missing_or_damaged_is_named(waiting):
+    (*_, path) = sorted(waiting.folder.rglob("*-segment.snapshot"))
+    data = path.read_bytes()
+    path.write_bytes(data[:-5] + b"XXXXX")
+    with pytest.raises(StateError, match=r"-segment.snapshot` is corrupt: its SHA-256"):
+        processor.run(waiting.config())
+    path.unlink()
+    with pytest.raises(StateError, match=r"-segment.snapshot` does not exist; restore it from a backup"):
+        processor.run(waiting.config())
+    path.write_bytes(data)
+    with running(waiting.config()):
+        waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(waiting.are_done, "all labels")
+
+
+def test_models_learned_without_labels_are_refused(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    with running(stream.config(labels=None, outcomes=None)):
+        stream.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(stream.are_done, "all records")
+    with pytest.raises(StateError, match="were learned without `labels`: give the processor another `name`"):
+        processor.run(stream.config())
+
+
+def test_a_rewind_moves_both_topics(waiting):
+    """What came after the snapshot comes again: outputs and outcomes are those of the bare route, repeated."""
+    with running(waiting.config(snapshots={"folder": waiting.settings["snapshots"], "keep": {"last": 1000}})):
+        waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(waiting.are_done, "all labels")
+    with snapshot_admin.opened(waiting.config()) as admin:
+        before = min((entry for entry in admin.entries() if entry.name.offset == 60), key=lambda entry: entry.name.time)
+        (move,) = admin.rewind({0: before})
+    assert (move.before, move.offset) == (60, 60)
+    place = waiting.place(0)._replace(topic=waiting.labels)
+    with waiting.group() as consumer:
+        assert consumer.committed(place) < 60
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "all labels")
+    _, outcomes, _ = waiting.bare(0)
+    found = [message.value for message in waiting.read(waiting.outcomes, 2 * len(outcomes))]
+    assert found == [value for _, _, value in outcomes] * 2
+    with snapshot_admin.opened(waiting.config()) as admin:
+        (move,) = admin.start_anew([0], None)
+    with running(waiting.config()):
+        waiting.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(waiting.are_done, "the records with the new model")

@@ -1,6 +1,7 @@
 """Automatic learners: the bound for the best sequence of experts, as good as the best of a portfolio, and drifts."""
 
 import copy
+import itertools
 import math
 import pickle
 
@@ -473,3 +474,17 @@ def test_what_is_no_example_changes_nothing(make, x):
         with pytest.raises((TypeError, ValueError), match=r"dict of features|feature '"):
             call(x)
     assert snapshot.dumps(model) == before
+
+
+WAYS_TO_READ = [{"intercept": False}, {}, {"max_features": 2, "intercept": False}, {"max_features": 2}]
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.permutations(range(4), 2)])
+def test_experts_that_read_in_different_ways_share_nothing(first, second):
+    """The number of a bucket may also be a name, and an example without features is read before any name is known."""
+    experts = [rm.PAClassifier(C=0.1, **WAYS_TO_READ[number]) for number in (first, second)]
+    model, alone = rm.AutoClassifier(experts), [expert.clone() for expert in experts]
+    rows = [({}, True), *(({0: 1.0, 1: float(t)}, t % 2 == 0) for t in range(5))]
+    for (x, y), _ in zip(rows, by_themselves(alone, rows, 0.5, 0.001), strict=True):
+        model.learn_one(x, y)
+        assert states(model._experts.members) == states(alone)

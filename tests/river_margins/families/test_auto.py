@@ -363,14 +363,14 @@ def odd(kind, rounds=45):
 def mixed():
     """Experts that read in different ways: with an intercept, without, with hashed features, and in Python."""
     return [
-        rm.SCWClassifier(C=0.1),
+        rm.Perceptron(),  # which moves, and so learns a name, later than others
         rm.PAClassifier(intercept=False),
         rm.AROWClassifier(max_features=4),
         rm.PAClassifier(max_features=4, C=0.1),
         linear_model.Perceptron(),
         rm.MarginClassifier(MarginPerceptron()),
         rm.KernelPerceptron(rm.RBF(0.5)),
-        rm.Perceptron(),
+        rm.SCWClassifier(C=0.1),
         rm.AROWClassifier(max_features=3),
         rm.PAClassifier(C=0.1, intercept=False),
     ]

@@ -105,7 +105,7 @@ class Hedge(Voting):
             horizon=horizon if horizon is None else whole("horizon", horizon, 1),
             randomised=randomised,
             seed=whole("seed", seed),
-            _labels={},
+            _labels=[],
         )
         self._open(portfolio, 1.0, 0.0, usual_classifiers, base.Classifier)
         losses = [0.0] * len(self._experts.members)
@@ -184,7 +184,8 @@ class Hedge(Voting):
                 raise ValueError(f"`w` must be at most 1, not {w!r}: the bounds are for losses from 0 to 1")
         predictions = self._experts.predict_and_learn(x, y, w)
         self.learn_losses([0.0 if predicted == y else w for predicted in predictions])
-        self._labels.setdefault(y, len(self._labels))
+        if y not in self._labels:
+            self._labels.append(y)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label with the most weight, or of an expert that is drawn; None before the first label."""

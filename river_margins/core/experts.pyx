@@ -126,13 +126,13 @@ cdef class Experts:
                 weight += self.weight[i]
         return total / weight if weight > 0.0 else 0.0
 
-    cpdef dict votes(self, x, dict places):
-        """Return the share of each label in the weight of the experts that predict one; {} if none does.
-
-        `places` numbers the labels that come first, from 0.
-        """
+    cpdef dict votes(self, x, list labels):
+        """Return the share of each label in the weight of the experts that predict one; {} if none does."""
         cdef Py_ssize_t i, place = -1
         cdef list predictions = self.predictions(x)
+        cdef dict places = {}
+        for label in labels:
+            places.setdefault(label, len(places))
         cdef double total = 0.0
         cdef double* votes = <double*> calloc(len(places) + len(predictions), sizeof(double))
         cdef object last = None
@@ -144,20 +144,18 @@ cdef class Experts:
                 if predicted is None:
                     continue
                 if predicted is not last:
-                    if predicted not in places:
-                        places = {**places, predicted: len(places)}
-                    place, last = places[predicted], predicted
+                    place, last = places.setdefault(predicted, len(places)), predicted
                 votes[place] += self.weight[i]
                 total += self.weight[i]
             return {label: votes[<Py_ssize_t> place] / total for label, place in places.items()} if total > 0.0 else {}
         finally:
             free(votes)
 
-    def leader(self, x, dict places):
+    def leader(self, x, list labels):
         """Return the label with the most votes, the first of equals; None if there is none."""
         cdef double most = -1.0
         found = None
-        for label, vote in self.votes(x, places).items():
+        for label, vote in self.votes(x, labels).items():
             if <double> vote > most:
                 found, most = label, vote
         return found

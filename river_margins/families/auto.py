@@ -126,7 +126,7 @@ def _copy(expert: Any, kind: type[Any]) -> Any:
 class Voting(_Auto, base.Classifier):
     """Classifiers with weights: the label with the most weight is predicted. A subclass says how weights change."""
 
-    _labels: dict[Any, int]  # each label with its place, in the order in which they came
+    _labels: list[Any]
 
     @property
     def _multiclass(self) -> bool:
@@ -160,8 +160,7 @@ class Voting(_Auto, base.Classifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._labels.clear()
-        self._labels.update({label: place for place, label in enumerate(state["labels"])})
+        self._labels[:] = state["labels"]
 
 
 class AutoClassifier(Voting):
@@ -220,7 +219,7 @@ class AutoClassifier(Voting):
     def __init__(
         self, portfolio: Sequence[base.Classifier] | None = None, *, eta: float = 0.5, share: float = 0.001
     ) -> None:
-        vars(self).update(eta=eta, share=share, _labels={})
+        vars(self).update(eta=eta, share=share, _labels=[])
         self._open(portfolio, eta, share, usual_classifiers, base.Classifier)
 
     @classmethod
@@ -243,7 +242,8 @@ class AutoClassifier(Voting):
         if w != 1.0:
             self._check_weight(w)
         self._experts.learn_label(x, y, w)
-        self._labels.setdefault(y, len(self._labels))
+        if y not in self._labels:
+            self._labels.append(y)
 
 
 def _leader(votes: dict[Any, float]) -> Any:

@@ -488,3 +488,12 @@ def test_experts_that_read_in_different_ways_share_nothing(first, second):
     for (x, y), _ in zip(rows, by_themselves(alone, rows, 0.5, 0.001), strict=True):
         model.learn_one(x, y)
         assert states(model._experts.members) == states(alone)
+
+
+def test_labels_that_stand_twice_in_a_state_count_once():
+    model = rm.AutoClassifier()
+    for x, y in odd("every name"):
+        model.learn_one(x, y)
+    votes = model.predict_proba_one(x)
+    model.__setstate__(model.__getstate__() | {"labels": [False, True, True] * 100})
+    assert model.predict_proba_one(x) == votes

@@ -1,7 +1,10 @@
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, final
 
 from typing_extensions import disjoint_base
+
+@final
+class Reading: ...
 
 @disjoint_base
 class Experts:

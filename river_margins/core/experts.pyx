@@ -1,9 +1,23 @@
 """Experts with weights, which fall with their losses: exponential weights with a fixed share."""
 
-from libc.math cimport INFINITY, exp, isfinite
-from libc.stdlib cimport free, malloc
+cimport cython
+from libc.math cimport INFINITY, exp, fabs, isfinite
+from libc.stdlib cimport calloc, free, malloc
 
 from river_margins.core.learner cimport Learner
+from river_margins.core.reader cimport Reader
+from river_margins.core.round cimport Round
+
+
+@cython.final
+cdef class Reading:
+    """An example in the row of a round, and the reader that has filled it; None if each expert must read by itself."""
+
+    cdef Round round
+    cdef Reader reader
+
+    def __cinit__(self):
+        self.round = Round()
 
 
 cdef class Experts:
@@ -23,11 +37,14 @@ cdef class Experts:
     cdef double eta, share
     cdef double* weight
     cdef list learners  # the members that can be called without the overhead of Python; None for each of the others
+    cdef Learner first  # of these learners, the one that reads for all which know the same features; or None
+    cdef Reading spare_reading
 
     def __cinit__(self, list members, double eta, double share):
         cdef Py_ssize_t i
         self.members, self.eta, self.share = members, eta, share
         self.learners = [each if isinstance(each, Learner) and (<Learner> each).takes_rows else None for each in members]
+        self.first = next((each for each in self.learners if each is not None), None)
         self.weight = <double*> malloc(len(members) * sizeof(double))
         if self.weight == NULL:
             raise MemoryError()
@@ -51,13 +68,37 @@ cdef class Experts:
         for i in range(len(self.members)):
             self.weight[i] = values[i]
 
-    cdef object predict(self, Py_ssize_t i, x):
-        cdef Learner learner = self.learners[i]
-        return self.members[i].predict_one(x) if learner is None else learner.predict(x)
+    cdef Reading read(self, x):
+        """Return x as the first learner reads it. The caller returns it to `spare_reading` at its end."""
+        cdef Reading reading = self.spare_reading
+        self.spare_reading = None
+        if reading is None:
+            reading = Reading()
+        reading.reader = None
+        if self.first is not None:
+            reader = self.first.reader
+            try:
+                reader.fill_row(reading.round.row, x)
+            except Exception:  # each expert shall refuse x by itself
+                return reading
+            # New features enter a vocabulary when its learner moves, and only a learner that reads by itself may add them.
+            if not reading.round.row.fresh:
+                reading.reader = reader
+        return reading
 
-    cdef object predict_learn(self, Py_ssize_t i, x, y, double w):
-        cdef Learner learner = self.learners[i]
+    cdef object predict(self, Py_ssize_t i, x, Reading reading):
+        cdef Learner learner = <Learner> self.learners[i]
+        if learner is None:
+            return self.members[i].predict_one(x)
+        if reading.reader is not None and learner.reader.reads_as(reading.reader):
+            return learner.predict_read(reading.round.row)
+        return learner.predict(x)
+
+    cdef object predict_learn(self, Py_ssize_t i, x, y, double w, Reading reading):
+        cdef Learner learner = <Learner> self.learners[i]
         if learner is not None:
+            if reading.reader is not None and learner.reader.reads_as(reading.reader):
+                return learner.learn_read(reading.round, y, w, True)
             return learner.learn(x, y, w, True)
         member = self.members[i]
         predicted = member.predict_one(x)
@@ -67,10 +108,13 @@ cdef class Experts:
             member.learn_one(x, y, w=w)
         return predicted
 
-    def predictions(self, x):
+    cpdef list predictions(self, x):
         """Return the predictions of all experts."""
         cdef Py_ssize_t i
-        return [self.predict(i, x) for i in range(len(self.members))]
+        cdef Reading reading = self.read(x)
+        cdef list predictions = [self.predict(i, x, reading) for i in range(len(self.members))]
+        self.spare_reading = reading
+        return predictions
 
     def mean(self, list predictions):
         """Return the weighted mean of the predictions that are finite numbers; 0 if there is none."""
@@ -82,41 +126,66 @@ cdef class Experts:
                 weight += self.weight[i]
         return total / weight if weight > 0.0 else 0.0
 
-    def votes(self, x, labels):
+    cpdef dict votes(self, x, list labels):
         """Return the share of each label in the weight of the experts that predict one; {} if none does."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, place = -1
+        cdef list predictions = self.predictions(x)
+        cdef dict places = {}
+        for label in labels:
+            places.setdefault(label, len(places))
         cdef double total = 0.0
-        cdef dict votes = dict.fromkeys(labels, 0.0)
-        for i in range(len(self.members)):
-            predicted = self.predict(i, x)
-            if predicted is not None:
-                votes[predicted] = <double> votes.get(predicted, 0.0) + self.weight[i]
+        cdef double* votes = <double*> calloc(len(places) + len(predictions), sizeof(double))
+        cdef object last = None
+        if votes == NULL:
+            raise MemoryError()
+        try:
+            for i in range(len(predictions)):
+                predicted = predictions[i]
+                if predicted is None:
+                    continue
+                if predicted is not last:
+                    place, last = places.setdefault(predicted, len(places)), predicted
+                votes[place] += self.weight[i]
                 total += self.weight[i]
-        return {label: <double> vote / total for label, vote in votes.items()} if total > 0.0 else {}
+            return {label: votes[<Py_ssize_t> place] / total for label, place in places.items()} if total > 0.0 else {}
+        finally:
+            free(votes)
+
+    def leader(self, x, list labels):
+        """Return the label with the most votes, the first of equals; None if there is none."""
+        cdef double most = -1.0
+        found = None
+        for label, vote in self.votes(x, labels).items():
+            if <double> vote > most:
+                found, most = label, vote
+        return found
 
     def learn_label(self, x, y, double w=1.0):
         """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight."""
-        self.reweigh([0.0 if predicted == y else w for predicted in self.predict_and_learn(x, y, w)])
+        cdef list predictions = self.predict_and_learn(x, y, w)
+        self.reweigh([0.0 if predicted is y or predicted == y else w for predicted in predictions])
 
-    def predict_and_learn(self, x, y, double w=1.0):
+    cpdef list predict_and_learn(self, x, y, double w=1.0):
         """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
 
         If all refuse it, raise the error of the last one: then nothing has changed.
         """
         cdef Py_ssize_t i, refused = 0
         cdef list predictions = []
+        cdef Reading reading = self.read(x)
         refusal = None
         for i in range(len(self.members)):
             try:
-                predicted = self.predict_learn(i, x, y, w)
+                predicted = self.predict_learn(i, x, y, w, reading)
             except (ValueError, OverflowError) as error:
                 predicted, refusal, refused = None, error, refused + 1
             predictions.append(predicted)
+        self.spare_reading = reading
         if refusal is not None and refused == len(self.members):
             raise refusal
         return predictions
 
-    def reweigh(self, list losses):
+    cpdef reweigh(self, list losses):
         """Change the weights after losses, one for each expert: from 0 to 1, times the sample weight."""
         cdef Py_ssize_t i, count = len(self.members)
         cdef double total = 0.0, least = INFINITY
@@ -125,7 +194,18 @@ cdef class Experts:
             if self.weight[i] > 0.0:
                 least = min(least, <double> losses[i])
         for i in range(count):
-            self.weight[i] *= exp(-self.eta * max(<double> losses[i] - least, 0.0))
+            if <double> losses[i] > least:
+                self.weight[i] *= exp(-self.eta * (<double> losses[i] - least))
             total += self.weight[i]
         for i in range(count):
             self.weight[i] = (1.0 - self.share) / total * self.weight[i] + self.share / count
+
+    def reweigh_errors(self, list predictions, double label, double mean, double unit, double scale, double w):
+        """Change the weights after predictions of (label - mean)/unit: the losses are w times the errors/scale, at most w."""
+        cdef Py_ssize_t i
+        cdef double error
+        cdef list losses = []
+        for i in range(len(predictions)):
+            error = INFINITY if predictions[i] is None else fabs(mean + unit * <double> predictions[i] - label)
+            losses.append(w * error / scale if error < scale else w)
+        self.reweigh(losses)

@@ -32,6 +32,10 @@ cdef class Learner(Estimator):
     @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
+    cdef object learn_read(self, Round round, object y, double weight, bint predicting)
+    @cython.final
+    cdef object predict_read(self, Row row)
+    @cython.final
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1
     @cython.final
     cdef int score_for_prediction(self, Row row) except -1

@@ -139,6 +139,23 @@ cdef class Learner(Estimator):
         finally:
             self.end_learning()
 
+    cdef object learn_read(self, Round round, object y, double weight, bint predicting):
+        """Learn from the example in the row of a round. It must have no new features."""
+        cdef Task task
+        self.start_learning()
+        try:
+            task = self.task.decided_by(y) if self.task.undecided else self.task
+            return self.learn_row(
+                round.row, round.direction, round.seen, round.step, self.own_space,
+                task, y, task.code(y), weight, predicting,
+            )
+        finally:
+            self.end_learning()
+
+    cdef object predict_read(self, Row row):
+        self.score_for_prediction(row)
+        return self.task.predict(row)
+
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
                           double code, double weight, bint predicting):
         cdef object prediction = None

@@ -56,8 +56,11 @@ cdef class Reader:
     cdef int32_t* guesses
     cdef PyObject** expected
     cdef Py_ssize_t guess_count, guessed_in_order
+    cdef Reader compared  # the reader of `reads_as`, and how many of its features have the same index here
+    cdef Py_ssize_t agreed
     cdef Py_ssize_t size(self) noexcept
     cdef list features(self)
+    cdef bint reads_as(self, Reader other) except -1
     cdef int learn_features(self, features) except -1
     cdef int fill_row(self, Row row, object x) except -1
     cdef dict features_of(self, object x)

@@ -2,7 +2,7 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.object cimport PyObject, PyObject_Hash
+from cpython.object cimport PyObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -174,6 +174,27 @@ cdef class Reader:
     cdef list features(self):
         """Return the known features, without the constant one."""
         return self.vocabulary.keys[1 if self.intercept else 0:]
+
+    cdef bint reads_as(self, Reader other) except -1:
+        """Return whether a row without new features that `other` has filled is the one that this reader would fill."""
+        cdef Py_ssize_t agreed, size = other.size()
+        if self is other:
+            return True
+        if self.compared is not other:
+            if self.intercept != other.intercept or self.constant != other.constant or self.buckets != other.buckets \
+                    or self.signed != other.signed:
+                return False
+            self.compared, self.agreed = other, 0
+        agreed = self.agreed
+        if agreed < size:
+            # Features are only ever added, so each pair is compared once.
+            while agreed < min(size, self.size()) and PyObject_RichCompareBool(
+                self.vocabulary.keys[agreed], other.vocabulary.keys[agreed], Py_EQ
+            ):
+                agreed += 1
+            if self.compared is other:  # comparing may run code of the user, and other threads
+                self.agreed = agreed
+        return agreed >= size
 
     cdef int learn_features(self, features) except -1:
         """Add the features of a saved reader, in order."""

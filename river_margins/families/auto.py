@@ -134,7 +134,7 @@ class Voting(_Auto, base.Classifier):
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the label with the most weight; None before the first label."""
-        return _leader(self._experts.votes(x, self._labels))
+        return self._experts.leader(x, self._labels)
 
     def score_one(self, x: Mapping[Any, Any]) -> Any:
         """Return the weight for True less that for False, or a dict of weights by class; {} before the first label."""
@@ -350,11 +350,9 @@ class AutoRegressor(_Auto, base.Regressor):
         squares = self._squares + w * (label - old_mean) * (label - mean)
         unit = math.sqrt(squares / count) if squares > 0.0 else 1.0
         found = self._experts.predict_and_learn(x, (label - mean) / unit, w)
-        errors = [math.nan if each is None else abs(old_mean + old_unit * each - label) for each in found]
         combined = self._experts.mean(found)
         if self._error > 0.0:
-            scale = 2.0 * self._error
-            self._experts.reweigh([w * error / scale if error < scale else w for error in errors])
+            self._experts.reweigh_errors(found, label, old_mean, old_unit, 2.0 * self._error, w)
         error = abs(old_mean + old_unit * combined - label)
         error = self._error + (error - self._error) * min(max(part, w * SCALE_MEMORY), 1.0)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)

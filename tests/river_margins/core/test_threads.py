@@ -185,3 +185,20 @@ def test_an_estimator_does_not_learn_in_the_midst_of_learning(kind):
     assert pickle.dumps(model) == before
     learn({"a": 1.0})
     assert list(model.__getstate__().get("space", model.__getstate__())["features"]) == ["a"]
+
+
+def test_threads_share_experts():
+    experts = [rm.MarginClassifier(SlowRule()), rm.PAClassifier(), rm.AROWClassifier(), rm.MarginClassifier(SlowRule())]
+    model = rm.AutoClassifier(experts)
+
+    def work(thread):
+        for i, (x, y) in enumerate(stream(seed=thread, rounds=60)):
+            # At first all names are known to all experts or to some of them; later new ones come.
+            x = {f"{key} {i // 20}": Slow(value) for key, value in x.items()}
+            model.learn_one(x, y)
+            model.predict_one(x)
+
+    together(work)
+    assert [expert.n_seen for _, expert in model.experts] == [THREADS * 60] * 4
+    assert sum(weight for weight, _ in model.experts) == pytest.approx(1.0)
+    assert goes_on_from_its_state(model)

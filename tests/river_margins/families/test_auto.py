@@ -1,6 +1,9 @@
 """Automatic learners: the bound for the best sequence of experts, as good as the best of a portfolio, and drifts."""
 
+import copy
+import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ from sklearn.datasets import make_regression
 
 import river_margins as rm
 from river_margins import snapshot
+from river_margins.families.auto import usual_classifiers, usual_regressors
+from tests.helpers.python_rules import MarginPerceptron
 
 EXPERTS = 4
 
@@ -303,3 +308,192 @@ def test_a_snapshot_goes_on(make):
 def test_parameters_are_checked(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def by_themselves(experts, stream, eta, share):
+    """Yield what experts that learn alone predicted in each round, and then their weights by the formula.
+
+    An expert that refuses an example predicts None. A round that all refuse yields None.
+    """
+    weights = np.full(len(experts), 1.0 / len(experts))
+    for x, y in stream:
+        found, refused = [], 0
+        for expert in experts:
+            try:
+                predicted = expert.predict_one(x)
+                expert.learn_one(x, y)
+            except (ValueError, OverflowError):
+                predicted, refused = None, refused + 1
+            found.append(predicted)
+        if refused == len(experts):
+            yield None, weights
+            continue
+        weights = weights * np.exp(-eta * np.array([predicted != y for predicted in found]))
+        weights = (1.0 - share) * weights / weights.sum() + share / len(experts)
+        yield found, weights
+
+
+def odd(kind, rounds=45):
+    """Streams on which experts learn their features in different rounds and orders."""
+    random = np.random.default_rng(5)
+    names = [f"feature {number}" for number in range(6)]
+    for t, values in enumerate(random.normal(size=(rounds, 6)).tolist()):
+        x, y = dict(zip(names, values, strict=True)), values[0] + values[1] > 0.0
+        if kind == "come and go":
+            x = {name: x[name] for name in random.permutation(names)[: random.integers(7)].tolist()}
+        elif kind == "new names":
+            x |= {f"new {t // 3}": 1.0, f"rare {t % 20}": -1.0}
+        elif kind == "new classes":
+            y = f"class {int(t**0.5) * y}"
+        elif kind == "labels of numpy":
+            y = np.bool_(y)
+        elif kind == "classes of numpy":
+            y = np.str_(y)
+        elif kind == "huge":
+            x |= {names[t % 6]: 1e200} if t % 9 == 8 else {}
+        elif kind == "no numbers":
+            x |= {names[t % 6]: (math.nan, "red")[t % 2]} if t % 9 > 6 else {}
+        elif kind == "other labels":
+            y = None if t % 9 == 8 else y
+        elif kind == "equal keys":
+            x = {(True, 1, 1.0)[t % 3] if name == names[0] else str(name): value for name, value in x.items()}
+        yield x, y
+
+
+def mixed():
+    """Experts that read in different ways: with an intercept, without, with hashed features, and in Python."""
+    return [
+        rm.Perceptron(),  # which moves, and so learns a name, later than others
+        rm.PAClassifier(intercept=False),
+        rm.AROWClassifier(max_features=4),
+        rm.PAClassifier(max_features=4, C=0.1),
+        linear_model.Perceptron(),
+        rm.MarginClassifier(MarginPerceptron()),
+        rm.KernelPerceptron(rm.RBF(0.5)),
+        rm.SCWClassifier(C=0.1),
+        rm.AROWClassifier(max_features=3),
+        rm.PAClassifier(C=0.1, intercept=False),
+    ]
+
+
+def copied(model, how):
+    return {
+        "itself": lambda: model,
+        "copy": lambda: copy.deepcopy(model),
+        "pickle": lambda: pickle.loads(pickle.dumps(model)),
+        "clone": lambda: model.clone(include_attributes=True),
+        "snapshot": lambda: snapshot.loads(snapshot.dumps(model)),
+    }[how]()
+
+
+def states(experts):
+    return [pickle.dumps(expert) for expert in experts]
+
+
+KINDS = ["every name", "come and go", "new names", "equal keys", "huge", "labels of numpy"]
+HARDER = ["new classes", "classes of numpy", "no numbers", "other labels"]  # not for River's perceptron
+
+
+@pytest.mark.parametrize(
+    ("portfolio", "kind"), [*((usual_classifiers, kind) for kind in KINDS + HARDER), *((mixed, kind) for kind in KINDS)]
+)
+def test_experts_learn_together_what_each_learns_alone(portfolio, kind):
+    model, alone, seen = rm.AutoClassifier(portfolio(), eta=0.3, share=0.01), portfolio(), []
+    for (x, y), (found, weights) in zip(odd(kind), by_themselves(alone, odd(kind), 0.3, 0.01), strict=True):
+        if found is None:
+            with pytest.raises((ValueError, OverflowError)):
+                model.learn_one(x, y)
+        else:
+            votes = dict.fromkeys(seen, 0.0)
+            for weight, predicted in zip(model._experts.weights, found, strict=True):
+                votes[predicted] = votes.get(predicted, 0.0) + weight
+            if seen and None not in found:
+                assert model.predict_one(x) == max(votes, key=votes.get)
+                assert model.predict_proba_one(x) == pytest.approx(votes)
+            model.learn_one(x, y)
+            seen = [*dict.fromkeys([*seen, y])]
+        assert states(model._experts.members) == states(alone)
+        assert model._experts.weights == pytest.approx(weights, rel=1e-9)
+
+
+@pytest.mark.parametrize("how", ["itself", "copy", "pickle", "clone", "snapshot"])
+@pytest.mark.parametrize("kind", ["every name", "come and go", "new names"])
+def test_a_copy_goes_on_as_experts_alone(kind, how):
+    rows, alone = list(odd(kind)), usual_classifiers()
+    model = rm.AutoClassifier()
+    for t, ((x, y), _) in enumerate(zip(rows, by_themselves(alone, rows, 0.5, 0.001), strict=True)):
+        if t in (10, 35):
+            model = copied(model, how)
+        model.learn_one(x, y)
+        assert states(model._experts.members) == states(alone)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_expert_may_get_other_weights_in_the_middle(number):
+    """Then its features have another order than those of the others."""
+    rows, experts = list(odd("every name")), [rm.PAClassifier(), rm.PAClassifier(C=0.1), rm.AROWClassifier()]
+    model, alone = rm.AutoClassifier(experts), [expert.clone() for expert in experts]
+    for t, ((x, y), _) in enumerate(zip(rows, by_themselves(alone, rows, 0.5, 0.001), strict=True)):
+        model.learn_one(x, y)
+        assert states(model._experts.members) == states(alone)
+        if t in (5, 20):
+            for expert in (model._experts.members[number], alone[number]):
+                expert.weights = dict(reversed(dict(expert.weights).items()))
+
+
+@pytest.mark.parametrize("kind", ["every name", "come and go", "new names"])
+def test_a_regressor_follows_the_formulas(kind):
+    """The mean, the standard deviation and the mean error of all labels so far, and weights by losses, in numpy."""
+    model, experts = rm.AutoRegressor(eta=0.7, share=0.01), usual_regressors()
+    weights, labels, error = np.full(len(experts), 1.0 / len(experts)), [], 0.0
+    for x, _ in odd(kind):
+        y = 7.0 + 3.0 * sum(x.values())
+        mean, unit = (np.mean(labels), np.std(labels) or 1.0) if labels else (0.0, 1.0)
+        found = mean + unit * np.array([expert.predict_one(x) for expert in experts])
+        assert model.predict_one(x) == pytest.approx(weights @ found, rel=1e-6)
+        labels.append(y)
+        for expert in experts:
+            expert.learn_one(x, (y - np.mean(labels)) / (np.std(labels) or 1.0))
+        combined, losses = abs(weights @ found - y), np.abs(found - y)
+        if error:
+            weights = weights * np.exp(-0.7 * np.minimum(losses / (2.0 * error), 1.0))
+            weights = 0.99 * weights / weights.sum() + 0.01 / len(experts)
+        error += (combined - error) / len(labels)
+        model.learn_one(x, y)
+        assert model._experts.weights == pytest.approx(weights, rel=1e-5)
+
+
+@pytest.mark.parametrize("x", [[1.0], None, "red", {"feature 0": object()}, {"feature 0": 1.0, "new": math.inf}])
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.AutoRegressor])
+def test_what_is_no_example_changes_nothing(make, x):
+    model = make()
+    for row, y in odd("every name", 20):
+        model.learn_one(row, y)
+    before = snapshot.dumps(model)
+    for call in (model.predict_one, lambda x: model.learn_one(x, True)):
+        with pytest.raises((TypeError, ValueError), match=r"dict of features|feature '"):
+            call(x)
+    assert snapshot.dumps(model) == before
+
+
+WAYS_TO_READ = [{"intercept": False}, {}, {"max_features": 2, "intercept": False}, {"max_features": 2}]
+
+
+@pytest.mark.parametrize(("first", "second"), [*itertools.permutations(range(4), 2)])
+def test_experts_that_read_in_different_ways_share_nothing(first, second):
+    """The number of a bucket may also be a name, and an example without features is read before any name is known."""
+    experts = [rm.PAClassifier(C=0.1, **WAYS_TO_READ[number]) for number in (first, second)]
+    model, alone = rm.AutoClassifier(experts), [expert.clone() for expert in experts]
+    rows = [({}, True), *(({0: 1.0, 1: float(t)}, t % 2 == 0) for t in range(5))]
+    for (x, y), _ in zip(rows, by_themselves(alone, rows, 0.5, 0.001), strict=True):
+        model.learn_one(x, y)
+        assert states(model._experts.members) == states(alone)
+
+
+def test_labels_that_stand_twice_in_a_state_count_once():
+    model = rm.AutoClassifier()
+    for x, y in odd("every name"):
+        model.learn_one(x, y)
+    votes = model.predict_proba_one(x)
+    model.__setstate__(model.__getstate__() | {"labels": [False, True, True] * 100})
+    assert model.predict_proba_one(x) == votes

@@ -149,8 +149,8 @@ EDITS = [
     *_edits(
         "river_margins/core/experts.pyx",
         ("nothing is shared among experts", "+ self.share / count", "+ 0.0 * self.share"),
-        ("losses count twice", "exp(-self.eta * max(", "exp(-2.0 * self.eta * max("),
-        ("a weighted mistake counts once", "0.0 if predicted == y else w", "0.0 if predicted == y else 1.0"),
+        ("losses count twice", "exp(-self.eta * (", "exp(-2.0 * self.eta * ("),
+        ("a weighted mistake counts once", "predicted == y else w", "predicted == y else 1.0"),
         ("a refusal is no loss", "predicted, refusal, refused = None, error, refused + 1", "predicted, refusal, refused = y, error, refused + 1"),
     ),
     *_edits(
@@ -364,7 +364,7 @@ EDITS = [
         ("commits do not look at the group first", "        self._check_committed()\n        self.write", "        self.write"),
         ("messages are sent after the offsets", "        self.flush()  # 2\n        self.check_sends()  # 3\n", ""),
         ("failed messages are not noticed", "        self.check_sends()  # 3\n", ""),
-        ("the commit goes back one record", "Committed(metadata.offset, metadata.to_text())", "Committed(max(metadata.offset - 1, 0), metadata.to_text())"),
+        ("the commit goes back one record", "metadata.to_committed()", "metadata.to_committed()._replace(offset=max(metadata.offset - 1, 0))"),
         ("snapshots are named before they are written", "        for each in writing:\n            each.result()\n", ""),
         ("superseded snapshots stay", "        self.delete_superseded()  # 7\n", ""),
         ("a transaction stays open at the end", "                self._outbox.abort_transaction()", "                pass"),

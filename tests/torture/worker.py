@@ -164,7 +164,7 @@ def moment(module: Any) -> None:
         consumers.append(consumer._consumer)
         subscribe(consumer)
 
-    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership) -> None:
+    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership, labels: str | None = None) -> None:
         (consumer,) = consumers
         if Plan.fired:
             wait_until(lambda: consumer.group_metadata().generation_id == -1)
@@ -192,7 +192,7 @@ def nobody(module: Any) -> None:
     def init(producer: Any, transactional_id: str | None, *rest: Any) -> None:
         make(producer, f"{transactional_id}-{uuid.uuid4().hex}", *rest)
 
-    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership) -> None:
+    def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership, labels: str | None = None) -> None:
         producer._producer.send_offsets_to_transaction(
             kafka_python.offsets_and_metadata(topic, offsets), ownership.token.group_id
         )

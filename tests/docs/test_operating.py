@@ -71,10 +71,10 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have, of classifiers and regressors, with labels that come later."""
-    text = ""
-    for learner in ("PAClassifier", "PARegressor"):
-        file = tmp_path / f"{learner}.yaml"
+    """Every name that `/metrics` can have: of classifiers, watched ones too, and regressors, with late labels."""
+    text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
+    for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
+        file = tmp_path / f"{number}.yaml"
         file.write_text(f"""
 name: p
 kafka: {{bootstrap_servers: "localhost:9092"}}

@@ -22,6 +22,16 @@ def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
     return {"topic": topic, "partition": partition, "offset": offset}
 
 
+def where_read(source: str) -> dict[str, Any]:
+    """Return the `extra` of a log line about a record or a label of a topic, by its source.
+
+    >>> where_read("card-events-0-7")
+    {'topic': 'card-events', 'partition': 0, 'offset': 7}
+    """
+    topic, partition, offset = source.rsplit("-", 2)
+    return where(topic, int(partition), int(offset))
+
+
 class JsonFormatter(logging.Formatter):
     """Formats each line as one object: time (UTC), level, logger, message, and topic, partition and offset if known."""
 

@@ -5,7 +5,6 @@ processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import ast
-import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,6 @@ from river import base, datasets, metrics, stream
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, is_file
 from connectors.errors import ConfigError, StartError
-from connectors.files.byte_streams import Unfit
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
 from connectors.model.field_paths import FieldPath, Picker, named
@@ -26,7 +24,7 @@ from connectors.model.records import Record
 from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
 from connectors.tools import evaluate_late
-from connectors.tools.evaluate_late import LateSource
+from connectors.tools.evaluate_late import LateSource, as_start_errors
 from river_margins import snapshot
 
 MOST_POINTS = 1000
@@ -174,7 +172,7 @@ class FileSource:
 
     def __init__(self, config: Config | FileConfig, path: str) -> None:
         self.name, self._path = path, path
-        with self._named():
+        with as_start_errors(self._path):
             self._reader = Reader(path)
         self._decoder = make_decoder(config.record, self._reader.columns, path)
         is_plain = path.endswith((".jsonl", ".csv"))
@@ -205,19 +203,10 @@ class FileSource:
 
     def records(self) -> Iterator[Record]:
         """Yield the records, not decoded."""
-        with self._named():
+        with as_start_errors(self._path):
             for record in self._reader:
                 if record is not None:
                     yield record
-
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except Unfit as error:
-            raise StartError(f"the data `{self._path}`: {error}") from error
-        except OSError as error:
-            raise StartError(f"the data `{self._path}`: {error.strerror}") from error
 
 
 class DataSet:

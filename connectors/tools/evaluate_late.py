@@ -63,7 +63,7 @@ class LateSource:
     def _reader(self, path: str) -> Reader:
         if path == STANDARD or not is_file(path):
             raise ConfigError(f"`{path}`: with labels, two files are needed, whose names end with `.jsonl` or `.csv`")
-        with self._named(path):
+        with as_start_errors(path):
             return Reader(path)
 
     @property
@@ -73,17 +73,19 @@ class LateSource:
 
     def __iter__(self) -> Iterator[Any]:
         """Yield records and labels in the order of their times."""
-        with self._named(self.name):
+        with as_start_errors(self.name):
             yield from merged(*self._heads)
 
-    @contextlib.contextmanager
-    def _named(self, path: str) -> Iterator[None]:
-        try:
-            yield
-        except Unfit as error:
-            raise StartError(f"the data `{path}`: {error}") from error
-        except OSError as error:
-            raise StartError(f"the data `{path}`: {error.strerror}") from error
+
+@contextlib.contextmanager
+def as_start_errors(path: str) -> Iterator[None]:
+    """Name the file in errors of reading it."""
+    try:
+        yield
+    except Unfit as error:
+        raise StartError(f"the data `{path}`: {error}") from error
+    except OSError as error:
+        raise StartError(f"the data `{path}`: {error.strerror}") from error
 
 
 def _sections(config: Config | FileConfig, time: str | None, label_time: str | None) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from connectors.config import Config
 from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLarge
 from connectors.labels.late_learning import Results
-from connectors.logs import where
+from connectors.logs import where_read
 from connectors.model.counts import Counts
 from connectors.model.records import Record
 from connectors.topics.messages import Message, outcome_message, output_message, reject_message, shortened
@@ -89,14 +89,13 @@ class Outbox:
     def send_results(self, number: int, place: tuple[int, int], results: Results) -> None:
         """Send the outcomes and rejects to which a record or label has led, whose place is number and offset."""
         self.moved.add(number)
-        for outcome in results.outcomes if self._outcomes is not None else ():
-            record, topic = outcome.message, self._outcomes
-            assert topic is not None
-            self._send(number, (*place, topic, record.source), record, topic, outcome_message(outcome))
-        for record in results.rejects if self._rejects is not None else ():
-            topic = self._rejects
-            assert topic is not None
-            self._send(number, (*place, topic, record.source), record, topic, reject_message(record))
+        if (topic := self._outcomes) is not None:
+            for outcome in results.outcomes:
+                record = outcome.message
+                self._send(number, (*place, topic, record.source), record, topic, outcome_message(outcome))
+        if (topic := self._rejects) is not None:
+            for record in results.rejects:
+                self._send(number, (*place, topic, record.source), record, topic, reject_message(record))
 
     def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
         message = whole
@@ -105,7 +104,7 @@ class Outbox:
             message = shortened(record, message)
         if level > 1:
             self.pending.add_unsent()
-            at = where(self._input, number, tag[1])
+            at = where_read(record.source)
             log.error("record %s: not even a short message fits into `%s`: %r", record.id, topic, message[1], extra=at)
             return
         if self._is_transactional and self._opened is None:

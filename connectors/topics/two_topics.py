@@ -8,7 +8,7 @@ from connectors.kafka import Consumer
 from connectors.kafka import Record as Polled
 from connectors.labels.inbox import CHECKS, Inbox
 from connectors.labels.merging import Side
-from connectors.logs import where
+from connectors.logs import where_read
 from connectors.model.records import Record
 from connectors.model.rejects import log_reject
 from connectors.topics.assignment import Assignment
@@ -93,8 +93,7 @@ class TwoTopics:
 
     def _log_rejects(self, rejected: Iterable[Record]) -> None:
         for record in rejected:
-            topic, number, offset = record.source.rsplit("-", 2)
-            at = where(topic, int(number), int(offset))
+            at = where_read(record.source)
             log_reject(log, record.source, record.reason or "", self._outbox.pending.rejected, at)
 
     def _bound(self, number: int, inbox: Inbox) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from kafka.admin import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import InvalidReplicationFactorError, KafkaError
 
 from connectors.errors import StartError
 from connectors.kafka.local.class_archive import WRITE_TIMEOUT, ClassArchive
@@ -295,8 +295,17 @@ def create_topics(bootstrap_servers: str, partitions: dict[str, int]) -> None:
 
     They get as many replicas as the brokers have as their default.
     """
+    deadline = time.monotonic() + TOPICS_TIMEOUT
     with _admin(bootstrap_servers) as admin:
-        admin.create_topics({t: {"num_partitions": n} for t, n in partitions.items()})
+        while True:
+            try:
+                admin.create_topics({t: {"num_partitions": n} for t, n in partitions.items()})
+                break
+            except InvalidReplicationFactorError:
+                # A broker is fenced while it is late with its heartbeats, as on a machine that had no time for it.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
         admin.wait_for_topics(list(partitions), timeout_ms=round(TOPICS_TIMEOUT * 1000))
 
 

@@ -1,3 +1,4 @@
+import contextlib
 import inspect
 import json
 import os
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.errors import KafkaTimeoutError
+from kafka.admin import KafkaAdminClient
+from kafka.errors import InvalidReplicationFactorError, KafkaTimeoutError
 
 from connectors.errors import StartError
 from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars, serve
@@ -75,6 +77,22 @@ def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str)
     assert kafka.bootstrap_servers == address
     produce(kafka, topic, [b"after"])
     assert consume(kafka, topic, 2) == [b"before", b"after"]
+
+
+def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:
+    """A broker that sends a heartbeat only every 4 s is fenced for most of that time."""
+    late = {"broker.heartbeat.interval.ms": 4000, "broker.session.timeout.ms": 1000}
+    with LocalKafka(settings=late) as kafka, KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers) as admin:
+
+        def is_fenced() -> bool:
+            with contextlib.suppress(InvalidReplicationFactorError):
+                admin.create_topics({f"{topic}-{uuid.uuid4().hex[:8]}": {"num_partitions": 1}})
+                return False
+            return True
+
+        wait_until(is_fenced, "the broker is fenced")
+        kafka.create_topics({topic: 1})
+        produce(kafka, topic, [b"a"])
 
 
 def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, topic: str) -> None:

@@ -298,8 +298,8 @@ class _LearnerBuilder:
         from river_margins import river_internals
 
         if river_internals.reads_texts(estimator):
-            sentence = f"`{name}` reads texts, and a record has fields: name the one with the text, `{name}: {{on: FIELD}}`"
-            self.report(path, sentence)
+            way = f"name the one with the text, `{name}: {{on: FIELD}}`"
+            self.report(path, f"`{name}` reads texts, and a record has fields: {way}")
 
 
 def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:

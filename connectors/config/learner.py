@@ -292,7 +292,6 @@ class _LearnerBuilder:
         if river_internals.draws_at_random(estimator):
             self.report(path, f"`{name}` draws at random, and each start must draw the same: give it a `seed`")
 
-
     def check_input(self, name: str, estimator: Any, path: Path) -> None:
         """Report a step whose examples are texts: those of a record are its features."""
         from river_margins import river_internals

@@ -80,8 +80,14 @@ cdef class Batch:
         return 0
 
     cdef bint fill_known_row(self, Reader reader, Row row, Py_ssize_t i) except -1:
-        """Fill a row of a sparse matrix but for its |x|², and return True; return False if a column is not known."""
-        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known = reader.start_row(row, length)
+        """Fill a row of a sparse matrix but for its |x|², and return True; return False if a column is not known.
+
+        Return False also for a row with all columns, which `fill_row` need not look up.
+        """
+        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known
+        if length == self.index_of.shape[0]:
+            return False
+        known = reader.start_row(row, length)
         if length and not self.all_known(row.own_index + known, &self.columns[start], length):
             return False
         row.index, row.value, row.known, row.consecutive = row.own_index, row.own_value, known + length, False

@@ -15,7 +15,7 @@ from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import referee
 from tests.helpers.deadline import DEADLINE
-from tests.torture.group import Group, feed, is_broken, wait_until
+from tests.torture.group import Group, feed, is_broken, plain, wait_until
 from tests.torture.referee import judge
 
 # Nothing times out by itself: what happens, happens because the script says so.
@@ -34,7 +34,7 @@ def library(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     with Group(kafka, tmp_path, settings=PATIENT, clients=(library,)) as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 
@@ -42,7 +42,7 @@ def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
 def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
     """Its processors have an `instance`."""
     with Group(kafka, tmp_path, settings=PATIENT, has_instances=True) as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 
@@ -50,7 +50,7 @@ def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
 def slow_group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     """Its processors commit when something happens."""
     with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), checkpoint="50s") as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 

@@ -5,6 +5,7 @@ Each script runs twice. With the processor as it is the result is exact; with on
 
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import referee
 from tests.helpers.deadline import DEADLINE
+from tests.torture import late_labels
 from tests.torture.group import Group, feed, is_broken, plain, wait_until
 from tests.torture.referee import judge
 
@@ -77,6 +79,27 @@ def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) 
     judgement = judge(group.config)
     if is_wrong:
         assert judgement.verdict.different > 0 and judgement.models
+    else:
+        assert judgement.exact, judgement.reasons()
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, tmp_path: Path, is_wrong: bool) -> None:
+    """A processor dies after a commit; labels for the records that it has predicted come after that."""
+    begin = int((time.time() - 1000) * 1000)
+    events = late_labels.events(600, 1, begin)
+    with Group(kafka, tmp_path, settings=PATIENT, labels=late_labels.SECTION | {"wait": "5s"}) as group:
+        feed(group, events[:500])
+        victim = group.spawn("--act", "crash", "after:end_transaction:1", *wrong("left_out", is_wrong))
+        assert victim.process.wait(timeout=DEADLINE) == -signal.SIGKILL
+        group.reap()
+        feed(group, events[500:])
+        group.expel_all()
+        group.spawn()
+        ended(group)
+        judgement = late_labels.judge(group.config)
+    if is_wrong:
+        assert judgement.verdict.lost > 0 and judgement.models
     else:
         assert judgement.exact, judgement.reasons()
 

@@ -13,7 +13,7 @@ from connectors.labels import inbox
 from connectors.labels.merging import Side
 from connectors.tools import create_topics
 from connectors.topics import check_broker, processor, snapshot_admin
-from tests.helpers import late_labels, streams
+from tests.helpers import late_labels
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     DEADLINE,
@@ -152,17 +152,11 @@ def held(self):
 
 Committer.{step} = held
 """
-LEFT_OUT = """
-from connectors.labels.waiting import WaitingRecords
-from connectors.labels.waiting_files import WaitingFiles
-prepare = WaitingFiles.prepare
-WaitingFiles.prepare = lambda self, *names: prepare(WaitingFiles(WaitingRecords(1000, 10)), *names)
-"""
 
 
-def kill_at(stream, step, at, and_then=""):
+def kill_at(stream, step, at):
     """Starts a process that commits after each record, and kills it after a step of a commit."""
-    process = start(stream.file(), COMMIT_EACH.format(step=step, at=at) + and_then)
+    process = start(stream.file(), COMMIT_EACH.format(step=step, at=at))
     try:
         read_until(process, "held")
     finally:
@@ -182,20 +176,6 @@ def test_kill_9_around_the_steps_of_a_commit(kafka, tmp_path):
     with running(stream.config()):
         wait_for(stream.are_done, "all records and labels")
     stream.assert_bare()
-
-
-def test_control_what_waits_is_left_out_of_the_checkpoint(kafka, tmp_path, monkeypatch):
-    stream = LateStream(kafka, tmp_path, partitions=1)
-    stream.forget_the_dead_soon()
-    records, labels = mixed(100, partitions=1)
-    stream.send(Side.LABELS, labels)
-    stream.send(Side.RECORDS, records)
-    kill_at(stream, "end_transaction", 70, LEFT_OUT)
-    with running(stream.config()):
-        wait_for(stream.are_done, "all records and labels")
-    monkeypatch.setattr(streams, "DEADLINE", 2.0)
-    with pytest.raises(AssertionError):
-        stream.assert_bare()
 
 
 SLOW = """

@@ -98,27 +98,32 @@ class Found(NamedTuple):
     content: Any
 
 
+def bares(config: Config) -> dict[int, Bare]:
+    """The bare route of each partition, for what is in both topics."""
+    return _bares(config, *_read(config))
+
+
 def judge(config: Config) -> Judgement:
     """Compares outputs, outcomes and rejects, and the models and what waits, with the bare route in the order of times.
 
     An output tells in its headers how many examples were learned before, so it tells which labels came before it.
     """
-    assert config.labels is not None and config.outcomes is not None and config.rejects is not None
-    inputs, labels = (_by_partition(config, topic) for topic in (config.input.topic, config.labels.topic))
-    bares = {number: bare(config, number, inputs[number], labels[number]) for number in sorted({*inputs, *labels})}
+    assert config.outcomes is not None and config.rejects is not None
+    inputs, labels = _read(config)
+    routes = _bares(config, inputs, labels)
     verdict = referee.Verdict(inputs=sum(map(len, [*inputs.values(), *labels.values()])))
     keys = {_name(message): message.key for message in chain(*inputs.values(), *labels.values())}
     outputs, outcomes, rejects = (
         referee.read_topic(config, each.topic) for each in (config.output, config.outcomes, config.rejects)
     )
     verdict.outputs, verdict.rejects = len(outputs), len(rejects)
-    expected = [[Found(name, (value, keys[name], n)) for name, value, n in each.outputs] for each in bares.values()]
+    expected = [[Found(name, (value, keys[name], n)) for name, value, n in each.outputs] for each in routes.values()]
     _compare(verdict, "output", expected, map(_output, outputs), outputs)
-    expected = [[Found(of, (value, keys[of], name)) for name, of, value in each.outcomes] for each in bares.values()]
+    expected = [[Found(of, (value, keys[of], name)) for name, of, value in each.outcomes] for each in routes.values()]
     _compare(verdict, "outcome", expected, map(_outcome, outcomes), outcomes)
-    expected = [[Found(name, (value, why)) for name, why, value in each.rejects] for each in bares.values()]
+    expected = [[Found(name, (value, why)) for name, why, value in each.rejects] for each in routes.values()]
     _compare(verdict, "reject", expected, map(_reject, rejects), rejects)
-    return Judgement(verdict, list(_models(config, bares)))
+    return Judgement(verdict, list(_models(config, routes)))
 
 
 def _output(message: Any) -> Found:
@@ -134,6 +139,16 @@ def _reject(message: Any) -> Found:
     """What was rejected without key and value has an empty value."""
     value = None if "null" in dict(message.headers) else message.value
     return Found(_said(message, "source"), (value, _said(message, "reason")))
+
+
+def _read(config: Config) -> tuple[dict[int, list[Any]], dict[int, list[Any]]]:
+    assert config.labels is not None
+    return _by_partition(config, config.input.topic), _by_partition(config, config.labels.topic)
+
+
+def _bares(config: Config, inputs: dict[int, list[Any]], labels: dict[int, list[Any]]) -> dict[int, Bare]:
+    numbers = sorted({*inputs, *labels})
+    return {number: bare(config, number, inputs.get(number, []), labels.get(number, [])) for number in numbers}
 
 
 def _by_partition(config: Config, topic: str) -> dict[int, list[Any]]:
@@ -185,7 +200,7 @@ def _compare(
         last[partitions] = places[id]
 
 
-def _models(config: Config, bares: dict[int, Bare]) -> Iterator[str]:
+def _models(config: Config, routes: dict[int, Bare]) -> Iterator[str]:
     """What is wrong with the models that the committed offsets name, and with what waits."""
     assert config.labels is not None
     bounds = config.labels.within_ms, config.labels.pending
@@ -195,14 +210,14 @@ def _models(config: Config, bares: dict[int, Bare]) -> Iterator[str]:
         if (committed, labels) != (end, end_of_labels):
             yield f"{name}: committed are {committed} and {labels}, the ends are {end} and {end_of_labels}"
             continue
-        if number not in bares:
+        if number not in routes:
             continue
-        if found := difference(config, number, pointer, [], bares[number].learner):
+        if found := difference(config, number, pointer, [], routes[number].learner):
             yield f"{name}: {found}"
         store = FolderStore(store_folder(config, number).parent)
         files = waiting_files.read(store, number, pointer["snapshot"], pointer["waiting"], *bounds)
-        if _bytes(files.records) != _bytes(bares[number].waiting):
-            counts = [[len(part) for part in state.parts_of(each)] for each in (files.records, bares[number].waiting)]
+        if _bytes(files.records) != _bytes(routes[number].waiting):
+            counts = [[len(part) for part in state.parts_of(each)] for each in (files.records, routes[number].waiting)]
             yield f"{name}: what waits is not what the bare route leaves (records, labels, ids: {counts})"
 
 

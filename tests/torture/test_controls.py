@@ -83,14 +83,15 @@ def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) 
         assert judgement.exact, judgement.reasons()
 
 
-@pytest.mark.parametrize("is_wrong", [False, True])
-def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, tmp_path: Path, is_wrong: bool) -> None:
-    """A processor dies after a commit; labels for the records that it has predicted come after that."""
-    begin = int((time.time() - 1000) * 1000)
-    events = late_labels.events(600, 1, begin)
+def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, tmp_path: Path) -> None:
+    """A processor dies after a commit; labels for the records that it has predicted come after that.
+
+    The same with what waits is part of the short torture.
+    """
+    events = late_labels.events(600, 1, int((time.time() - 1000) * 1000))
     with Group(kafka, tmp_path, settings=PATIENT, labels=late_labels.SECTION | {"wait": "5s"}) as group:
         feed(group, events[:500])
-        victim = group.spawn("--act", "crash", "after:end_transaction:1", *wrong("left_out", is_wrong))
+        victim = group.spawn("--act", "crash", "after:end_transaction:1", *wrong("left_out", True))
         assert victim.process.wait(timeout=DEADLINE) == -signal.SIGKILL
         group.reap()
         feed(group, events[500:])
@@ -98,10 +99,7 @@ def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, 
         group.spawn()
         ended(group)
         judgement = late_labels.judge(group.config)
-    if is_wrong:
-        assert judgement.verdict.lost > 0 and judgement.models
-    else:
-        assert judgement.exact, judgement.reasons()
+    assert judgement.verdict.lost > 0 and judgement.models
 
 
 @BOTH

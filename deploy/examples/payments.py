@@ -1,7 +1,7 @@
 """Makes two months of payments and the chargebacks that came later: `python payments.py [FOLDER]`.
 
-It writes `payments.jsonl` and `chargebacks.csv`, the data for `payments.yaml`. About one payment of thirty is fraud. Its
-chargeback comes days or weeks later; some come twice, some come too late, and some are withdrawn.
+It writes `payments.jsonl` and `chargebacks.csv`, the data for `payments.yaml`. About one payment of twenty is fraud.
+Its chargeback comes days or weeks later. Some come twice, some come too late, and some are withdrawn.
 """
 
 import csv

@@ -58,23 +58,22 @@ def test_the_queries_are_those_of_a_plain_loop(tmp_path, sampler):
     assert counts.queries == len(asked) > 20 and counts.learned == 300
 
 
-@pytest.mark.parametrize("waits", ["all", "asked"])
-def test_killed_at_any_moment_it_asks_for_the_same_labels(tmp_path, waits):
+def test_killed_at_any_moment_it_asks_for_the_same_labels(tmp_path):
     found = []
     for name in ("undisturbed", "killed"):
         (tmp_path / name).mkdir()
-        folder = AskingFolder(tmp_path / name, queries={"waits": waits}, labels={"within": "1.5s"})
+        folder = AskingFolder(tmp_path / name, queries={"waits": "asked"}, labels={"within": "1.5s"})
         lines, labels = hostile(3, 600)
         folder.put(lines)
         folder.put_labels(labels)
         if name == "killed":
-            line = [sys.executable, "-m", KILLS, str(folder.file()), "20", "7"]
+            line = [sys.executable, "-m", KILLS, str(folder.file()), "45", "7"]
             done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-            assert done.returncode == 0 and done.stdout.startswith("killed 20 times"), done.stdout + done.stderr
+            assert done.returncode == 0 and done.stdout.startswith("killed 45 times"), done.stdout + done.stderr
         else:
             counts = folder.run()
             assert counts.queries == len(folder.queries()) > 100 and counts.withheld
-            assert counts.learned < counts.queries if waits == "asked" else counts.learned > 350
+            assert 50 < counts.learned < counts.queries
         state = folder.state()
         marks = [state[each]["mark"] for each in ("input", "labels", "output", "outcomes", "rejects", "queries")]
         contents = folder.content(), folder.queries(), folder.outcomes(), folder.rejects(), folder.model()

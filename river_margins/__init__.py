@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from river_margins import pipeline as pipeline
 from river_margins.core.reader import INTERCEPT
-from river_margins.families.active import RandomizedSelectiveSampler, SelectiveSampler
+from river_margins.families.active import MarginSampler, RandomizedSelectiveSampler, SelectiveSampler, ShareSampler
 from river_margins.families.auto import AutoClassifier, AutoRegressor
 from river_margins.families.calibrated import Calibrated
 from river_margins.families.coin_betting import CoinBettingClassifier, CoinBettingRegressor
@@ -228,6 +228,7 @@ __all__ = [
     "MarginPerceptron",
     "MarginPerceptronRule",
     "MarginRegressor",
+    "MarginSampler",
     "Multiplicative",
     "NAROWClassifier",
     "NAROWRule",
@@ -275,6 +276,7 @@ __all__ = [
     "Seen",
     "SelectiveSampler",
     "SequenceTagger",
+    "ShareSampler",
     "ShiftingPerceptron",
     "ShiftingPerceptronRule",
     "SmallestRemoval",

@@ -12,6 +12,7 @@ from connectors.config.schema import (
     EXPLAIN,
     AnyConfig,
     AnyLabels,
+    AnyQueries,
     Count,
     Every,
     PathProblem,
@@ -21,7 +22,7 @@ from connectors.config.schema import (
 )
 from connectors.config.valid_values import ValidValues
 
-FILES = ("input", "labels", "output", "rejects", "outcomes")
+FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")
 STANDARD = "-"  # the file name of standard input or standard output
 
 
@@ -105,6 +106,13 @@ class OutcomesFile(Section):
     )
 
 
+class QueriesFile(AnyQueries):
+    file: File = Field(
+        description='The file for records whose label is asked for, JSON lines: `{"id", "prediction", "score",'
+        ' "record"}`. It must not exist at the first start.'
+    )
+
+
 class FileCheckpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once", "none"] = Field(
         default="exactly_once",
@@ -128,6 +136,9 @@ class FileConfig(AnyConfig):
         default=None, description="Labels that come later than their records, see [Late labels](late-labels.md)."
     )
     outcomes: OutcomesFile | None = Field(default=None, description="The output for records whose label came later.")
+    queries: QueriesFile | None = Field(
+        default=None, description="Asks for labels, see [Late labels](late-labels.md#asking-for-labels)."
+    )
     checkpoint: FileCheckpoint = Field(
         default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
     )
@@ -139,7 +150,7 @@ class FileConfig(AnyConfig):
     @property
     def uses_standard_streams(self) -> bool:
         """Whether the processor reads standard input or writes standard output, which may be a terminal."""
-        sections = (self.input, self.output, self.rejects, self.outcomes)
+        sections = (self.input, self.output, self.rejects, self.outcomes, self.queries)
         return any(section is not None and section.file == STANDARD for section in sections)
 
     @classmethod
@@ -186,9 +197,11 @@ def _check_column_of_explanation(values: ValidValues) -> Iterator[PathProblem]:
 
 
 def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:
-    if values.get("outcomes", "file") is not None and is_csv(values.get("outcomes", "file")):
-        sentence = f"`outcomes.file`: `{values.get('outcomes', 'file')}` must hold JSON lines: use a name with `.jsonl`"
-        yield PathProblem(("outcomes", "file"), sentence, blames_key=False)
+    for name in ("outcomes", "queries"):
+        path = values.get(name, "file")
+        if path is not None and is_csv(path):
+            sentence = f"`{name}.file`: `{path}` must hold JSON lines: use a name with `.jsonl`"
+            yield PathProblem((name, "file"), sentence, blames_key=False)
     if values.get("labels") is None:
         return
     needed = {("record", "id"): "names a record", ("record", "time"): "tells the time of a record"}
@@ -207,7 +220,7 @@ def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:
 
 def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:
     guarantee, reads = values.get("checkpoint", "guarantee"), values.get("input", "file")
-    writes = [values.get(name, "file") for name in ("output", "rejects", "outcomes")]
+    writes = [values.get(name, "file") for name in ("output", "rejects", "outcomes", "queries")]
     if guarantee is None or reads is None:
         return
     if reads == STANDARD and guarantee != "none":

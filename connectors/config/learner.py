@@ -100,6 +100,55 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
         return None, [((), f"`learner`: {error}")]
 
 
+def assemble_sampler(step: Any, learner: Any) -> tuple[Any, list[tuple[Path, str]]]:
+    """Build the sampler of the section `queries`, which decides about the labels of a learner.
+
+    Parameters
+    ----------
+    step
+        A class name, or a mapping of one class name to its parameters, without the classifier.
+    learner
+        The learner of the file. The sampler gets a copy of its last step, as its classifier.
+
+    Returns
+    -------
+    The sampler or None, and all problems, as pairs of a path within the step and a sentence.
+
+    >>> sampler, problems = assemble_sampler({"SelectiveSampler": {"c": 0.5}}, assemble(["PAClassifier"])[0])
+    >>> sampler.c, problems
+    (0.5, [])
+    """
+    builder, last = _LearnerBuilder(), last_step(learner)
+    named = builder.split_step(step, ())
+    if named is None:
+        return None, builder.problems
+    name, parameters, path = named
+    kind = find_class(name)
+    if kind is None or not _is_sampler(kind):
+        samplers = [each for each, found in our_classes().items() if _is_sampler(found)]
+        hint = did_you_mean(name, samplers) or f": known are {', '.join(f'`{each}`' for each in sorted(samplers))}"
+        return None, [(path, f"there is no sampler `{name}`{hint}")]
+    if "classifier" in parameters:
+        said = f"`{name}` asks about the learner of the file, so it has no `classifier` of its own: leave it out"
+        return None, [((*path, "classifier"), said)]
+    if _is_sampler(type(last)):
+        said = f"`{type(last).__name__}` is the last step of `learner` and learns only what it asks for itself"
+        return None, [(path, f"{said}: make its classifier the last step")]
+    from river import base
+
+    if not (isinstance(last, base.Classifier) and hasattr(last, "score_one")):
+        said = f"it asks by the score of a classifier, and `learner` ends with `{type(last).__name__}`"
+        return None, [(path, f"{said}: end it with a classifier that has scores, such as `PAClassifier`")]
+    sampler = builder.build(name, kind, parameters | {"classifier": last}, path)
+    if sampler is not None:
+        builder.check_replay(name, sampler, path)
+    return sampler, builder.problems
+
+
+def _is_sampler(kind: type) -> bool:
+    return hasattr(kind, "query_scored")
+
+
 def last_step(learner: Any) -> Any:
     """Return the step of a learner that predicts."""
     return list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner

@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from connectors.config.learner import assemble, last_step, why_no_weights
+from connectors.config.learner import assemble, assemble_sampler, last_step, why_no_weights
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
@@ -29,6 +29,7 @@ from connectors.model.field_paths import FEATURES, FieldPath, named
 from connectors.suggest import describe
 from river_margins import snapshot
 
+MOST_QUERIES = 10_000  # each snapshot names the records that `queries.at_most` still counts
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 LONGEST = 3660  # days that a record may wait for its label
 
@@ -83,6 +84,20 @@ def _positive(value: Any) -> int:
     return int(value)
 
 
+def _at_most(value: Any) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,12}) per ([0-9]{1,12})", value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(
+            f"a bound is a number of labels per a number of records, `100 per 10000`; found {describe(value)}"
+        )
+    most, records = int(match[1]), int(match[2])
+    if not 1 <= most <= records:
+        raise ValueError(f"`{value}` bounds nothing: at least 1 label, and at most as many as records")
+    if most > MOST_QUERIES:
+        raise ValueError(f"`{value}` is too long: at most {MOST_QUERIES} labels, among fewer records")
+    return most, records
+
+
 def _otherwise(value: Any) -> Any:
     if isinstance(value, list | dict):
         raise ValueError(f"a label is needed, or `none`; found {describe(value)}")
@@ -133,6 +148,13 @@ LONG = WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?(ms|s|
 Within = Annotated[float, BeforeValidator(long_seconds_of), LONG]
 Every = Annotated[float, BeforeValidator(seconds_of), DURATION]
 Count = Annotated[int, BeforeValidator(_count)]
+AtMost = Annotated[
+    tuple[int, int],
+    WrapValidator(lambda value, _: _at_most(value)),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,12} per [0-9]{1,12}$"}),
+]
+_ONE_NAME = {"type": "object", "minProperties": 1, "maxProperties": 1}
+SamplerStep = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, _ONE_NAME]})]
 Otherwise = Annotated[
     Any, BeforeValidator(_otherwise), WithJsonSchema({"type": ["boolean", "integer", "number", "string", "null"]})
 ]
@@ -233,6 +255,30 @@ class AnyLabels(Section):
         return round(self.within * 1000)
 
 
+class AnyQueries(Section):
+    """Which labels to ask for."""
+
+    sampler: SamplerStep = Field(
+        description="What decides for which records, as a class name or `Name: {parameter: value}`:"
+        " `SelectiveSampler`, `RandomizedSelectiveSampler`, `MarginSampler` or `ShareSampler`, without the classifier,"
+        " which is the last step of the learner."
+    )
+    at_most: AtMost = Field(
+        description="At most so many labels for so many records in a row of a partition, such as `100 per 10000`. Only"
+        " records count that could be asked for; time does not."
+    )
+    waits: Literal["all", "asked"] = Field(
+        default="all",
+        description="Which records wait for a label. `all`: labels that nobody asked for are learned, too. `asked`:"
+        " only those that were asked for, which takes far less memory; other labels are rejected as `unknown_id`.",
+    )
+
+    @property
+    def all_wait(self) -> bool:
+        """Whether records wait that were not asked for."""
+        return self.waits == "all"
+
+
 class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
 
@@ -286,6 +332,16 @@ class AnyConfig(Section):
             raise ConfigError("\n".join(sentence for _, sentence in problems))
         return learner
 
+    def build_sampler(self) -> Any:
+        """Return a fresh sampler for the learner, or None without `queries`."""
+        queries = getattr(self, "queries", None)
+        if queries is None:
+            return None
+        sampler, problems = assemble_sampler(queries.sampler, self.build_learner())
+        if problems:
+            raise ConfigError("\n".join(sentence for _, sentence in problems))
+        return sampler
+
     def first_learner(self) -> Any:
         """Return the learner a new model starts with: the one in the snapshot `start_from`, or an untrained one."""
         return _first_learner(self.build_learner(), self.start_from)
@@ -306,7 +362,10 @@ class AnyConfig(Section):
         data
             The data of the file, for settings that the schema passes on to a library.
         """
-        checks = (_check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise)
+        checks = (
+            _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
+            _check_queries,
+        )  # fmt: skip
         return [problem for check in checks for problem in check(values)]
 
 
@@ -383,6 +442,20 @@ def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
             yield PathProblem(("labels", "otherwise"), f"`labels.otherwise`: {error}", blames_key=False)
 
 
+def _check_queries(values: ValidValues) -> Iterator[PathProblem]:
+    if values.has("queries") and values.get("queries") is None:
+        return
+    if not _has_labels(values) and values.get("queries") is not None:
+        sentence = "`queries`: the labels that are asked for come back through `labels`: add that section"
+        yield PathProblem(("queries",), sentence, blames_key=False)
+    step = values.get("queries", "sampler")
+    learner, problems = assemble(values.get("learner"))
+    if step is None or problems:
+        return
+    for path, sentence in assemble_sampler(step, learner)[1]:
+        yield PathProblem(("queries", "sampler", *path), f"`queries.sampler`: {sentence}")
+
+
 def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
     learner, problems = assemble(values.get("learner"))
     if problems:
@@ -429,7 +502,7 @@ def sections_with(key: str, instead_of: str, data: dict[str, Any]) -> list[str]:
     >>> sections_with("topic", "file", {"output": {"topic": "a"}, "rejects": {"file": "a.jsonl"}})
     ['output']
     """
-    sections = {name: data.get(name) for name in ("labels", "output", "outcomes", "rejects")}
+    sections = {name: data.get(name) for name in ("labels", "output", "outcomes", "queries", "rejects")}
     return [
         name for name, given in sections.items() if isinstance(given, dict) and key in given and instead_of not in given
     ]

@@ -21,6 +21,7 @@ from connectors.config.schema import (
     EXPLAIN,
     AnyConfig,
     AnyLabels,
+    AnyQueries,
     Count,
     Every,
     Keep,
@@ -69,7 +70,7 @@ def _location(value: Any) -> Any:
     return value
 
 
-TOPICS = ("input", "labels", "output", "rejects", "outcomes")
+TOPICS = ("input", "labels", "output", "rejects", "outcomes", "queries")
 Topic = Annotated[str, AfterValidator(_topic)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
@@ -166,6 +167,13 @@ class Outcomes(Section):
     )
 
 
+class Queries(AnyQueries):
+    topic: Topic = Field(
+        description='The topic for records whose label is asked for: `{"id", "prediction", "score", "record"}`, with'
+        " the key of the record, which its label must have, too. It must exist."
+    )
+
+
 class Checkpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once"] = Field(
         default="exactly_once",
@@ -225,6 +233,9 @@ class Config(AnyConfig):
         default=None, description="Labels that come later than their records, see [Late labels](late-labels.md)."
     )
     outcomes: Outcomes | None = Field(default=None, description="The output for records whose label came later.")
+    queries: Queries | None = Field(
+        default=None, description="Asks for labels, see [Late labels](late-labels.md#asking-for-labels)."
+    )
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
     snapshots: Snapshots = Field(
         default={},

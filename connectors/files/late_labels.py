@@ -18,6 +18,7 @@ from connectors.files.merged import (
 )
 from connectors.files.record_files import Reader
 from connectors.labels import state
+from connectors.labels.asking import Asked, Asking
 from connectors.labels.late_learning import LateLearning, Results
 from connectors.labels.merging import Side
 from connectors.labels.segments import Segment, plan
@@ -31,11 +32,15 @@ PARTITION = 0
 
 @dataclass(frozen=True)
 class Kept:
-    """What a checkpoint holds of what waits: the manifest of `connectors.labels.state`, and its segments."""
+    """What a checkpoint holds of what waits: the manifest of `connectors.labels.state`, and its segments.
+
+    With `queries`, also how far asking for labels has come.
+    """
 
     manifest: str
     sha256: str
     segments: list[Segment]
+    asked: Asked | None = None
 
 
 class WaitingStore:
@@ -76,13 +81,13 @@ class WaitingStore:
             raise BadState(f"`{self._store.path(PARTITION, name)}` is corrupt: its SHA-256 is another one")
         return data
 
-    def write(self, waiting: WaitingRecords, name: str) -> Kept:
+    def write(self, waiting: WaitingRecords, name: str, asked: Asked | None = None) -> Kept:
         """Write what came since the last checkpoint and still waits, under a new name."""
         kept, start, level, is_empty = plan(waiting, self._segments, self._written)
         if not is_empty:
             sha256 = self._write(f"{name}-segment", state.write_segment(waiting, start))
             kept = [*kept, Segment(f"{name}-segment", sha256, level, start, waiting.position)]
-        return Kept(f"{name}-manifest", self._write(f"{name}-manifest", state.write_manifest(waiting)), kept)
+        return Kept(f"{name}-manifest", self._write(f"{name}-manifest", state.write_manifest(waiting)), kept, asked)
 
     def _write(self, name: str, data: bytes) -> str:
         self._store.write(PARTITION, name, data)
@@ -115,6 +120,8 @@ class LateLabels:
         The model.
     waiting
         What waits.
+    asking
+        Decides which labels are asked for; None: none.
 
     Attributes
     ----------
@@ -123,7 +130,13 @@ class LateLabels:
     """
 
     def __init__(
-        self, config: FileConfig, records: Reader, labels: Reader, model: PartitionModel, waiting: WaitingRecords
+        self,
+        config: FileConfig,
+        records: Reader,
+        labels: Reader,
+        model: PartitionModel,
+        waiting: WaitingRecords,
+        asking: Asking | None = None,
     ) -> None:
         assert config.labels is not None
         section, path = config.labels, config.labels.file
@@ -132,7 +145,12 @@ class LateLabels:
         self.labels = Lookahead(labels, clock_of_labels(section, labels.columns))
         decoder = decoder_of_labels(section, labels.columns, path)
         sources = (f"{pathlib.Path(config.input.file).name}:", f"{pathlib.Path(path).name}:")
-        self._route = LateLearning(model, waiting, decoder, sources, section.otherwise)
+        self._route = LateLearning(model, waiting, decoder, sources, section.otherwise, asking)
+
+    @property
+    def asked(self) -> Asked | None:
+        """How far asking for labels has come; None without `queries`."""
+        return None if self._route.asking is None else self._route.asking.asked
 
     def __iter__(self) -> Iterator[Taken]:
         """Yield records and labels in the order of their times."""

@@ -20,6 +20,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from connectors.config.files_schema import STANDARD, FileConfig
+from connectors.config.schema import AnyConfig
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
 from connectors.files import csv_rows
@@ -27,8 +28,9 @@ from connectors.files.byte_streams import Unfit
 from connectors.files.late_labels import Kept, LateLabels, WaitingStore
 from connectors.files.merged import Lookahead
 from connectors.files.record_files import Mark, Reader, Writer
+from connectors.labels.asking import Asked, Asking
 from connectors.labels.merging import Side
-from connectors.labels.waiting import WaitingRecords
+from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath, named
 from connectors.model.partition_model import PartitionModel
@@ -76,6 +78,7 @@ class State:
     lines_of_labels: int = 0
     outcomes: Place | None = None
     waiting: Kept | None = None
+    queries: Place | None = None
 
 
 STATE = TypeAdapter(State)
@@ -183,6 +186,8 @@ class FileProcessor:
         self._rejects = self._writer("rejects", config.rejects.file, rejected) if config.rejects else None
         known = state.outcomes if state else None
         self._outcomes = self._writer("outcomes", outcomes.file, known) if outcomes else None
+        asks = state.queries if state else None
+        self._queries = self._writer("queries", config.queries.file, asks) if config.queries else None
         self._waiting = WaitingStore(folder / "waiting", self._start_over())
         self._late = self._late_labels()
         self._old = ""
@@ -244,7 +249,10 @@ class FileProcessor:
                 assert state.labels.mark is not None
                 waiting = self._waiting.read(state.waiting, labels.within_ms, labels.pending)
                 reader.skip(state.labels.mark, state.lines_of_labels)
-        return LateLabels(self._config, self._reader, reader, self._model, waiting)
+        asking = make_asking(
+            self._config, self._reader.columns, state.waiting.asked if state and state.waiting else None
+        )
+        return LateLabels(self._config, self._reader, reader, self._model, waiting, asking)
 
     def _writer(self, what: str, path: str, last: Place | None) -> Writer:
         # a mark of length 0 fits any content: it is valid for the same path only
@@ -297,6 +305,8 @@ class FileProcessor:
                     self._open(files, "rejects", self._config.rejects.file, self._rejects)
                 if self._config.outcomes and self._outcomes:
                     self._open(files, "outcomes", self._config.outcomes.file, self._outcomes)
+                if self._config.queries and self._queries:
+                    self._open(files, "queries", self._config.queries.file, self._queries)
                 self._work(stop)
         except OSError as error:
             raise StartError(
@@ -338,6 +348,9 @@ class FileProcessor:
                     self._write(taken.record)
                 for record in results.rejects:
                     self._write(record)
+                if self._queries is not None:
+                    for query in results.queries:
+                        self._queries.write(query.value)
                 if self._outcomes is not None:
                     for outcome in results.outcomes:
                         self._outcomes.write(outcome.value)
@@ -384,13 +397,13 @@ class FileProcessor:
         data, examples = snapshot.dumps(self._model.learner, note_of(self._config.record)), self._model.examples
         name = SnapshotName.new(self._input.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
-        self._kept = self._waiting.write(self._late.waiting, name) if self._late else None
+        self._kept = self._waiting.write(self._late.waiting, name, self._late.asked) if self._late else None
         self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:
         self._output.sync()
-        for writer in (self._rejects, self._outcomes):
+        for writer in (self._rejects, self._outcomes, self._queries):
             if writer is not None:
                 writer.sync()
 
@@ -409,6 +422,7 @@ class FileProcessor:
             lines_of_labels=self._late.labels.lines if self._late else 0,
             outcomes=Place(config.outcomes.file, self._outcomes.mark()) if config.outcomes and self._outcomes else None,
             waiting=self._kept,
+            queries=Place(config.queries.file, self._queries.mark()) if config.queries and self._queries else None,
         )
         snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
 
@@ -425,6 +439,18 @@ class FileProcessor:
         with contextlib.suppress(OSError):
             self._store.delete(PARTITION, self._old)
         self._waiting.delete_superseded()
+
+
+def make_asking(config: AnyConfig, columns: list[str] | None, asked: Asked | None) -> Asking | None:
+    """Return what decides which labels of a file with these columns are asked for; None without `queries`."""
+    queries = getattr(config, "queries", None)
+    if queries is None:
+        return None
+    parse = orjson.Fragment if columns is None else csv_rows.parser(columns, config.record.id)
+    try:
+        return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
+    except BadState as error:
+        raise StateError(f"{error}; put the checkpoint back as it was") from error
 
 
 def make_decoder(record: RecordFields, columns: list[str] | None, path: str, is_joined: bool = False) -> Decoder:

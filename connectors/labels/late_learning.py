@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from connectors.labels.asking import Asking, Query
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.waiting import EarlyLabel, Gone, WaitingRecord, WaitingRecords
 from connectors.model.counts import Counts
@@ -57,10 +58,13 @@ class Results(NamedTuple):
         Records that were learned because of a label that came later.
     rejects
         Labels, and records, that were rejected, with their reason.
+    queries
+        Records whose label is asked for.
     """
 
     outcomes: Sequence[Outcome]
     rejects: Sequence[Record]
+    queries: Sequence[Query] = ()
 
 
 NOTHING = Results((), ())
@@ -87,6 +91,8 @@ class LateLearning:
         The beginnings of the sources of records and of labels, such as `payments-0-` and `chargebacks-0-`.
     otherwise
         The label with which a record is learned whose label did not come in time; None: it is not learned.
+    asking
+        Decides which labels are asked for; None: none.
     """
 
     def __init__(
@@ -96,12 +102,14 @@ class LateLearning:
         labels: LabelDecoder,
         sources: tuple[str, str],
         otherwise: Any = None,
+        asking: Asking | None = None,
     ) -> None:
-        self.model, self.waiting = model, waiting
+        self.model, self.waiting, self.asking = model, waiting, asking
         self._decode_label, self._otherwise = labels.decode, otherwise
         self._source_of_records, self._source_of_labels = sources
         self._outcomes: list[Outcome] = []
         self._rejects: list[Record] = []
+        self._queries: list[Query] = []
 
     def take_record(self, record: Record, sequence: int, time: float, counts: Counts) -> Results:
         """Predict a record; learn it if its label is known, else let it wait.
@@ -122,7 +130,7 @@ class LateLearning:
         process_record(self.model, record, counts)
         if record.output is not None and not isinstance(record.known, Unjoinable):
             self._learn_or_wait(record, sequence, counts)
-        return self._results() if self._outcomes or self._rejects else NOTHING
+        return self._results() if self._outcomes or self._rejects or self._queries else NOTHING
 
     def _learn_or_wait(self, record: Record, sequence: int, counts: Counts) -> None:
         id = record.id if type(record.id) is str else id_text(record.id)
@@ -140,8 +148,18 @@ class LateLearning:
             early = self.waiting.take_early(id)
             if early is not None:
                 self._settle_early(id, early, counts)
-            elif self.waiting.records.is_overfull:
+                return
+            if self.asking is not None:
+                self._ask(self.asking, id, record, counts)
+            if self.waiting.records.is_overfull:
                 self._let_go(counts)
+
+    def _ask(self, asking: Asking, id: str, record: Record, counts: Counts) -> None:
+        query = asking.ask(record, self.model, counts)
+        if query is not None:
+            self._queries.append(query)
+        elif not asking.all_wait:
+            self.waiting.drop(id)
 
     def _settle_early(self, id: str, early: EarlyLabel, counts: Counts) -> None:
         message = self._message(early)
@@ -181,8 +199,8 @@ class LateLearning:
         return self._results() if self._outcomes or self._rejects else NOTHING
 
     def _results(self) -> Results:
-        results = Results(self._outcomes, self._rejects)
-        self._outcomes, self._rejects = [], []
+        results = Results(self._outcomes, self._rejects, self._queries)
+        self._outcomes, self._rejects, self._queries = [], [], []
         return results
 
     def _let_go(self, counts: Counts) -> None:

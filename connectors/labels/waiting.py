@@ -164,6 +164,10 @@ class WaitingRecords:
         self.records.add_packed(key, sequence, time, packed)
         return True
 
+    def drop(self, id: str) -> None:
+        """Take out a record that need not wait, and remember nothing of it."""
+        self.records.pop(id.encode())
+
     def settle(self, id: str) -> WaitingRecord | None:
         """Take out the record that a label with this id is for.
 

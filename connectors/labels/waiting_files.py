@@ -14,6 +14,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from connectors.labels import state
+from connectors.labels.asking import Asked
 from connectors.labels.segments import Segment, plan
 from connectors.labels.waiting import BadState, Position, WaitingRecords
 from connectors.snapshots.stores import Store
@@ -22,10 +23,11 @@ WAITING, SEGMENT = "-waiting", "-segment"
 
 
 class Index(NamedTuple):
-    """The line of JSON: the offset of the next label, and the segments that hold what waits."""
+    """The line of JSON: the offset of the next label, the segments that hold what waits, and what was asked for."""
 
     labels_offset: int
     segments: list[Segment]
+    asked: Asked | None = None
 
 
 INDEX = TypeAdapter(Index)
@@ -59,13 +61,15 @@ class WaitingFiles:
         What waits.
     segments
         The segments that hold it.
+    asked
+        How far `queries` had come when it was read.
     """
 
-    def __init__(self, records: WaitingRecords, segments: Sequence[Segment] = ()) -> None:
-        self.records = records
+    def __init__(self, records: WaitingRecords, segments: Sequence[Segment] = (), asked: Asked | None = None) -> None:
+        self.records, self.asked = records, asked
         self._segments, self._written = segments, records.position
 
-    def prepare(self, snapshot: str, labels_offset: int) -> Prepared:
+    def prepare(self, snapshot: str, labels_offset: int, asked: Asked | None = None) -> Prepared:
         """Return the files of a new snapshot. They hold what came since the last commit, and which of all waits."""
         kept, start, level, is_empty = plan(self.records, self._segments, self._written)
         files, position = {}, self.records.position
@@ -73,7 +77,8 @@ class WaitingFiles:
             name, data = f"{snapshot}{SEGMENT}", state.write_segment(self.records, start)
             files[name] = data
             kept = [*kept, Segment(name, hashlib.sha256(data).hexdigest(), level, start, position)]
-        line = orjson.dumps({"labels_offset": labels_offset, "segments": kept}, default=tuple)
+        named = {"labels_offset": labels_offset, "segments": kept} | ({} if asked is None else {"asked": asked})
+        line = orjson.dumps(named, default=tuple)
         index = line + b"\n" + state.write_manifest(self.records)
         files[f"{snapshot}{WAITING}"] = index
         return Prepared(files, hashlib.sha256(index).hexdigest(), kept, position)
@@ -108,7 +113,7 @@ def read(store: Store, partition: int, snapshot: str, sha256: str, within: int, 
     """Return what waited at a snapshot, or raise BadState."""
     index, manifest, _ = read_index(store, partition, snapshot, sha256)
     records = state.read(manifest, _segments(store, partition, index.segments), within, pending)
-    return WaitingFiles(records, index.segments)
+    return WaitingFiles(records, index.segments, index.asked)
 
 
 def _segments(store: Store, partition: int, segments: Iterable[Segment]) -> Iterable[bytes]:

@@ -39,6 +39,8 @@ class Counts:
         Late labels that were learned or refused, by how long after their record they came: the smallest limit of
         `DELAYS` in seconds that was not exceeded, and the sum of all delays in seconds. A label that came before its
         record has a delay of 0.
+    queries, withheld
+        Records whose label was asked for, and those whose label the sampler asked for beyond `queries.at_most`.
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
     Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
@@ -65,6 +67,8 @@ class Counts:
     displaced: int = field(default=0, repr=False, compare=False)
     delays: Counter[float] = field(default_factory=Counter, repr=False, compare=False)
     delay: float = field(default=0.0, repr=False, compare=False)
+    queries: int = field(default=0, repr=False, compare=False)
+    withheld: int = field(default=0, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the counts as words of a line of the log."""

@@ -98,7 +98,7 @@ class Metrics(Collector):
         self._sizes: dict[int, int] = {}
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
-        self._has_labels = config.labels is not None
+        self._has_labels, self._has_queries = config.labels is not None, config.queries is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.registry = registry = CollectorRegistry()
 
@@ -161,6 +161,8 @@ class Metrics(Collector):
         yield from self._certificates(self.work.models)
         if self._has_labels:
             yield from self._late(self.work.counts)
+        if self._has_queries:
+            yield from self._asked(self.work.counts)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
         meaning = "Partitions that this process has taken over."
@@ -219,6 +221,12 @@ class Metrics(Collector):
             sum_value=counts.delay,
         )  # fmt: skip
         yield self._of_partitions("waiting_records", "Records that wait for their label.", self.work.waiting)
+
+    def _asked(self, counts: Counts) -> Iterator[Metric]:
+        """Yield how many labels were asked for."""
+        yield CounterMetricFamily("river_margins_queries", "Records whose label was asked for.", counts.queries)
+        withheld = "Records whose label the sampler wanted and `queries.at_most` did not allow."
+        yield CounterMetricFamily("river_margins_withheld_queries", withheld, counts.withheld)
 
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {

@@ -22,8 +22,9 @@ RETENTION_DAYS = {
     "labels": 7,
     "output": 7,
     "outcomes": 7,
+    "queries": 30,
     "rejects": 30,
-}  # a person looks at rejects, later than a program at the rest
+}  # a person looks at queries and rejects, later than a program at the rest
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Outcome:
     Attributes
     ----------
     role
-        `input`, `output` or `rejects`; `labels` or `outcomes`.
+        `input`, `output` or `rejects`; `labels`, `outcomes` or `queries`.
     name
         The topic.
     partitions

@@ -44,6 +44,8 @@ class Result:
     examples, unlabelled, rejected
         How many examples were measured, had no label, and could not be processed. Labels in a file of their own that
         cannot be used count as not processed, too.
+    queries
+        How many labels were asked for; None without `queries`.
     reason
         The first record that could not be processed, and why.
     curve
@@ -57,6 +59,7 @@ class Result:
     examples: int = 0
     unlabelled: int = 0
     rejected: int = 0
+    queries: int | None = None
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list)
     _step: int = 1

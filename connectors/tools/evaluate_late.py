@@ -13,7 +13,7 @@ from connectors.config.files_schema import STANDARD, is_file
 from connectors.errors import ConfigError, StartError
 from connectors.files.byte_streams import Unfit
 from connectors.files.merged import Lookahead, clock_of_labels, clock_of_records, decoder_of_labels, merged
-from connectors.files.processor import make_decoder
+from connectors.files.processor import make_asking, make_decoder
 from connectors.files.record_files import Reader
 from connectors.labels.late_learning import LateLearning, Results
 from connectors.labels.merging import Side
@@ -53,6 +53,7 @@ class LateSource:
         self.total = sum(sizes) if len(sizes) == 2 else None
         records, of_labels = self._readers
         self.decode = make_decoder(self.record, records.columns, data, is_joined=True).decode
+        self.asking = make_asking(config, records.columns, None)
         self.decoder_of_labels = decoder_of_labels(self.section, of_labels.columns, labels)
         self.sources = f"{pathlib.Path(data).name}:", f"{pathlib.Path(labels).name}:"
         self._heads = (
@@ -180,7 +181,7 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
     model = _Remembering(result.learner, "", 0, lambda name: snapshot.loads(saved[name]), source.decode)
     section, counts, judge = source.section, Counts(), _Judge(result, model)
     waiting = WaitingRecords(section.within_ms, section.pending)
-    route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise)
+    route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise, source.asking)
     for taken in source:
         before = model.examples
         if taken.side is Side.RECORDS:
@@ -195,4 +196,5 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
             model.saved_as("")
         yield result.examples
     result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
+    result.queries = None if source.asking is None else counts.queries
     result.learner = model.learner

@@ -9,7 +9,7 @@ from typing import Any
 from river import base, compose
 
 from connectors.config import Config, FileConfig
-from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile
+from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
 from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
 from river_margins import river_internals
@@ -116,6 +116,23 @@ def _labels(config: Config | FileConfig) -> list[str]:
         "give way. When its label comes, exactly the features that were predicted are learned, and the prediction made "
         f"then is judged. One whose label does not come {missing}.",
         *([f"What became of a record goes to {written} when its label comes."] if written else []),
+        *_queries(config),
+    ]
+
+
+def _queries(config: Config | FileConfig) -> list[str]:
+    queries = config.queries
+    if queries is None:
+        return []
+    written = f"the file `{queries.file}`" if isinstance(queries, QueriesFile) else f"the topic `{queries.topic}`"
+    sampler, (most, records) = config.build_sampler(), queries.at_most
+    given = {name: value for name, value in river_internals.parameters(sampler).items() if name != "classifier"}
+    parameters = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    others = "wait, too" if queries.all_wait else "do not wait, and a label for them is rejected"
+    return [
+        f"{type(sampler).__name__}({parameters}) decides for which records the label is asked for: "
+        f"{_first_sentence(sampler)} Of {records:,} records in a row, at most {most:,} go to {written}, in the same "
+        f"step as their output. Records that were not asked for {others}."
     ]
 
 

@@ -97,6 +97,8 @@ def _table(result: evaluate.Result, name: str, seconds: float) -> Table:
     table.add_row("examples", f"{result.examples:,}")
     table.add_row("without a label", f"{result.unlabelled:,}")
     table.add_row("that could not be processed", f"{result.rejected:,}")
+    if result.queries is not None:
+        table.add_row("labels asked for", f"{result.queries:,}")
     table.add_row("examples per second", f"{result.examples / seconds:,.0f}")
     return table
 

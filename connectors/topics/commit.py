@@ -178,7 +178,7 @@ class Committer:
         """Return metadata that also name what waits for labels, and the files in which that is."""
         topic = self._assignment.restorer.labels
         assert topic is not None
-        prepared = labels.files.prepare(metadata.snapshot, labels.position)
+        prepared = labels.files.prepare(metadata.snapshot, labels.position, labels.asked)
         self._waiting[number] = prepared
         named = metadata._replace(labels=topic.id, labels_offset=labels.position, waiting=prepared.sha256)
         return named, prepared.files

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from connectors.config.schema import Record as RecordFields
 from connectors.config.topics_schema import Labels
+from connectors.labels.asking import Asked, Asking
 from connectors.labels.inbox import Arrived, Inbox
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.late_learning import LateLearning, Results
@@ -36,6 +37,8 @@ class LateLabels:
         What waits.
     position
         The offset of the next label to take.
+    asking
+        Decides which labels are asked for; None: none.
 
     Attributes
     ----------
@@ -53,17 +56,23 @@ class LateLabels:
         model: PartitionModel,
         files: WaitingFiles,
         position: int,
+        asking: Asking | None = None,
     ) -> None:
         self.position, self.files, self.inbox = position, files, Inbox(labels.wait)
         self._sources = {Side.RECORDS: sources[0], Side.LABELS: sources[1]}
         self._times = {Side.RECORDS: Clock(record.time).time_of, Side.LABELS: Clock(labels.time).time_of}
         decoder = LabelDecoder(labels.id, labels.label)
-        self._route = LateLearning(model, files.records, decoder, sources, labels.otherwise)
+        self._route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking)
 
     @property
     def waiting(self) -> WaitingRecords:
         """What waits."""
         return self.files.records
+
+    @property
+    def asked(self) -> Asked | None:
+        """How far asking for labels has come; None without `queries`."""
+        return None if self._route.asking is None else self._route.asking.asked
 
     def receive(
         self,

@@ -5,6 +5,7 @@ import hashlib
 import orjson
 
 from connectors.kafka import Headers
+from connectors.labels.asking import Query
 from connectors.labels.late_learning import Outcome
 from connectors.model.records import Record
 
@@ -23,6 +24,12 @@ def output_message(record: Record, snapshot: str) -> Message:
     model = f"{snapshot}/{record.examples}"
     headers: Headers = [("source", record.source.encode()), ("model", model.encode())]
     return record.key, record.output, [*record.headers, *headers] if record.headers else headers
+
+
+def query_message(query: Query) -> Message:
+    """Return the message that asks for a label: its key and headers are those of the output of the record."""
+    key, _, headers = output_message(query.record, query.snapshot)
+    return key, query.value, headers
 
 
 def outcome_message(outcome: Outcome) -> Message:

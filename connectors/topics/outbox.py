@@ -12,7 +12,14 @@ from connectors.labels.late_learning import Results
 from connectors.logs import where_read
 from connectors.model.counts import Counts
 from connectors.model.records import Record
-from connectors.topics.messages import Message, outcome_message, output_message, reject_message, shortened
+from connectors.topics.messages import (
+    Message,
+    outcome_message,
+    output_message,
+    query_message,
+    reject_message,
+    shortened,
+)
 from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
@@ -51,6 +58,7 @@ class Outbox:
         self._input, self._output = config.input.topic, config.output.topic
         self._rejects = config.rejects.topic if config.rejects else None
         self._outcomes, self._labels = config.topics.get("outcomes"), config.topics.get("labels")
+        self._queries = config.topics.get("queries")
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._make_producer = make_producer
         self._producer: Producer | None = None
@@ -87,8 +95,12 @@ class Outbox:
             self._send(number, (number, offset, self._rejects), record, self._rejects, reject_message(record))
 
     def send_results(self, number: int, place: tuple[int, int], results: Results) -> None:
-        """Send the outcomes and rejects to which a record or label has led, whose place is number and offset."""
+        """Send the queries, outcomes and rejects to which a record or label has led, at place number and offset."""
         self.moved.add(number)
+        if (topic := self._queries) is not None:
+            for query in results.queries:
+                record = query.record
+                self._send(number, (*place, topic, record.source), record, topic, query_message(query))
         if (topic := self._outcomes) is not None:
             for outcome in results.outcomes:
                 record = outcome.message

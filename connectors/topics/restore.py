@@ -19,6 +19,7 @@ from connectors.config import Config
 from connectors.errors import StateError
 from connectors.kafka import Committed, Topic
 from connectors.labels import waiting_files
+from connectors.labels.asking import Asking
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.labels.waiting_files import WaitingFiles
 from connectors.logs import where
@@ -144,6 +145,16 @@ class Restorer:
                 f"{error}; restore it from a backup, or {self._start_over()}",
             ) from error
 
+    def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
+        """Return what decides which labels are asked for, as far as it had come."""
+        section, sampler = self.config.queries, self.config.build_sampler()
+        if section is None or sampler is None:
+            return None
+        try:
+            return Asking(sampler, section.at_most, section.all_wait, waiting.asked)
+        except BadState as error:
+            raise PartitionStateError(partition, f"{self._of(partition)}: {error}; {self._start_over()}") from error
+
     def _partition(
         self,
         number: int,
@@ -171,7 +182,8 @@ class Restorer:
         source, labels = f"{self.config.input.topic}-{number}-", None
         if section is not None and waiting is not None and committed.labels is not None:
             sources = source, f"{section.topic}-{number}-"
-            labels = LateLabels(section, record, sources, model, waiting, committed.labels.offset)
+            asking = self._asking(number, waiting)
+            labels = LateLabels(section, record, sources, model, waiting, committed.labels.offset, asking)
         return Partition(source, model, proof, committed, labels)
 
     def _loads(self, partition: int, name: str, data: bytes) -> Any:

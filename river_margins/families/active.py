@@ -16,7 +16,7 @@ from river_margins.families.delegating import DelegatingClassifier
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
-__all__ = ["RandomizedSelectiveSampler", "SelectiveSampler"]
+__all__ = ["MarginSampler", "RandomizedSelectiveSampler", "SelectiveSampler", "ShareSampler"]
 
 
 class _Sampler(DelegatingClassifier):
@@ -47,13 +47,31 @@ class _Sampler(DelegatingClassifier):
 
     def query_one(self, x: Mapping[Any, Any]) -> bool:
         """Return whether to request the label of x, and count the round. Predicting neither counts nor draws."""
-        scores = self.learner.score_one(x)
+        return self.query_scored(x, self.learner.score_one(x))
+
+    def query_scored(self, x: Mapping[Any, Any], scores: Any) -> bool:
+        """Do as `query_one` for an example whose score is known, as `score_one` returns it."""
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
             scores = best[1] - best[0] if len(best) == 2 else 0.0
         asked = self._asks(x, abs(scores), self.n_rounds + 1)
         vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked, n_open=self.n_open + asked)
         return asked
+
+    def withdraw(self) -> None:
+        """Take the last request back: its label will not come, for example because a budget is spent."""
+        if not self.n_open:
+            raise ValueError("there is no request to withdraw: call `query_one` first")
+        vars(self).update(n_queries=self.n_queries - 1, n_open=self.n_open - 1)
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """What requests change and learning does not, as numbers and lists: write it as JSON to go on from there."""
+        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "n_open": self.n_open}
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        """Go on from a `position`."""
+        vars(self).update({name: position[name] for name in ("n_rounds", "n_queries", "n_open")})
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn a label that was requested. If no request is open, learn it only if `query_one` requests it now.
@@ -79,7 +97,7 @@ class _Sampler(DelegatingClassifier):
         return isinstance(scores, dict) and plain(y) not in scores
 
     def _position(self) -> dict[str, Any]:
-        """Return what `query_one` changes."""
+        """Return what `query_one` changes, to go back to it soon."""
         return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "n_open": self.n_open}
 
     def _go_back(self, position: dict[str, Any]) -> None:
@@ -93,11 +111,43 @@ class _Sampler(DelegatingClassifier):
         return _Asking(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return _Sampler._position(self) | {"learner": self.learner.__getstate__()}
+        return self.position | {"learner": self.learner.__getstate__()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({name: state[name] for name in _Sampler._position(self)})
+        self.go_to(state)
         self.learner.__setstate__(state["learner"])
+
+
+class _Drawing(_Sampler):
+    """A sampler that draws at random, from `seed` on."""
+
+    seed: int | None
+    _generator: random.Random
+
+    def _wrap_seeded(self, classifier: ScoringClassifier, seed: int | None) -> None:
+        vars(self).update(seed=seed, _generator=random.Random(seed))
+        self._wrap(classifier)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
+
+    def _position(self) -> dict[str, Any]:
+        return super()._position() | {"generator": self._generator.getstate()}
+
+    def _go_back(self, position: dict[str, Any]) -> None:
+        self._generator.setstate(position.pop("generator"))
+        super()._go_back(position)
+
+    @property
+    def position(self) -> dict[str, Any]:
+        version, words, gauss = self._generator.getstate()
+        return super().position | {"generator": [version, list(words), gauss]}
+
+    def go_to(self, position: Mapping[str, Any]) -> None:
+        version, words, gauss = position["generator"]
+        self._generator.setstate((version, tuple(words), gauss))
+        super().go_to(position)
 
 
 class SelectiveSampler(_Sampler):
@@ -161,7 +211,7 @@ class SelectiveSampler(_Sampler):
         return confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
 
 
-class RandomizedSelectiveSampler(_Sampler):
+class RandomizedSelectiveSampler(_Drawing):
     """Request the label with probability b/(b + |f|), where f is the score.
 
     With many classes, f is the lead of the best score over the second best.
@@ -209,35 +259,125 @@ class RandomizedSelectiveSampler(_Sampler):
     advice = "Use it if labels are expensive and nothing is known about the stream."
 
     b: float
-    seed: int | None
-    _generator: random.Random
 
     def __init__(self, classifier: ScoringClassifier, *, b: float = 1.0, seed: int | None = None) -> None:
-        vars(self).update(b=positive("b", b), seed=seed, _generator=random.Random(seed))
-        self._wrap(classifier)
-
-    @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
+        vars(self).update(b=positive("b", b))
+        self._wrap_seeded(classifier, seed)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         return self._generator.random() < self.b / (self.b + confidence)
 
-    def _position(self) -> dict[str, Any]:
-        return super()._position() | {"generator": self._generator.getstate()}
 
-    def _go_back(self, position: dict[str, Any]) -> None:
-        self._generator.setstate(position.pop("generator"))
-        super()._go_back(position)
+class MarginSampler(_Sampler):
+    """Request the label if the score is at most `margin` away from 0.
 
-    def __getstate__(self) -> dict[str, Any]:
-        version, words, gauss = self._generator.getstate()
-        return super().__getstate__() | {"generator": [version, list(words), gauss]}
+    With many classes, the score is the lead of the best score over the second best.
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        version, words, gauss = state["generator"]
-        self._generator.setstate((version, tuple(words), gauss))
-        super().__setstate__(state)
+    Parameters
+    ----------
+    classifier
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
+    margin
+        The largest |score| at which the label is requested, > 0, in the unit of scores; 1 by default. A margin of 1 is
+        where the hinge loss of one of the two labels is 0.
+
+    Attributes
+    ----------
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
+    learner
+        The classifier that learns.
+
+    Notes
+    -----
+    The threshold stays. Learners whose scores grow, such as a perceptron, request fewer labels as they learn. One whose
+    scores exceed a small margin after a few labels, perhaps all of one class, never requests another one.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.MarginSampler(rm.PAClassifier(C=0.1, intercept=False), margin=1.0).as_river()
+    >>> steps = evaluate.iter_progressive_val_score(datasets.Phishing(), model, metrics.Accuracy(), step=1250)
+    >>> [(step["Accuracy"], step["Samples used"]) for step in steps]
+    [(Accuracy: 82.87%, 497)]
+
+    References
+    ----------
+    Lewis, D. and Gale, W., 1994. A sequential algorithm for training text classifiers. SIGIR: uncertainty sampling.
+    """
+
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "None: examples beyond the margin are never looked at again, right or wrong."
+    advice = "Use it if scores have a known unit, such as behind Calibrated, and a person fixes the border."
+
+    margin: float
+
+    def __init__(self, classifier: ScoringClassifier, *, margin: float = 1.0) -> None:
+        vars(self).update(margin=positive("margin", margin))
+        self._wrap(classifier)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
+        return confidence <= self.margin
+
+
+class ShareSampler(_Drawing):
+    """Request the label of a fixed share of the examples, drawn at random.
+
+    Parameters
+    ----------
+    classifier
+        The margin classifier that learns the labels. The sampler works on a copy, which keeps what the classifier has
+        learned.
+    share
+        The probability of each request, in (0, 1]; 0.1 by default.
+    seed
+        The seed of the generator, a whole number; None (default) draws one.
+
+    Attributes
+    ----------
+    n_rounds, n_queries, n_open
+        The number of examples passed to `query_one`, the number of labels it requested, and how many of these were not
+        learned yet.
+    learner
+        The classifier that learns.
+
+    Notes
+    -----
+    The requested labels are a sample of the stream: what is measured on them holds for all of it. This is what the
+    other samplers must be compared with, at the same number of labels.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> from river import datasets, evaluate, metrics
+    >>> model = rm.ShareSampler(rm.PAClassifier(C=0.1, intercept=True), share=0.15, seed=1).as_river()
+    >>> steps = evaluate.iter_progressive_val_score(datasets.Phishing(), model, metrics.Accuracy(), step=1250)
+    >>> [(step["Accuracy"], step["Samples used"]) for step in steps]
+    [(Accuracy: 81.99%, 179)]
+
+    References
+    ----------
+    Cohn, D., Atlas, L. and Ladner, R., 1994. Improving generalization with active learning. Machine Learning 15: the
+    passive sampling that selective sampling is compared with.
+    """
+
+    round_cost = "One score, and one learning step if the label is requested."
+    guarantee = "That of the classifier on the share of the stream that it learns."
+    advice = "Use it to measure a model on labels that cost, or as the yardstick of other samplers."
+
+    share: float
+
+    def __init__(self, classifier: ScoringClassifier, *, share: float = 0.1, seed: int | None = None) -> None:
+        vars(self).update(share=positive("share", share))
+        if self.share > 1.0:
+            raise ValueError(f"`share` must be in (0, 1], not {short(share)}: it is a probability")
+        self._wrap_seeded(classifier, seed)
+
+    def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
+        return self._generator.random() < self.share
 
 
 class _Asking(river_active.ActiveLearningClassifier):
@@ -255,4 +395,5 @@ class _Asking(river_active.ActiveLearningClassifier):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield from ({"sampler": kind(**next(kind._unit_test_params()))} for kind in _Sampler.__subclasses__())
+        kinds = (SelectiveSampler, RandomizedSelectiveSampler, MarginSampler, ShareSampler)
+        yield from ({"sampler": kind(**next(kind._unit_test_params()))} for kind in kinds)

@@ -71,7 +71,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have: of classifiers, watched ones too, and regressors, with late labels."""
+    """Every name that `/metrics` can have: of (watched) classifiers and regressors, with late labels and queries."""
     text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
     for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
         file = tmp_path / f"{number}.yaml"
@@ -82,6 +82,7 @@ input: {{topic: a}}
 learner: [{learner}]
 output: {{topic: b}}
 labels: {{topic: c, label: y, within: 1h}}
+{"queries: {topic: d, sampler: SelectiveSampler, at_most: 1 per 2}" if number == 0 else ""}
 """)
         metrics = Metrics(config.load(file))
         work = NoWork()

@@ -55,6 +55,8 @@ def test_every_exported_estimator_is_listed():
     inside = {  # which learn as the learners in them; see the tests of their families
         rm.SelectiveSampler,
         rm.RandomizedSelectiveSampler,
+        rm.MarginSampler,
+        rm.ShareSampler,
         rm.AutoClassifier,
         rm.AutoRegressor,
         rm.Calibrated,

@@ -52,6 +52,8 @@ NEED_MORE_THAN_A_NAME = {
     "OnlineToPAC",
     "SelectiveSampler",
     "RandomizedSelectiveSampler",
+    "MarginSampler",
+    "ShareSampler",
     "Winnow",  # a threshold for the number of features, which must not be negative: a scaler makes them so
 }
 

@@ -341,6 +341,8 @@ CONSTRUCTORS = {
     "intercept=True, max_features=None)",
     rm.SelectiveSampler: "(classifier, *, c=1.0)",
     rm.RandomizedSelectiveSampler: "(classifier, *, b=1.0, seed=None)",
+    rm.MarginSampler: "(classifier, *, margin=1.0)",
+    rm.ShareSampler: "(classifier, *, share=0.1, seed=None)",
     rm.AutoClassifier: "(portfolio=None, *, eta=0.5, share=0.001)",
     rm.CON: "(concepts, *, strict=False)",
     rm.HAL: "(concepts, *, weights=None, strict=False)",

@@ -157,3 +157,16 @@ def test_labels_that_come_later(said):
         and "its field `of` names the record" in text
         and "does not come is not learned" in text
     )
+
+
+def test_labels_that_are_asked_for(said):
+    labels = {"topic": "of_users", "label": "spam", "within": "2d"}
+    queries = {"topic": "to_label", "sampler": {"ShareSampler": {"share": 0.2, "seed": 1}}, "at_most": "100 per 10000"}
+    text = said(TOPICS, labels=labels, queries=queries)
+    for part in (
+        "ShareSampler(share=0.2, seed=1) decides for which records the label is asked for: Request the label of a",
+        "Of 10,000 records in a row, at most 100 go to the topic `to_label`",
+        "Records that were not asked for wait, too.",
+    ):
+        assert part in text, part
+    assert "do not wait" in said(TOPICS, labels=labels, queries=queries | {"waits": "asked"})

@@ -1,6 +1,7 @@
 """Samplers ask for the labels their rules say, and for no others; asking is the only thing that counts or draws."""
 
 import copy
+import json
 import math
 import pickle
 
@@ -16,6 +17,8 @@ from river_margins.theory import bounds
 SAMPLERS = {
     "threshold": lambda learner, **more: rm.SelectiveSampler(learner, **more),
     "random": lambda learner, **more: rm.RandomizedSelectiveSampler(learner, seed=3, **more),
+    "margin": lambda learner, **more: rm.MarginSampler(learner, **more),
+    "share": lambda learner, **more: rm.ShareSampler(learner, share=0.7, seed=3, **more),
 }
 samplers = pytest.mark.parametrize("make", SAMPLERS.values(), ids=SAMPLERS)
 
@@ -309,7 +312,7 @@ def test_rivers_entropy_sampler_asks(classes):
     assert 100 < used < 1250 and accuracy > 0.8
 
 
-KINDS = [rm.SelectiveSampler, rm.RandomizedSelectiveSampler]
+KINDS = [rm.SelectiveSampler, rm.RandomizedSelectiveSampler, rm.MarginSampler, rm.ShareSampler]
 CHECKS = [
     pytest.param(kind(rm.PAClassifier()).as_river(), check, id=f"{kind.__name__}-{check.__name__}")
     for kind in KINDS
@@ -320,3 +323,44 @@ CHECKS = [
 @pytest.mark.parametrize(("model", "check"), CHECKS)
 def test_river_check_of_its_kind(model, check):
     check(model.clone())
+
+
+def test_the_margin_and_the_share_decide():
+    learner = rm.PAClassifier(classes=[False, True], mode=0, intercept=False)
+    learner.learn_one({"a": 1.0}, True)  # from now on the score of a is its value
+    model = rm.MarginSampler(learner, margin=0.5)
+    assert [model.query_one({"a": value}) for value in (0.5, -0.5, math.nextafter(0.5, 1.0), -3.0, 0.0)] == [
+        True, True, False, False, True
+    ]  # fmt: skip
+    model = rm.ShareSampler(learner, share=0.2, seed=0)
+    asked = sum(model.query_one({"a": float(n)}) for n in range(4000))
+    assert asked / 4000 == pytest.approx(0.2, abs=4 * math.sqrt(0.16 / 4000))  # four deviations
+    assert all(rm.ShareSampler(learner, share=1.0, seed=0).query_one({}) for _ in range(10))
+    with pytest.raises(ValueError, match=r"`share` must be in \(0, 1\], not 2.0"):
+        rm.ShareSampler(learner, share=2.0)
+
+
+@samplers
+def test_a_request_that_is_withdrawn_was_none(make):
+    """What is refused counts as a round and not as a label; with the score known, the decision is the same."""
+    model, twin, asked = make(rm.PAClassifier(C=0.1)), make(rm.PAClassifier(C=0.1)), 0
+    with pytest.raises(ValueError, match="there is no request to withdraw"):
+        model.withdraw()
+    for n, (x, y) in enumerate(stream(8)):
+        assert model.query_scored(x, model.score_one(x)) == twin.query_one(x)
+        if twin.n_open:
+            for each in (model, twin):
+                each.learn_one(x, y) if n % 3 else each.withdraw()
+            asked += n % 3 > 0
+        assert model.n_queries == model.learner.n_seen == asked and model.n_rounds == n + 1
+    assert model.position == twin.position
+
+
+@samplers
+def test_a_position_written_as_json_goes_on(make):
+    model, rows = make(rm.PAClassifier()), list(stream(9))
+    played(model, rows[:200])
+    twin = make(model.learner)
+    twin.go_to(json.loads(json.dumps(model.position)))
+    assert played(twin, rows[200:]) == played(model, rows[200:])
+    assert twin.position == model.position

@@ -1,0 +1,100 @@
+"""Labels that are asked for, in a topic: the queries are those of the bare route, each once."""
+
+import json
+
+from connectors.labels.asking import Asking
+from connectors.labels.late_learning import LateLearning
+from connectors.labels.merging import Side
+from connectors.tools import create_topics
+from connectors.topics import check_broker
+from tests.connectors.topics import test_late_labels
+from tests.connectors.topics.test_late_labels import LateStream, header, kill_at, mixed
+from tests.helpers.streams import BOTH_CLIENTS, running, wait_for
+
+QUERIES = {"sampler": {"RandomizedSelectiveSampler": {"b": 0.5, "seed": 3}}, "at_most": "3 per 10"}
+
+
+class AskingStream(LateStream):
+    """A stream with a topic for queries. The bare route asks, too."""
+
+    def __init__(self, kafka, folder, /, partitions=2, **changes):
+        super().__init__(kafka, folder, partitions)
+        self.queries = f"{self.name}-queries"
+        kafka.create_topics({self.queries: partitions})
+        self.settings |= {"queries": {"topic": self.queries} | QUERIES} | changes
+
+    def bare(self, number):
+        """As that of `LateStream`; keeps what was asked for."""
+        file, asked = self.config(), []
+
+        class Route(LateLearning):
+            def __init__(self, *arguments):
+                asking = Asking(file.build_sampler(), file.queries.at_most, file.queries.all_wait)
+                super().__init__(*arguments, asking)
+
+            def take_record(self, *arguments):
+                results = super().take_record(*arguments)
+                asked.extend((query.record.source, query.value) for query in results.queries)
+                return results
+
+        test_late_labels.LateLearning, before = Route, test_late_labels.LateLearning
+        try:
+            found = super().bare(number)
+        finally:
+            test_late_labels.LateLearning = before
+        self.asked[number], self.outputs = asked, self.outputs + len(found[0])
+        return found
+
+    def assert_bare(self):
+        self.asked, self.outputs = {}, 0
+        super().assert_bare()
+        found = self.read(self.queries, sum(map(len, self.asked.values())))
+        for number, expected in self.asked.items():
+            mine = [message for message in found if message.partition == number]
+            assert [(header(message, "source"), message.value) for message in mine] == expected
+        assert {message.key for message in found} == {b"k"}
+        outputs = {header(message, "source"): message for message in self.read(self.output, self.outputs)}
+        assert all(message.headers == outputs[header(message, "source")].headers for message in found)
+        return found
+
+
+def sent(stream, count):
+    records, labels = mixed(count, stream.partitions)
+    stream.send(Side.LABELS, labels)
+    stream.send(Side.RECORDS, records)
+
+
+@BOTH_CLIENTS
+def test_queries_are_in_the_transaction_of_their_outputs(kafka, tmp_path):
+    stream = AskingStream(kafka, tmp_path, checkpoint={"every": "50ms"})
+    sent(stream, 300)
+    with running(stream.config()) as process:
+        wait_for(stream.are_done, "all records and labels")
+        counts = process.end()
+    found = stream.assert_bare()
+    assert counts.queries == len(found) > 30 and counts.withheld
+    query = json.loads(found[0].value)
+    assert set(query) == {"id", "prediction", "score", "record"} and query["record"]["id"] == query["id"]
+
+
+def test_after_kill_9_the_same_labels_are_asked_for(kafka, tmp_path):
+    stream = AskingStream(kafka, tmp_path)
+    stream.settings["queries"]["waits"] = "asked"
+    stream.forget_the_dead_soon()
+    sent(stream, 240)
+    for step in ("send_offsets", "end_transaction"):
+        kill_at(stream, step, 30)
+    with running(stream.config()):
+        wait_for(stream.are_done, "all records and labels")
+    stream.assert_bare()
+
+
+def test_the_topic_is_checked_and_created(kafka, tmp_path):
+    stream = AskingStream(kafka, tmp_path)
+    name = f"{stream.queries}-new"
+    changed = stream.config(queries=stream.settings["queries"] | {"topic": name})
+    (problem,) = [str(found) for found in check_broker.check(changed) if found.kind]
+    assert problem.startswith(f"problem: topic `{name}` (queries) does not exist, did you mean")
+    (made,) = [outcome for outcome in create_topics.create(changed) if outcome.replicas]
+    assert str(made) == f"created `{name}` (queries): 2 partitions, 1 replica, 30 days"
+    assert not [found for found in check_broker.check(changed) if found.kind]

@@ -123,7 +123,20 @@ def judge(config: Config) -> Judgement:
     _compare(verdict, "outcome", expected, map(_outcome, outcomes), outcomes)
     expected = [[Found(name, (value, why)) for name, why, value in each.rejects] for each in routes.values()]
     _compare(verdict, "reject", expected, map(_reject, rejects), rejects)
+    for number, route in routes.items():
+        _account(verdict, number, len(inputs.get(number, [])), len(labels.get(number, [])), route)
     return Judgement(verdict, list(_models(config, routes)))
+
+
+def _account(verdict: referee.Verdict, number: int, records: int, labels: int, route: Bare) -> None:
+    """Checks the bare route itself: a record has an output or a reject; a label an outcome or a reject, or it waits."""
+    settled = {of for _, of, _ in route.outcomes} | {name for name, *_ in route.rejects}
+    sources = {name for name, *_ in route.outputs} | settled
+    if len(sources) + len(route.waiting.labels) != records + labels:
+        verdict.lost += abs(records + labels - len(sources) - len(route.waiting.labels))
+        verdict.note(
+            f"partition {number}: {records} records and {labels} labels, and {len(sources)} of them in the topics"
+        )
 
 
 def _output(message: Any) -> Found:

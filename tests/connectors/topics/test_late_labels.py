@@ -322,6 +322,23 @@ def test_labels_that_come_after_a_restart_find_their_records(waiting):
     assert len(waiting.bare(0)[1]) > 50
 
 
+@BOTH_CLIENTS
+def test_an_instance_that_was_killed_goes_on_with_what_waited(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=1, instance="same")
+    stream.send(Side.RECORDS, mixed(60, partitions=1)[0])
+    process = start(stream.file())
+    try:
+        wait_for(stream.are_done, "all records")
+    finally:
+        process.kill()
+        process.communicate()
+    with running(stream.config()):
+        stream.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(stream.are_done, "all labels")
+    stream.assert_bare()
+    assert len(stream.bare(0)[1]) > 50
+
+
 def test_an_offset_of_the_labels_that_was_moved_alone_is_refused(waiting):
     place = waiting.place(0)._replace(topic=waiting.labels)
     with waiting.group() as consumer:

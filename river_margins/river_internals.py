@@ -9,6 +9,8 @@ Compiled code uses the names of a pipeline directly: a call into this file would
 
 from typing import Any, NamedTuple
 
+from river import base
+
 TRIED_VERSIONS = ("0.26.1",)
 
 
@@ -70,6 +72,11 @@ USES: dict[str, Use] = {
         (_FAMILIES, _CONVERSIONS, "river_margins/preprocessing"),
         "overridden: River's checks leave out data that an estimator with these tags does not take",
     ),
+    "_tags": Use(
+        "base.Estimator",
+        ("river_margins/river_internals.py",),
+        "tells whether the examples of an estimator are texts, which a record is not",
+    ),
     "_ask_for_label": Use(
         "active.base.ActiveLearningClassifier",
         (_FAMILIES,),
@@ -110,3 +117,9 @@ def parameters(estimator: Any) -> dict[str, Any]:
 def draws_at_random(estimator: Any) -> bool:
     """Tell whether an estimator draws at random and has no seed."""
     return bool(estimator._is_stochastic)
+
+
+def reads_texts(estimator: Any) -> bool:
+    """Tell whether the examples of an estimator are texts, and not features of which one is a text."""
+    # River's `_tags` fails for a `BagOfWords` that names the feature with the text.
+    return getattr(estimator, "on", "") is None and base.tags.TEXT_INPUT in estimator._tags

@@ -4,7 +4,7 @@ import signal
 import hypothesis
 import pytest
 
-from tests.helpers.shares import Shares, in_turns
+from tests.helpers.shares import Shares, longest_first
 
 pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
 
@@ -20,7 +20,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In one of several processes, order the tests as the shares are handed out."""
     if hasattr(config, "workerinput"):
-        items[:] = in_turns(items)
+        items[:] = longest_first(items)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:

@@ -30,17 +30,22 @@ def produce(
     limit: Annotated[
         int | None, typer.Option(help="How many records to send.  [default: all]", min=1, show_default=False)
     ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="The file has labels that come later; they go to the topic of the labels.")
+    ] = False,
 ) -> None:
-    """Sends the records of a file or of a River data set to the input topic of a processor.
+    """Sends the records of a file or of a River data set to the input topic of a processor, or labels to theirs.
 
-    The field `record.id` is the key of a record. A record counts as sent when all in-sync replicas have it.
+    The field `record.id` is the key of a record, and `labels.id` that of a label. A record counts as sent when all
+    in-sync replicas have it.
     """
     from connectors.config import load_topics
     from connectors.tools import produce
 
     config = load_topics(file)
-    counts = produce.produce(config, data, rate, limit)
-    typer.echo(f"{counts.sent:,} records sent to `{config.input.topic}`")
+    counts = produce.produce(config, data, rate, limit, are_labels=labels)
+    what, topic = ("labels", config.topics["labels"]) if labels else ("records", config.input.topic)
+    typer.echo(f"{counts.sent:,} {what} sent to `{topic}`")
     if counts.skipped:
         typer.echo(f"{counts.skipped:,} rows are no records; the first one: {counts.reason}", err=True)
 
@@ -49,6 +54,9 @@ def tail(
     file: File,
     rejects: Annotated[
         bool, typer.Option("--rejects/--output", help="Read the topic of the rejects, or of the predictions.")
+    ] = False,
+    outcomes: Annotated[
+        bool, typer.Option("--outcomes", help="Read the topic of the outcomes: what was predicted, and its label.")
     ] = False,
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Start with the oldest record instead of the next one.")
@@ -61,7 +69,10 @@ def tail(
     from connectors.config import load_topics
     from connectors.tools import tail
 
-    lines = tail.tail(load_topics(file), rejects, from_beginning)
+    if rejects and outcomes:
+        raise typer.BadParameter("`--rejects` and `--outcomes` are two topics: name one")
+    what: tail.What = "rejects" if rejects else "outcomes" if outcomes else "output"
+    lines = tail.tail(load_topics(file), what, from_beginning)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(lines):
         try:
             for line in itertools.islice(lines, limit):

@@ -202,6 +202,7 @@ class _LearnerBuilder:
         estimator = self.build(name, kind, parameters, path)
         if estimator is not None:
             self.check_replay(name, estimator, path)
+            self.check_input(name, estimator, path)
         return estimator
 
     def split_step(self, step: Any, path: Path) -> tuple[str, dict[str, Any], Path] | None:
@@ -339,6 +340,14 @@ class _LearnerBuilder:
             return
         if river_internals.draws_at_random(estimator):
             self.report(path, f"`{name}` draws at random, and each start must draw the same: give it a `seed`")
+
+    def check_input(self, name: str, estimator: Any, path: Path) -> None:
+        """Report a step whose examples are texts: those of a record are its features."""
+        from river_margins import river_internals
+
+        if river_internals.reads_texts(estimator):
+            way = f"name the one with the text, `{name}: {{on: FIELD}}`"
+            self.report(path, f"`{name}` reads texts, and a record has fields: {way}")
 
 
 def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:

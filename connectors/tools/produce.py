@@ -1,4 +1,4 @@
-"""Sends records of a file or of a River data set to the input topic of a processor: `river-margins produce`."""
+"""Sends records of a file or of a River data set to a topic that a processor reads: `river-margins produce`."""
 
 import contextlib
 import time
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from connectors.config import Config
 from connectors.config.schema import Record
-from connectors.errors import AccessError, StartError
+from connectors.errors import AccessError, ConfigError, StartError
 from connectors.files import csv_rows
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
 from connectors.model.field_paths import MISSING, FieldPath
@@ -40,7 +40,9 @@ class Counts:
         self.reason = ""
 
 
-def produce(config: Config, data: str, rate: float | None = None, limit: int | None = None) -> Counts:
+def produce(
+    config: Config, data: str, rate: float | None = None, limit: int | None = None, *, are_labels: bool = False
+) -> Counts:
     """Send records to the input topic, until the brokers have acknowledged all of them; Ctrl-C ends it early.
 
     Parameters
@@ -55,18 +57,23 @@ def produce(config: Config, data: str, rate: float | None = None, limit: int | N
         Records per second; default: as fast as possible.
     limit
         How many records to send; default: all.
+    are_labels
+        Send labels of a file to the topic of the labels. `labels.id` is the field with the key of a label.
 
     Raises
     ------
     ConfigError
-        There is no such data set, or the file's name does not say what it holds.
+        There is no such data set, or the file's name does not say what it holds; or there are no `labels`, or they
+        name no field with the id.
     StartError
         The data cannot be read, no broker answers, the topic does not exist, or a record is too large.
     AccessError
         A permission is missing.
     """
-    topic, kafka = config.input.topic, config.kafka
-    source = evaluate.source_of(config, data)
+    topic, fields = _labels(config) if are_labels else (config.input.topic, config.record)
+    kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": fields}), data)
+    if are_labels and isinstance(source, evaluate.DataSet):
+        raise ConfigError(f"`{data}` is a data set of River, which has its labels in its records: send a file")
     if topic not in look(config, [topic]).topics:
         raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
     counts = Counts()
@@ -76,7 +83,7 @@ def produce(config: Config, data: str, rate: float | None = None, limit: int | N
     ):
         with _progress(source, limit) as update, contextlib.suppress(KeyboardInterrupt):
             began = time.monotonic()
-            for message in _messages(config.record, source, counts):
+            for message in _messages(fields, source, counts):
                 if counts.sent == limit:
                     break
                 if rate is not None:
@@ -88,6 +95,16 @@ def produce(config: Config, data: str, rate: float | None = None, limit: int | N
         producer.flush(LONGEST_FLUSH)
         producer.check()
     return counts
+
+
+def _labels(config: Config) -> tuple[str, Record]:
+    """Return the topic of the labels, and the meaning of their fields: the id is the key."""
+    section = config.labels
+    if section is None:
+        raise ConfigError("the file has no `labels`: its records have their labels in themselves")
+    if section.id is None:
+        raise ConfigError("`labels.id` names no field, and the keys of labels cannot be read from a file: write one")
+    return section.topic, Record(id=section.id, label=section.label, time=section.time)
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""Reads the committed output or rejects of a processor: `river-margins tail`."""
+"""Reads the committed output, outcomes or rejects of a processor: `river-margins tail`."""
 
 import contextlib
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from kafka import KafkaConsumer, TopicPartition
@@ -15,33 +15,37 @@ from connectors.kafka.kafka_python.settings import from_any_client
 from connectors.tools.create_topics import look
 
 WAIT_MS = 200
+WITHOUT = {
+    "rejects": "the processor logs and counts records it cannot process",
+    "outcomes": "the processor counts what it learns from labels that come later, and writes no more",
+}
+What = Literal["output", "outcomes", "rejects"]
 SHOWN_HEADERS = ("source", "reason")
 
 
-def tail(config: Config, rejects: bool = False, from_beginning: bool = False) -> Generator[bytes, None, None]:
+def tail(config: Config, what: What = "output", from_beginning: bool = False) -> Generator[bytes, None, None]:
     """Yield committed records as JSON, without end.
 
     Parameters
     ----------
     config
         The processor's file.
-    rejects
-        Read the topic of the rejects instead of the output.
+    what
+        Which topic to read.
     from_beginning
         Start with the oldest record of each partition; default: with the next one that is written.
 
     Raises
     ------
     ConfigError
-        Rejects were asked for, and the file has none.
+        The file has no such topic.
     StartError
         No broker answers, or the topic does not exist.
     AccessError
         A permission is missing.
     """
-    if rejects and config.rejects is None:
-        raise ConfigError("the file has no `rejects`: the processor logs and counts records it cannot process")
-    topic = config.rejects.topic if rejects and config.rejects else config.output.topic
+    if (topic := config.topics.get(what)) is None:
+        raise ConfigError(f"the file has no `{what}`: {WITHOUT[what]}")
     found = look(config, [topic]).topics.get(topic)
     if found is None:
         raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")

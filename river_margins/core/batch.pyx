@@ -5,6 +5,7 @@ import numpy as np
 from river.utils import dataframe
 
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from river_margins.core.reader cimport Reader, Row, as_float
 
@@ -32,10 +33,9 @@ cdef class Batch:
             self.in_order = np.array_equal(self.index_of, np.arange(len(self.names)) + reader.intercept)
         return index
 
-    cdef bint all_known(self, Row row, const int32_t* column, Py_ssize_t length) noexcept:
+    cdef bint all_known(self, int32_t* index, const int32_t* column, Py_ssize_t length) noexcept:
         """Return whether all columns of a row are known, and fill its indices. `column` is NULL for a row with all columns."""
         cdef const int32_t* index_of = &self.index_of[0]
-        cdef int32_t* index = row.own_index
         cdef int32_t found
         cdef Py_ssize_t position
         if column == NULL:
@@ -61,7 +61,7 @@ cdef class Batch:
                 self.names[position if complete else column[position]]: value[position] for position in range(length)
             })
         known = reader.start_row(row, length)
-        if not known and self.all_known(row, column, length):
+        if not known and self.all_known(row.own_index, column, length):
             # Nothing to add, so the row points to the values of the batch, and a complete row to its indices.
             row.finish(length, index_of if complete else row.own_index, value, complete and self.in_order)
             return 0
@@ -78,6 +78,24 @@ cdef class Batch:
                 row.add_fresh(self.names[place], reader.vocabulary.missing_hash, value[position])
         row.finish(known, row.own_index, row.own_value, complete and self.unknown_columns == 0 and self.in_order)
         return 0
+
+    cdef bint fill_known_row(self, Reader reader, Row row, Py_ssize_t i) except -1:
+        """Fill a row of a sparse matrix but for its |x|², and return True; return False if a column is not known.
+
+        Return False also for a row with all columns, which `fill_row` need not look up.
+        """
+        cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known
+        if length == self.index_of.shape[0]:
+            return False
+        known = reader.start_row(row, length)
+        if length and not self.all_known(row.own_index + known, &self.columns[start], length):
+            return False
+        row.index, row.value, row.known, row.consecutive = row.own_index, row.own_value, known + length, False
+        if length and known:
+            memcpy(row.own_value + known, &self.values[start], length * sizeof(double))
+        elif length:
+            row.value = &self.values[start]
+        return True
 
     def refuse_negative(self):
         """Raise ValueError if a value is negative; for spaces that take no negative features."""

@@ -104,6 +104,38 @@ static inline double dot_at(const double *a, const int32_t *index, const double 
 #undef ONE
 }
 
+/* The results of dot_at(a, index, b, length) and, in `square`, of dot(b, b, length), in one pass over b. */
+static inline double dot_at_and_square(const double *a, const int32_t *index, const double *b, ptrdiff_t length,
+                                       double *square)
+{
+    two s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
+    ptrdiff_t i = 0;
+#define BOTH_SUMS(s, q, i)                              \
+    {                                                   \
+        two pair = load_two(b + (i));                   \
+        s = plus(s, times(gather_two(a, index + (i)), pair)); \
+        q = plus(q, times(pair, pair));                 \
+    }
+    for (; i + 8 <= length; i += 8) {
+        BOTH_SUMS(s0, q0, i)
+        BOTH_SUMS(s1, q1, i + 2)
+        BOTH_SUMS(s2, q2, i + 4)
+        BOTH_SUMS(s3, q3, i + 6)
+    }
+    if (i + 4 <= length) {
+        BOTH_SUMS(s0, q0, i)
+        BOTH_SUMS(s1, q1, i + 2)
+        i += 4;
+    }
+    if (i + 2 <= length) {
+        BOTH_SUMS(s2, q2, i)
+        i += 2;
+    }
+#undef BOTH_SUMS
+    *square = sum_of(q0, q1, q2, q3, i < length ? b[i] * b[i] : 0.0);
+    return sum_of(s0, s1, s2, s3, i < length ? a[index[i]] * b[i] : 0.0);
+}
+
 /* y += factor·x. The two do not overlap. */
 static inline void add_multiple(double *__restrict y, const double *__restrict x, double factor, ptrdiff_t length)
 {

@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t
 cdef extern from "river_margins/core/kernels.h":
     double dot(const double* a, const double* b, Py_ssize_t length) noexcept nogil
     double dot_at(const double* a, const int32_t* index, const double* b, Py_ssize_t length) noexcept nogil
+    double dot_at_and_square(const double* a, const int32_t* index, const double* b, Py_ssize_t length,
+                             double* square) noexcept nogil
     void add_multiple(double* y, const double* x, double factor, Py_ssize_t length) noexcept nogil
     double variance_along(double* along, double* terms, const double* s, const double* x,
                           Py_ssize_t length) noexcept nogil

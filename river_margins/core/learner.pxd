@@ -1,11 +1,13 @@
 cimport cython
 
+from river_margins.core.batch cimport Batch
 from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
+from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 
@@ -46,6 +48,11 @@ cdef class Learner(Estimator):
     @cython.final
     cdef object learn_row(self, Row row, Direction direction, Seen seen, Step step, Space space, Task task, object y,
                           double code, double weight, bint predicting)
+    @cython.final
+    cdef bint may_learn_at_once(self, Batch batch, Task task)
+    @cython.final
+    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, Task task, double code,
+                           double weight) except -1
     @cython.final
     cdef int solve_all_classes(self, Row row, Direction direction, Seen seen, Step step, Py_ssize_t blocks) except -1
     @cython.final

@@ -18,8 +18,10 @@ from river_margins.core.round cimport Round
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.rules.all_classes cimport AllClassesRule
 from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, moves_weights, reset
-from river_margins.spaces.base cimport Direction, Space, Term
+from river_margins.spaces.base cimport Direction, Space, Term, set_one
+from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
+from river_margins.tasks.binary cimport Binary
 
 from river_margins.core.batch import csr_batch, frame_batch
 from river_margins.core.checks import not_negative
@@ -27,7 +29,6 @@ from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
-from river_margins.spaces.linear import Linear
 
 
 _COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
@@ -209,6 +210,39 @@ cdef class Learner(Estimator):
         if space.counts_rounds:
             space.end_round(row, direction if demanded else None, seen)
         return prediction
+
+    cdef bint may_learn_at_once(self, Batch batch, Task task):
+        """Return whether `learn_at_once` can learn the rows of a batch whose features are all known."""
+        return (
+            type(self.own_space) is Linear and type(task) is Binary and self.class_weights is None and not self.rule_in_python
+            and not self.moves_all_classes and batch.columns is not None and self.reader.max_features is None
+        )
+
+    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, Task task, double code,
+                           double weight) except -1:
+        """Do what `learn_row` does with one weight vector for two labels, plain weights and a row without new features."""
+        cdef double score = space.score_at_once(row)
+        cdef bint moving
+        if not isfinite(score):
+            self.refuse_score()
+        seen.margin = 0.0 + code * score  # the sum that `Linear.measure` makes: 0 has no sign
+        seen.target, seen.gain, seen.size, seen.weight = 1.0, row.norm2, space.size, weight
+        seen.wrong, seen.equality = (score >= 0.0) != (code > 0.0), False
+        seen.t, seen.k = self.n_seen + 1, self.n_updates
+        reset(step)
+        self.own_rule.respond(seen, step)
+        moving = moves_weights(step)
+        if moving:
+            set_one(direction, 0, code)
+        if not (isfinite(seen.gain) and (not moving or space.stays_finite(row, direction, seen, step))):
+            self.refuse_move(seen, step)
+        # Nothing below may fail.
+        self.n_seen += 1
+        self.n_mistakes += task.mistaken(seen)
+        if moving:
+            space.move(row, direction, seen, step)
+            self.n_updates += step.step != 0.0
+        return 0
 
     cdef int solve_all_classes(self, Row row, Direction direction, Seen seen, Step step, Py_ssize_t blocks) except -1:
         """Ask an `AllClassesRule` for the step of each class; the steps become the direction, and the step becomes 1."""
@@ -438,10 +472,14 @@ cdef class Learner(Estimator):
         cdef Seen seen = round.seen
         cdef Step step = round.step
         cdef Space space = self.own_space
+        cdef bint at_once = self.may_learn_at_once(batch, task)
         cdef double code
         cdef Py_ssize_t i
         try:
             for i in range(batch.length):
+                if at_once and self.task is task and batch.fill_known_row(self.reader, row, i):
+                    self.learn_at_once(row, direction, seen, step, <Linear> space, task, codes[i], weights[i])
+                    continue
                 batch.fill_row(self.reader, row, i)
                 code, label = codes[i], None
                 if isnan(code) or self.task is not task:

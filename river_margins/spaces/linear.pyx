@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from river_margins.core.kernels cimport dot, dot_at
+from river_margins.core.kernels cimport dot, dot_at, dot_at_and_square
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
@@ -69,6 +69,11 @@ cdef class Linear(Space):
         for block in range(present, blocks):
             scores[block] = 0.0
         return 0
+
+    cdef double score_at_once(self, Row row) noexcept:
+        """Return the score of the only block and set |x|², in one pass over a row without new features."""
+        row.size = self.size
+        return self.scale * dot_at_and_square(self.weights, row.index, row.value, row.known, &row.norm2)
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i

@@ -71,7 +71,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have: of classifiers, watched ones too, and regressors; late labels, queries."""
+    """Every name that `/metrics` can have: of (watched) classifiers and regressors, with late labels and queries."""
     text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
     for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
         file = tmp_path / f"{number}.yaml"

@@ -31,6 +31,7 @@ NEEDED = {
     "group": (ResourceType.GROUP, ACLOperation.READ),
     "transactional id": (ResourceType.TRANSACTIONAL_ID, ACLOperation.WRITE),
 }
+WITH_LABELS = {"labels": (ResourceType.TOPIC, ACLOperation.READ), "outcomes": (ResourceType.TOPIC, ACLOperation.WRITE)}
 
 GRANT = {  # a topic that cannot be written may as well be found out by describing it
     "input": "topic `input-.*grant `Describe` on it",
@@ -39,6 +40,8 @@ GRANT = {  # a topic that cannot be written may as well be found out by describi
     "configs of the input": "topic `input-.*grant `DescribeConfigs` on",
     "group": "grant `Read` on group `guarded-",
     "transactional id": "grant `Write` on transactional id `guarded-",
+    "labels": "topic `labels-.*grant `Describe` on it",
+    "outcomes": "outcomes-.*grant `Write` on|grant `Write` on topic `outcomes-|topic `outcomes-.*grant `Describe`",
 }
 
 
@@ -49,7 +52,7 @@ def guarded():
 
 
 def permission(who, role, name):
-    kind, operation = NEEDED[role]
+    kind, operation = (NEEDED | WITH_LABELS)[role]
     pattern = ACLResourcePatternType.PREFIXED if role == "transactional id" else ACLResourcePatternType.LITERAL
     allow = ACLPermissionType.ALLOW
     return ACL(f"User:{who}", "*", operation, allow, ResourcePattern(kind, name, pattern))
@@ -57,19 +60,24 @@ def permission(who, role, name):
 
 @pytest.fixture
 def start(guarded, tmp_path):
-    """Runs a processor that lacks a permission until its first outputs are there."""
+    """Runs a processor that lacks a permission until its first outputs are there, or outcomes with labels."""
 
-    def start(lacking, guarantee):
+    def start(lacking, guarantee, has_labels=False):
         group = f"guarded-{uuid.uuid4().hex}"
-        topics = {role: f"{role}-{group}" for role in ("input", "output", "rejects")}
+        topics = {
+            role: f"{role}-{group}" for role in ("input", "output", "rejects", *(WITH_LABELS if has_labels else ()))
+        }
         guarded.create_topics(dict.fromkeys(topics.values(), 1))
         names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}:"}
         producer = KafkaProducer(bootstrap_servers=guarded.bootstrap_servers)
-        for value in (json.dumps({"a": 1.0, "y": True}), "no JSON"):
+        for value in (json.dumps({"a": 1.0, "id": "r1"} | ({} if has_labels else {"y": True})), "no JSON"):
             producer.send(topics["input"], value.encode())
+        if has_labels:
+            producer.send(topics["labels"], b'{"of": "r1", "is": true}')
         producer.close()
+        awaited = topics["outcomes" if has_labels else "output"]
         reader = KafkaConsumer(
-            topics["output"],
+            awaited,
             bootstrap_servers=guarded.bootstrap_servers,
             isolation_level="read_committed",
             enable_auto_commit=False,
@@ -79,22 +87,26 @@ def start(guarded, tmp_path):
         with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
             # A permission closes a resource to all others, so the reader's comes first: a kafka-python that is refused
             # once may never look for the topic again.
-            seen = ResourcePattern(ResourceType.TOPIC, topics["output"])
+            seen = ResourcePattern(ResourceType.TOPIC, awaited)
             admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, seen)])
             admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
             admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items() if role != lacking])
+        labels = f"""
+labels: {{topic: {topics.get("labels")}, id: of, label: is, within: 1d, wait: 100ms}}
+outcomes: {{topic: {topics.get("outcomes")}}}
+"""
         file = tmp_path / "guarded.yaml"
         file.write_text(f"""
 name: {group}
 kafka: {{bootstrap_servers: "{guarded.bootstrap_servers}", client: {streams.CLIENT}}}
 input: {{topic: {topics["input"]}}}
-record: {{label: y}}
+record: {{id: id, label: y}}
 learner: [PAClassifier]
 output: {{topic: {topics["output"]}}}
 rejects: {{topic: {topics["rejects"]}}}
 checkpoint: {{guarantee: {guarantee}, every: 100ms}}
-snapshots: {{folder: {tmp_path}/snapshots, every: 1s}}
-""")
+snapshots: {{folder: {tmp_path}/snapshots{"" if has_labels else ", every: 1s"}}}
+{labels if has_labels else ""}""")
         stop, done = Stop(), threading.Event()
 
         def wait_for_output():
@@ -120,6 +132,22 @@ snapshots: {{folder: {tmp_path}/snapshots, every: 1s}}
 def test_these_permissions_are_enough(start, guarantee):
     counts = start(None, guarantee)
     assert (counts.read, counts.predicted, counts.rejected) == (2, 1, 1)
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_these_permissions_are_enough_with_labels(start):
+    counts = start(None, "exactly_once", has_labels=True)
+    assert (counts.labels, counts.learned) == (1, 1)
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+@pytest.mark.parametrize("lacking", list(WITH_LABELS))
+def test_none_of_labels_can_be_left_out(start, lacking):
+    with pytest.raises(AccessError, match="refuses") as refused:
+        start(lacking, "exactly_once", has_labels=True)
+    assert re.search(GRANT[lacking], str(refused.value))
 
 
 @BOTH_CLIENTS

@@ -1,13 +1,19 @@
 """How several processes divide the suite: each takes the next share when it is done with its last one."""
 
 import zlib
-from itertools import chain, zip_longest
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
-PARTS = 12  # of a module whose tests have no broker: they are many and quick, and share nothing
-WITH_BROKERS = ("tests/connectors/", "tests/docs/", "tests/torture/")
+PARTS = 12  # of a module whose tests are many and quick, and share nothing
+UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", "tests/torture/")
+WITH_BROKERS = (
+    *(f"tests/connectors/{room}/" for room in ("cli", "kafka", "runtime", "snapshots", "tools", "topics")),
+    *(f"tests/docs/test_{page}.py" for page in ("operating", "permissions", "quick_start")),
+    "tests/deploy/",
+    "tests/torture/",
+)
 
 
 def share_of(nodeid: str) -> str:
@@ -19,30 +25,31 @@ def share_of(nodeid: str) -> str:
     'tests/golden/test_golden.py, part 11'
     """
     module, _, name = nodeid.partition("::")
-    if module.startswith(WITH_BROKERS):
+    if module.startswith(UNDIVIDED):
         return module
     return f"{module}, part {zlib.crc32(name.encode()) % PARTS}"
 
 
-def in_turns(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Order the tests so that shares with a broker, which mostly wait, come in turns with shares that mostly compute.
+def has_broker(share: str) -> bool:
+    """Tell whether tests of a share may use a broker; these mostly wait, and the others mostly compute."""
+    return share.startswith(WITH_BROKERS)
 
-    Side by side they use the processors better. Crash tests take longest, so they come first.
-    """
+
+def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Order the tests by shares: the longest of those with a broker come first, and crash tests before them."""
     shares: dict[str, list[pytest.Item]] = {}
     for item in items:
         shares.setdefault(share_of(item.nodeid), []).append(item)
-    waiting = [name for name in shares if name.startswith(WITH_BROKERS)]
-    waiting.sort(key=lambda name: ("torture" not in name, -len(shares[name])))
-    computing = [name for name in shares if not name.startswith(WITH_BROKERS)]
-    between = max(1, len(computing) // max(1, len(waiting)))
-    batches = [computing[start : start + between] for start in range(0, len(computing), between)]
-    order = chain.from_iterable([name, *batch] for name, batch in zip_longest(waiting, batches, fillvalue=()))
-    return [item for name in order if name for item in shares[name]]
+    order = sorted(shares, key=lambda name: (not has_broker(name), "torture" not in name, -len(shares[name])))
+    return [item for name in order for item in shares[name]]
 
 
 class Shares(LoadScopeScheduling):
-    """Hand out the shares in the order of the tests."""
+    """Hand out the shares in the order of the tests: those with a broker to two thirds of the processes.
+
+    A broker takes processor time also while no test uses it, so not every process has one. Who finds no more shares of
+    its kind takes others.
+    """
 
     def __init__(self, config: pytest.Config, log: object) -> None:
         config.option.loadscopereorder = False
@@ -50,3 +57,10 @@ class Shares(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return share_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        with_broker = self.nodes.index(node) < 2 * len(self.nodes) / 3
+        chosen = next((share for share in self.workqueue if has_broker(share) == with_broker), None)
+        if chosen is not None:
+            self.workqueue.move_to_end(chosen, last=False)
+        super()._assign_work_unit(node)

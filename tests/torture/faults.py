@@ -115,7 +115,9 @@ class Faults:
         self.group.wait_progress(meanwhile=self.refill)
 
     def corrupt(self) -> None:
-        """The snapshot that is named for a partition is damaged, and its owner dies; later the file comes back.
+        """A file that is named for a partition is damaged, and its owner dies; later the file comes back.
+
+        It is its snapshot, or a file of what waits for labels.
 
         Meanwhile the other partitions go on, and whoever is given the bad one lives on and commits nothing for it.
         """
@@ -145,16 +147,17 @@ class Faults:
         wait_until(is_said, f"the next owner says `{said}`", every=0.1)
 
     def _damage(self) -> tuple[str, int, Path, bytes]:
-        """Returns what is said of a partition whose state is bad, its number, and its snapshot as it was."""
+        """Returns what is said of a partition whose state is bad, its number, and its damaged file as it was."""
         while True:
             number = self.random.randrange(self.group.partitions)
             said = f"partition {number} of `{self.group.config.input.topic}` is paused"
             said_before = self.group.times_said(said)
             self.group.kill(self._owner(number))
             time.sleep(0.3)  # a commit that it had sent is made by then, and no session has ended
-            path = self.group.named_snapshot(number)
-            if path is None or not path.exists():
+            named, files = self.group.named_snapshot(number), self.group.named_files(number)
+            if not files:
                 continue
+            path = self.random.choice(files)
             data = path.read_bytes()
             kind = self.random.choice(sorted(HARMS))
             harmed = HARMS[kind](data)
@@ -162,11 +165,11 @@ class Faults:
             if harmed is not None:
                 path.write_bytes(harmed)
 
-            if self._is_found(number, path, said, said_before):
-                self.counts[f"{SNAPSHOT} {kind}"] += 1
+            if self._is_found(number, named, said, said_before):
+                self.counts[f"{SNAPSHOT} {kind}" if path == named else f"{SNAPSHOT}'s labels {kind}"] += 1
                 return said, number, path, data
 
-    def _is_found(self, number: int, path: Path, said: str, times: int) -> bool:
+    def _is_found(self, number: int, path: Path | None, said: str, times: int) -> bool:
         """Whether a process finds the damage; not if the partition had another owner already, which has gone on."""
 
         def is_settled() -> bool:

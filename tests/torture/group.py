@@ -11,10 +11,11 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient, MemberToRemove
@@ -22,6 +23,10 @@ from kafka.errors import KafkaError
 
 from connectors import config
 from connectors.kafka.local import LocalKafka
+from connectors.labels.merging import Side
+from connectors.labels.waiting_files import needed
+from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import named
@@ -124,7 +129,8 @@ class Group:
     """The processors of one group on one Kafka; use as a context manager, which ends what is left of them.
 
     The processors take the clients in turn; `settings` are those of kafka-python. With `has_instances`, each is a
-    static member: a process that is started takes the first name that no other one has.
+    static member: a process that is started takes the first name that no other one has. `labels` is the section of that
+    name, without its topic.
     """
 
     def __init__(
@@ -137,13 +143,15 @@ class Group:
         every: str | None = None,
         has_instances: bool = False,
         checkpoint: str = "200ms",
+        labels: Mapping[str, Any] | None = None,
     ) -> None:
         self.kafka, self.folder, self.has_instances = kafka, folder, has_instances
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
         self.workers: list[Worker] = []
         self.started = 0
-        topics = {part: f"{self.name}-{part}" for part in ("events", "predictions", "rejects")}
-        kafka.create_topics({topics["events"]: PARTITIONS, topics["predictions"]: PARTITIONS, topics["rejects"]: 1})
+        parts = ("events", "predictions", "rejects", *(("labels", "outcomes") if labels else ()))
+        topics = {part: f"{self.name}-{part}" for part in parts}
+        kafka.create_topics({topic: 1 if part == "rejects" else PARTITIONS for part, topic in topics.items()})
         self.files = []
         for client in clients:
             self.files.append(folder / f"{client}.yaml")
@@ -159,6 +167,8 @@ class Group:
                 "checkpoint": {"guarantee": guarantee, "every": checkpoint},
                 "snapshots": {"folder": str(folder / "snapshots")} | ({"every": every} if every else {}),
             } | ({"instance": "${INSTANCE:-none}"} if has_instances else {})  # fmt: skip
+            if labels:
+                file |= {"labels": labels | {"topic": topics["labels"]}, "outcomes": {"topic": topics["outcomes"]}}
             self.files[-1].write_text(json.dumps(file))
         self.config = config.load(self.files[0])
         self.partitions = PARTITIONS
@@ -179,9 +189,22 @@ class Group:
     def _places(self) -> list[TopicPartition]:
         return [TopicPartition(self.config.input.topic, number) for number in range(self.partitions)]
 
+    @property
+    def _places_of_labels(self) -> list[TopicPartition]:
+        topics = [self.config.labels.topic] if self.config.labels else []
+        return [TopicPartition(topic, number) for topic in topics for number in range(self.partitions)]
+
+    def topic(self, side: Side) -> str:
+        """The topic of one of the two sides."""
+        if side is Side.RECORDS:
+            return self.config.input.topic
+        assert self.config.labels is not None
+        return self.config.labels.topic
+
     def grow(self, *topics: str) -> None:
-        """Give the input another partition, and other topics as many as it has then."""
+        """Give the input another partition, and other topics, with that of labels, as many as it has then."""
         more = self.partitions + 1
+        topics = (*topics, *dict.fromkeys(place.topic for place in self._places_of_labels))
         with contextlib.closing(KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap_servers)) as admin:
             for topic in (*topics, self.config.input.topic):
                 admin.create_partitions({topic: more})
@@ -254,7 +277,8 @@ class Group:
         """For how many partitions the newest snapshot is not the one that the committed offset names."""
         number = 0
         for place in self._places:
-            snapshots = (self.folder / "snapshots").glob(f"**/{place.partition}/*.snapshot")
+            files = (self.folder / "snapshots").glob(f"**/{place.partition}/*.snapshot")
+            snapshots = (file for file in files if SnapshotName.parse(file.stem))
             newest = max(snapshots, key=lambda file: file.stat().st_mtime_ns, default=None)
             named = self.named_snapshot(place.partition)
             number += newest is not None and named is not None and named != newest
@@ -268,16 +292,27 @@ class Group:
         (folder,) = (self.folder / "snapshots").glob(f"**/{partition}")
         return Path(folder / (json.loads(committed.metadata.rstrip("\0"))["snapshot"] + ".snapshot"))
 
+    def named_files(self, partition: int) -> list[Path]:
+        """That snapshot, and the files of what waits for labels with it; only those that are there."""
+        path = self.named_snapshot(partition)
+        if path is None or not path.exists():
+            return []
+        others = needed(FolderStore(path.parent.parent), partition).get(path.stem, ())
+        return [path, *(found for name in sorted(others) if (found := path.with_name(f"{name}.snapshot")).exists())]
+
     def times_said(self, text: str) -> int:
         """How often workers have said something, all together."""
         return sum(log.read_text().count(text) for log in self.folder.glob("worker-*.log"))
 
     # Progress
 
-    def committed(self) -> list[int]:
-        """The committed offsets; those that cannot be learned just now count as 0, `progress` must be repeated."""
+    def committed(self, places: Sequence[TopicPartition] = ()) -> list[int]:
+        """The committed offsets of the input, or of other places.
+
+        Those that cannot be learned just now count as 0: `progress` must be repeated.
+        """
         found, failed = [], False
-        for place in self._places:
+        for place in places or self._places:
             try:
                 found.append(self._offsets.committed(place, timeout_ms=2000) or 0)
             except (KafkaError, AssertionError):
@@ -290,24 +325,26 @@ class Group:
                 self._offsets = reader
         return found
 
-    def ends(self, seconds: float = DEADLINE) -> list[int]:
+    def ends(self, seconds: float = DEADLINE, places: Sequence[TopicPartition] = ()) -> list[int]:
+        places = places or self._places
         # a consumer that has lived through faults may wait for ever for a broker that has long been back
         with contextlib.closing(self._reader()) as reader:
 
             def found() -> list[int] | None:
                 try:
-                    ends = reader.end_offsets(self._places, timeout_ms=int(seconds * 1000))
+                    ends = reader.end_offsets(places, timeout_ms=int(seconds * 1000))
                 except KeyError:  # of a partition that was just added the library may know no leader yet
                     return None
-                return [ends[place] for place in self._places]
+                return [ends[place] for place in places]
 
             ends: list[int] = wait_until(found, "the end of each partition", seconds)
         return ends
 
     def wait_done(self, seconds: float = DEADLINE) -> None:
         """Waits until everything that was fed is committed."""
-        ends = self.ends()
-        wait_until(lambda: self.committed() == ends, f"all is committed up to {ends}", seconds, every=0.1)
+        places = [*self._places, *self._places_of_labels]
+        ends = self.ends(places=places)
+        wait_until(lambda: self.committed(places) == ends, f"all is committed up to {ends}", seconds, every=0.1)
 
     def wait_progress(
         self, seconds: float = DEADLINE, meanwhile: Callable[[], None] = lambda: None, but: int | None = None
@@ -342,38 +379,63 @@ class Group:
         return {(folder.name, folder.stat().st_mtime_ns) for folder in folders}
 
 
+class Event(NamedTuple):
+    """Something to feed: what belongs to the record of number n goes to the partition of that record.
+
+    Without a `time`, in milliseconds, the timestamp is the moment at which it is fed.
+    """
+
+    n: int
+    side: Side
+    time: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+
+
 class Feeder(threading.Thread):
     """Feeds records to the partitions in turn: in each 50 ms a share of those that are left, so that some always are.
 
-    A third of `count` is fed within 0.4 times `seconds`, two thirds within 1.1 times.
+    A third of them is fed within 0.4 times `seconds`, two thirds within 1.1 times. Nothing is fed before what was
+    fed a second ago is there.
     """
 
-    def __init__(self, group: Group, count: int, seconds: float, seed: int) -> None:
+    def __init__(self, group: Group, events: Sequence[Event], seconds: float) -> None:
         super().__init__(daemon=True)
-        self.group, self.count, self.share = group, count, 0.05 / seconds
-        self.records = records(count, seed)
+        self.group, self.events, self.share = group, events, 0.05 / seconds
         self.hurry = threading.Event()
         self.fed = False
+        self._numbers: dict[int, int] = {}
 
     def run(self) -> None:
         producer = KafkaProducer(
             bootstrap_servers=self.group.kafka.bootstrap_servers, acks="all", linger_ms=5, metadata_max_age_ms=500
         )
         try:
-            futures = []
+            sent: deque[tuple[float, Any]] = deque()
             due = 0.0
-            for n, value in enumerate(self.records):
-                while n >= due and not self.hurry.wait(0.05):
-                    due += (self.count - due) * self.share
-                topic, key = self.group.config.input.topic, f"k{n % 7}".encode()
-                partitions = max(PARTITIONS, len(producer.partitions_for(topic) or ()))  # they may become more
-                futures.append(producer.send(topic, value, key=key, partition=n % partitions))
+            for at, event in enumerate(self.events):
+                while at >= due and not self.hurry.wait(0.05):
+                    due += (len(self.events) - due) * self.share
+                topic, number = self.group.topic(event.side), self._number(producer, event.n)
+                future = producer.send(topic, event.value, event.key, list(event.headers), number, event.time)
+                sent.append((time.monotonic(), future))
+                while sent and (sent[0][1].is_done or sent[0][0] < time.monotonic() - 1):
+                    sent.popleft()[1].get(timeout=DEADLINE)
             producer.flush(timeout=DEADLINE)
-            for future in futures:
+            for _, future in sent:
                 future.get(timeout=DEADLINE)
             self.fed = True
         finally:
             producer.close(timeout=5)
+
+    def _number(self, producer: KafkaProducer, n: int) -> int:
+        """The partition of a record and of its labels; the topics may get more of them."""
+        if n not in self._numbers:
+            topics = [Side.RECORDS, *([Side.LABELS] if self.group.config.labels else [])]
+            found = (len(producer.partitions_for(self.group.topic(side)) or ()) for side in topics)
+            self._numbers[n] = n % max(PARTITIONS, min(found))
+        return self._numbers[n]
 
     def finish(self) -> None:
         """Feeds what is left at once."""
@@ -382,8 +444,13 @@ class Feeder(threading.Thread):
         assert self.fed, "the input could not be written"
 
 
-def feed(group: Group, count: int, seed: int = 1) -> None:
-    """Feeds records now."""
-    feeder = Feeder(group, count, 1, seed)
+def plain(count: int, seed: int) -> list[Event]:
+    """So many records, without labels of their own."""
+    return [Event(n, Side.RECORDS, None, f"k{n % 7}".encode(), value) for n, value in enumerate(records(count, seed))]
+
+
+def feed(group: Group, events: Sequence[Event]) -> None:
+    """Feeds all of it now."""
+    feeder = Feeder(group, events, 1)
     feeder.start()
     feeder.finish()

@@ -37,11 +37,10 @@ def judge(config: Config) -> Judgement:
     inputs = referee.read_topic(config, config.input.topic)
     rejected = {referee.source(record) for record in referee.read_topic(config, config.rejects.topic)}
     models = []
-    for partition, (end, committed) in _offsets(config).items():
-        if committed is None or committed.offset != end:
+    for partition, end, committed, pointer in committed_models(config, config.input.topic):
+        if committed != end:
             models.append(f"partition {partition}: committed is {committed}, the end is {end}")
             continue
-        pointer = json.loads(committed.metadata.rstrip("\0"))
         since = [
             (f"{record.topic}-{partition}-{record.offset}", record.value)
             for record in inputs
@@ -50,35 +49,47 @@ def judge(config: Config) -> Judgement:
         if len(since) != pointer.get("inputs", 0):
             models.append(f"partition {partition}: {len(since)} inputs since the snapshot, but {pointer}")
         learned = [(name, value) for name, value in since if name not in rejected]
-        if difference := _difference(config, partition, pointer, learned, verdict.learners[partition]):
-            models.append(f"partition {partition}: {difference}")
+        if found := difference(config, partition, pointer, learned, verdict.learners[partition]):
+            models.append(f"partition {partition}: {found}")
     return Judgement(verdict, models)
 
 
-def _offsets(config: Config) -> dict[int, tuple[int, Any]]:
+def committed_models(config: Config, topic: str) -> list[tuple[int, int, int | None, dict[str, Any]]]:
+    """Each partition of a topic: its number, its end, the committed offset, and the metadata of that."""
     consumer = KafkaConsumer(
         bootstrap_servers=config.kafka.bootstrap_servers, group_id=config.name, isolation_level="read_committed"
     )
     try:
-        topic = config.input.topic
-        places = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
+        places = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic))]
         ends = consumer.end_offsets(places)
-        return {place.partition: (ends[place], consumer.committed(place, metadata=True)) for place in places}
+        found = []
+        for place in places:
+            committed = consumer.committed(place, metadata=True)
+            offset, pointer = (
+                (committed.offset, json.loads(committed.metadata.rstrip("\0"))) if committed else (None, {})
+            )
+            found.append((place.partition, ends[place], offset, pointer))
+        return found
     finally:
         consumer.close()
+
+
+def store_folder(config: Config, partition: int) -> Path:
+    """The folder of the snapshots of a partition."""
+    (folder,) = Path(config.snapshots.folder).glob(f"**/{partition}")
+    return folder
 
 
 def _offset(pointer: dict[str, Any]) -> int:
     return int(pointer["snapshot"].partition("-")[0])
 
 
-def _difference(
+def difference(
     config: Config, partition: int, pointer: dict[str, Any], since: list[tuple[str, bytes]], bare: Any
 ) -> str:
     """What tells the model of a pointer, which is its snapshot and the inputs since, from the bare learner."""
     name = pointer["snapshot"]
-    (file,) = Path(config.snapshots.folder).glob(f"**/{partition}/{name}.snapshot")
-    data = file.read_bytes()
+    data = (store_folder(config, partition) / f"{name}.snapshot").read_bytes()
     if hashlib.sha256(data).hexdigest() != pointer["sha256"]:
         return f"snapshot `{name}` has not the committed SHA-256"
     model = snapshot.loads(data)

@@ -5,6 +5,7 @@ Each script runs twice. With the processor as it is the result is exact; with on
 
 import shutil
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import referee
 from tests.helpers.deadline import DEADLINE
-from tests.torture.group import Group, feed, is_broken, wait_until
+from tests.torture import late_labels
+from tests.torture.group import Group, feed, is_broken, plain, wait_until
 from tests.torture.referee import judge
 
 # Nothing times out by itself: what happens, happens because the script says so.
@@ -34,7 +36,7 @@ def library(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     with Group(kafka, tmp_path, settings=PATIENT, clients=(library,)) as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 
@@ -42,7 +44,7 @@ def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
 def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
     """Its processors have an `instance`."""
     with Group(kafka, tmp_path, settings=PATIENT, has_instances=True) as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 
@@ -50,7 +52,7 @@ def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
 def slow_group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     """Its processors commit when something happens."""
     with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), checkpoint="50s") as group:
-        feed(group, 800)
+        feed(group, plain(800, 1))
         yield group
 
 
@@ -79,6 +81,25 @@ def test_newest_snapshot_instead_of_the_named_one(group: Group, is_wrong: bool) 
         assert judgement.verdict.different > 0 and judgement.models
     else:
         assert judgement.exact, judgement.reasons()
+
+
+def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, tmp_path: Path) -> None:
+    """A processor dies after a commit; labels for the records that it has predicted come after that.
+
+    The same with what waits is part of the short torture.
+    """
+    events = late_labels.events(600, 1, int((time.time() - 1000) * 1000))
+    with Group(kafka, tmp_path, settings=PATIENT, labels=late_labels.SECTION | {"wait": "5s"}) as group:
+        feed(group, events[:500])
+        victim = group.spawn("--act", "crash", "after:end_transaction:1", *wrong("left_out", True))
+        assert victim.process.wait(timeout=DEADLINE) == -signal.SIGKILL
+        group.reap()
+        feed(group, events[500:])
+        group.expel_all()
+        group.spawn()
+        ended(group)
+        judgement = late_labels.judge(group.config)
+    assert judgement.verdict.lost > 0 and judgement.models
 
 
 @BOTH

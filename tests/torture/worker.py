@@ -18,6 +18,8 @@ import confluent_kafka
 from connectors import cli, config
 from connectors.kafka import ClientError, Ownership, client
 from connectors.kafka.kafka_python import consumer as kafka_python
+from connectors.labels.waiting import WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles
 from connectors.topics.assignment import Assignment
 from connectors.topics.commit import Committer
 from connectors.topics.partition import Partition
@@ -200,6 +202,14 @@ def nobody(module: Any) -> None:
     module.Producer.__init__, module.Producer.send_offsets = init, send_offsets
 
 
+def left_out(module: Any) -> None:
+    """Wrong: leaves out of the checkpoint what waits for labels."""
+    prepare = WaitingFiles.prepare
+    WaitingFiles.prepare = (  # type: ignore[method-assign]
+        lambda files, *names: prepare(WaitingFiles(WaitingRecords(1000, 10)), *names)
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", help="the processor's YAML file")
@@ -207,7 +217,7 @@ def main() -> None:
     parser.add_argument(
         "--act", nargs=2, metavar=("ACTION", "PLACE:STEP:N"), help="crash, fail, freeze or leave, and where"
     )
-    parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment", "kept", "nobody"])
+    parser.add_argument("--wrong", choices=["newest", "uncommitted", "moment", "kept", "nobody", "left_out"])
     options = parser.parse_args()
     module = client(config.load(options.file).kafka.client)
     if options.wrong:

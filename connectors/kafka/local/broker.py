@@ -201,6 +201,9 @@ class LocalKafka:
     def _properties(self, node: int) -> str:
         replicas = len(self.nodes)
         in_sync = max(1, replicas - 1)
+        # How long a killed broker must stay away before it may come back, and how long the others wait for it. A single
+        # broker needs longer: if the machine has no time for it, it is fenced, and then there is no broker at all.
+        session = 2000 if replicas > 1 else 6000
         properties: dict[str, object] = {
             "process.roles": "broker,controller",
             "node.id": node,
@@ -220,8 +223,8 @@ class LocalKafka:
             "share.coordinator.state.topic.min.isr": in_sync,
             "offsets.topic.num.partitions": 2,
             "transaction.state.log.num.partitions": 2,
-            "broker.session.timeout.ms": 2000,  # how long a killed broker must stay away before it may come back
-            "broker.heartbeat.interval.ms": 400,
+            "broker.session.timeout.ms": session,
+            "broker.heartbeat.interval.ms": session // 4,
             "group.initial.rebalance.delay.ms": 0,
             "group.min.session.timeout.ms": 1000,
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,

@@ -530,6 +530,17 @@ def test_whatever_stands_in_a_file_is_a_config_or_a_list_of_problems(edits, tmp_
         assert all(re.match(rf"{re.escape(str(file))}:\d+:\d+: .", line) for line in str(error).split("\n"))
 
 
+@pytest.mark.parametrize("name", ["BagOfWords", "TFIDF", "river.feature_extraction.BagOfWords"])
+def test_a_step_that_reads_texts_needs_the_field_with_the_text(name):
+    assert assemble([name, "PAClassifier"])[1] == [
+        ((0,), f"`{name}` reads texts, and a record has fields: name the one with the text, `{name}: {{on: FIELD}}`")
+    ]
+    union = {"river.compose.TransformerUnion": {"transformers": [{name: {"on": "title"}}, name]}}
+    assert [path for path, _ in assemble([union, "PAClassifier"])[1]] == [
+        (0, "river.compose.TransformerUnion", "transformers", 1)
+    ]
+
+
 def test_a_step_that_draws_at_random_needs_a_seed():
     assert assemble(["river.preprocessing.FeatureHasher", "PAClassifier"])[1] == [
         (

@@ -77,6 +77,19 @@ def test_what_is_wrong_is_said(stream, tmp_path):
         produce.produce(stream.config(input={"topic": "absent"}), "phishing")
 
 
+def test_labels_that_cannot_be_sent(stream, tmp_path):
+    (tmp_path / "labels.csv").write_text("of,is\na,true\n")
+    path, labels = str(tmp_path / "labels.csv"), {"topic": "labels", "id": "of", "label": "is", "within": "1d"}
+    with pytest.raises(ConfigError, match="the file has no `labels`"):
+        produce.produce(stream.config(), path, are_labels=True)
+    with pytest.raises(ConfigError, match=r"`labels\.id` names no field"):
+        produce.produce(stream.config(labels=labels | {"id": None}), path, are_labels=True)
+    with pytest.raises(StartError, match="has no column `off`, did you mean `of`"):
+        produce.produce(stream.config(labels=labels | {"id": "off"}), path, are_labels=True)
+    with pytest.raises(ConfigError, match="`Phishing` is a data set of River, which has its labels in its records"):
+        produce.produce(stream.config(labels=labels), "Phishing", are_labels=True)
+
+
 @BOTH_CLIENTS
 def test_a_record_that_is_too_large(stream, tmp_path):
     stream.configure(stream.input, max_message_bytes=1000)

@@ -25,7 +25,7 @@ def test_output_and_rejects_of_a_processor(kafka, tmp_path, client):
     stream.produce([b'{"id": "a", "x": 1, "y": true}', b"no JSON", b'{"id": "b", "x": 1}'], key=b"k")
     with running(stream.config()):
         first, second = lines(2, stream.config(), from_beginning=True)
-        (reject,) = lines(1, stream.config(), rejects=True, from_beginning=True)
+        (reject,) = lines(1, stream.config(), "rejects", from_beginning=True)
     assert first == {
         "key": "k",
         "source": f"{stream.input}-0-0",
@@ -97,6 +97,10 @@ def test_the_command_ends_at_its_limit_and_with_its_reader(kafka, tmp_path):
 def test_what_is_wrong_is_said(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     with pytest.raises(ConfigError, match="the file has no `rejects`"):
-        lines(1, stream.config(rejects=None), rejects=True)
+        lines(1, stream.config(rejects=None), "rejects")
+    with pytest.raises(
+        ConfigError, match="the file has no `outcomes`: the processor counts what it learns from labels"
+    ):
+        lines(1, stream.config(), "outcomes")
     with pytest.raises(StartError, match=r"`absent` does not exist; `river-margins topics create FILE` creates it"):
         lines(1, stream.config(output={"topic": "absent"}))

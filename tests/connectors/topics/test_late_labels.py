@@ -10,17 +10,10 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
 from connectors.labels import inbox
-from connectors.labels.label_records import LabelDecoder
-from connectors.labels.late_learning import LateLearning
-from connectors.labels.merging import Side, choose
-from connectors.labels.waiting import WaitingRecords
-from connectors.model.counts import Counts
-from connectors.model.partition_model import PartitionModel
-from connectors.model.records import Decoder, Record
+from connectors.labels.merging import Side
 from connectors.tools import create_topics
 from connectors.topics import check_broker, processor, snapshot_admin
-from river_margins import snapshot
-from tests.helpers import streams
+from tests.helpers import late_labels
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     DEADLINE,
@@ -66,35 +59,12 @@ class LateStream(Stream):
 
     def bare(self, number):
         """Returns the outputs, outcomes and rejects of a partition that the bare route has for all that was sent."""
-        section, file = self.config().labels, self.config()
-        learner = file.build_learner()
-        saved = snapshot.dumps(learner)
-        decode = Decoder("id", "y", None, is_joined=True).decode
-        model = PartitionModel(learner, "", 0, lambda name: snapshot.loads(saved), decode)
-        waiting = WaitingRecords(section.within_ms, section.pending)
-        sources = f"{self.input}-{number}-", f"{self.labels}-{number}-"
-        route = LateLearning(model, waiting, LabelDecoder("of", "is"), sources, section.otherwise)
-        heads, counts = dict.fromkeys(Side, 0), Counts()
-        outputs, outcomes, rejects = [], [], []
-        queues = {side: self.sides[side].get(number, []) for side in Side}
-        while True:
-            times = [queues[side][at][1] if at < len(queues[side]) else None for side, at in heads.items()]
-            side = choose(*times)
-            if side is None:
-                return outputs, outcomes, rejects
-            offset = heads[side]
-            heads[side] += 1
-            value, time = queues[side][offset]
-            source = sources[0] if side is Side.RECORDS else sources[1]
-            record = Record(f"{source}{offset}", b"k", value, None, [], time)
-            if side is Side.RECORDS:
-                found = route.take_record(record, offset, time, counts)
-                outputs += [(f"{sources[0]}{offset}", record.output)] if record.output is not None else []
-                rejects += [(record.source, record.reason, value)] if record.reason is not None else []
-            else:
-                found = route.take_label(record, offset, time, counts)
-            outcomes += [(each.record, each.message.source, each.value) for each in found.outcomes]
-            rejects += [(each.source, each.reason, each.value) for each in found.rejects]
+        found = late_labels.bare(self.config(), number, *(self._messages(side, number) for side in Side))
+        return [each[:2] for each in found.outputs], found.outcomes, found.rejects
+
+    def _messages(self, side, number):
+        sent = self.sides[side].get(number, [])
+        return [late_labels.Message(at, b"k", value, [], time) for at, (value, time) in enumerate(sent)]
 
     def assert_bare(self):
         """Asserts that the topics hold what the bare route leads to, each message once."""
@@ -182,17 +152,11 @@ def held(self):
 
 Committer.{step} = held
 """
-LEFT_OUT = """
-from connectors.labels.waiting import WaitingRecords
-from connectors.labels.waiting_files import WaitingFiles
-prepare = WaitingFiles.prepare
-WaitingFiles.prepare = lambda self, *names: prepare(WaitingFiles(WaitingRecords(1000, 10)), *names)
-"""
 
 
-def kill_at(stream, step, at, and_then=""):
+def kill_at(stream, step, at):
     """Starts a process that commits after each record, and kills it after a step of a commit."""
-    process = start(stream.file(), COMMIT_EACH.format(step=step, at=at) + and_then)
+    process = start(stream.file(), COMMIT_EACH.format(step=step, at=at))
     try:
         read_until(process, "held")
     finally:
@@ -212,20 +176,6 @@ def test_kill_9_around_the_steps_of_a_commit(kafka, tmp_path):
     with running(stream.config()):
         wait_for(stream.are_done, "all records and labels")
     stream.assert_bare()
-
-
-def test_control_what_waits_is_left_out_of_the_checkpoint(kafka, tmp_path, monkeypatch):
-    stream = LateStream(kafka, tmp_path, partitions=1)
-    stream.forget_the_dead_soon()
-    records, labels = mixed(100, partitions=1)
-    stream.send(Side.LABELS, labels)
-    stream.send(Side.RECORDS, records)
-    kill_at(stream, "end_transaction", 70, LEFT_OUT)
-    with running(stream.config()):
-        wait_for(stream.are_done, "all records and labels")
-    monkeypatch.setattr(streams, "DEADLINE", 2.0)
-    with pytest.raises(AssertionError):
-        stream.assert_bare()
 
 
 SLOW = """

@@ -111,6 +111,20 @@ def test_any_sparse_matrix_is_its_rows(form):
             assert (given.tocsr() - before.tocsr()).nnz == 0  # and it is the caller's
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_sparse_rows_of_any_length_round_as_dicts_do(intercept):
+    draw = np.random.default_rng(2)
+    X = draw.normal(size=(200, 40)) * (draw.random(size=(200, 40)) < draw.random(size=(200, 1)))
+    lengths = {np.count_nonzero(row) for row in X}
+    assert {length % 8 for length in lengths} == set(range(8))
+    assert max(lengths) > 32
+    y = draw.choice([False, True], size=200)
+    by_dict, by_csr = rm.PAClassifier(intercept=intercept), rm.PAClassifier(intercept=intercept)
+    taught_by_dicts(by_dict, [{i: value for i, value in enumerate(row) if value} for row in X.tolist()], y)
+    by_csr.learn_csr(csr(X), y)
+    assert state(by_csr) == state(by_dict)
+
+
 FRAMES = {
     "float64": lambda X: X,
     "float32": lambda X: X.astype("float32"),

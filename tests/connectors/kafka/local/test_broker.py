@@ -80,8 +80,8 @@ def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str)
 
 
 def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:
-    """A broker that sends a heartbeat only every 4 s is fenced for most of that time."""
-    late = {"broker.heartbeat.interval.ms": 4000, "broker.session.timeout.ms": 1000}
+    """A broker whose session ends before its next heartbeat is fenced in between."""
+    late = {"broker.heartbeat.interval.ms": 4000, "broker.session.timeout.ms": 3000}
     with LocalKafka(settings=late) as kafka, KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers) as admin:
 
         def is_fenced() -> bool:

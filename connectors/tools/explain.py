@@ -225,6 +225,8 @@ def _crash(config: Config) -> list[str]:
 
 def _others(config: Config) -> list[str]:
     topics = f"`{config.output.topic}`" + (f" and `{config.rejects.topic}`" if config.rejects else "")
+    reads = " and ".join(f"`{name}`" for role, name in config.topics.items() if role in ("input", "labels"))
+    writes = " and ".join(f"`{name}`" for role, name in config.topics.items() if role not in ("input", "labels"))
     is_exact = config.checkpoint.guarantee == "exactly_once"
     return [
         f"Readers of {topics} must set `isolation.level=read_committed`, which is not the default: otherwise they also "
@@ -233,7 +235,7 @@ def _others(config: Config) -> list[str]:
         else f"Readers of {topics} must drop repeated messages: these have the same header `source`.",
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"`{config.input.topic}` must keep records until they are read.",
-        f"Permissions: Read on `{config.input.topic}` and group `{config.name}`, Write on {topics}"
+        f"Permissions: Read on {reads} and group `{config.name}`, Write on {writes}"
         + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),
     ]

@@ -28,6 +28,7 @@ from river_margins import (
     snapshot,
 )
 from tests.connectors.labels.test_late_learning import delayed, label, record
+from tests.helpers.scripts import script
 
 LEARNERS = {"bare": lambda: PAClassifier(C=0.1), "scaled": lambda: StandardScaler() | PAClassifier(C=0.1)}
 SAMPLERS = {
@@ -214,3 +215,16 @@ def test_another_sampler_begins_anew_and_the_bound_stays(caplog):
     for position in ({}, {"generator": [3, [1, 2], None]}, {"generator": "x"}):
         with pytest.raises(BadState, match="the position of the sampler `ShareSampler` cannot be read"):
             Asking(SAMPLERS["share"](PAClassifier()), (MOST, OF), True, Asked("ShareSampler", position, 1, []))
+
+
+def test_a_tenth_of_the_labels_is_enough():
+    """The lectures' experiment, at a smaller size than in the documentation: no label but those asked for comes."""
+    with script("benchmarks/lectures.py"), script("benchmarks/queries.py") as benchmark:
+        samplers = benchmark.samplers()
+        all_of_them, selective = (samplers[name][0] for name in ("all labels", "`SelectiveSampler`"))
+        _, least = benchmark.played(all_of_them, benchmark.NO_BOUND, 3000, 1)
+        share, error = benchmark.played(selective, benchmark.NO_BOUND, 3000, 1)
+        drawn = ShareSampler(benchmark.learner(), share=share, seed=1)
+        _, at_random = benchmark.played(drawn, benchmark.NO_BOUND, 3000, 1)
+        bounded, _ = benchmark.played(*samplers["`SelectiveSampler`, `at_most: 50 per 1000`"], 3000, 1)
+    assert share < 0.15 and error < least + 0.01 and error < at_random - 0.01 and bounded <= 0.05

@@ -167,6 +167,8 @@ def test_labels_that_are_asked_for(said):
         "ShareSampler(share=0.2, seed=1) decides for which records the label is asked for: Request the label of a",
         "Of 10,000 records in a row, at most 100 go to the topic `to_label`",
         "Records that were not asked for wait, too.",
+        "Permissions: Read on `mail` and `of_users` and group",
+        "and `to_label`",
     ):
         assert part in text, part
     assert "do not wait" in said(TOPICS, labels=labels, queries=queries | {"waits": "asked"})

@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 commits = log.getChild("commit")
 
 PARTITION = 0  # a file is one partition
+ATTEMPTS = 5  # to read a snapshot while a processor runs
 
 
 @dataclass(frozen=True)
@@ -421,6 +422,20 @@ class FileProcessor:
         with contextlib.suppress(OSError):
             self._store.delete(PARTITION, self._old)
         self._waiting.delete_superseded()
+
+
+def committed_snapshot(config: FileConfig) -> bytes | None:
+    """Return the snapshot that the last checkpoint of a processor names, whether or not it runs; None without one."""
+    folder = config.snapshots / config.name / "files"
+    store, path = FolderStore(folder), folder / "checkpoint.json"
+    for _ in range(ATTEMPTS):
+        try:
+            return store.read(PARTITION, STATE.validate_json(path.read_bytes()).snapshot)
+        except FileNotFoundError:  # there is none, or a processor that runs has just deleted it
+            continue
+        except (OSError, ValidationError) as error:
+            raise StateError(f"the checkpoint `{path}` cannot be read: {error}") from error
+    return None
 
 
 def make_decoder(record: RecordFields, columns: list[str] | None, path: str, is_joined: bool = False) -> Decoder:

@@ -22,12 +22,14 @@ class OfModel:
 
 @dataclass
 class OfPair:
-    """The records on which two models were judged, the sum of the differences of their losses, and that of squares.
+    """The records on which two models were judged, with three sums over them.
 
+    They are the losses of the first model, their differences to those of the other one, and the squares of these.
     A loss is 1 for a wrong class and 0 for the right one, so `squares` counts the records on which just one was right.
     """
 
     judged: int = 0
+    loss: float = 0.0
     difference: float = 0.0
     squares: float = 0.0
 
@@ -50,6 +52,7 @@ class Tally:
         for (one, loss), (other, its_loss) in itertools.combinations(losses, 2):
             pair, difference = self.pairs.setdefault(f"{one} {other}", OfPair()), loss - its_loss
             pair.judged += 1
+            pair.loss += loss
             pair.difference += difference
             pair.squares += difference * difference
 
@@ -63,6 +66,7 @@ class Tally:
         for names, pair in other.pairs.items():
             ours = self.pairs.setdefault(names, OfPair())
             ours.judged += pair.judged
+            ours.loss += pair.loss
             ours.difference += pair.difference
             ours.squares += pair.squares
 
@@ -70,7 +74,9 @@ class Tally:
         """Return what was counted for two models: differences are those of `one` less those of `other`."""
         first, second = sorted((one, other))
         found = self.pairs.get(f"{first} {second}", OfPair())
-        return found if first == one else OfPair(found.judged, -found.difference, found.squares)
+        if first == one:
+            return found
+        return OfPair(found.judged, found.loss - found.difference, -found.difference, found.squares)
 
     def keep(self, names: frozenset[str]) -> None:
         """Forget all but these models."""
@@ -100,7 +106,7 @@ class Standings:
     >>> standings = Standings()
     >>> standings.judge({"pa": 1.0, "arow": 0.0})
     >>> standings.life.pair("pa", "arow")
-    OfPair(judged=1, difference=1.0, squares=1.0)
+    OfPair(judged=1, loss=1.0, difference=1.0, squares=1.0)
     """
 
     older: Tally = field(default_factory=Tally)

@@ -121,6 +121,18 @@ class SnapshotAdmin:
             raise StateError(f"`{self._store.path(entry.partition, entry.id)}`: {error}") from error
         return data
 
+    def committed(self) -> dict[int, bytes]:
+        """Return the snapshots that the committed offsets name, by partition."""
+        found = {}
+        for number, metadata in self._metadata().items():
+            if metadata is not None:
+                try:
+                    found[number] = self._store.read(number, metadata.snapshot)
+                except FileNotFoundError:
+                    path = self._store.path(number, metadata.snapshot)
+                    raise StateError(f"the snapshot `{path}`, which a committed offset names, does not exist") from None
+        return found
+
     def prune(self, is_trial: bool) -> list[Entry]:
         """Delete the snapshots that `snapshots.keep` does not keep, and return them. On trial delete nothing.
 

@@ -32,6 +32,7 @@ def assert_counts(tally, losses):
                 pair = tally.pair(NAMES[one], NAMES[other])
                 assert (pair.judged, pair.difference) == (len(difference), difference.sum())
                 assert pair.squares == np.square(difference).sum()
+                assert pair.loss == losses[~np.isnan(losses[:, other]), one][-pair.judged :].sum()
 
 
 def test_life_and_the_last_records_are_sums_over_these_records():

@@ -317,7 +317,7 @@ class AnyConfig(Section):
         default={},
         description="Other learners, by name, each a list of steps or the keys `steps` and `start_from`, a snapshot"
         " with which a new one starts. All predict and learn every record; the prediction of `learner` is the output."
-        " See [Change a learner](operating.md#change-a-learner).",
+        " See [Challengers](challengers.md).",
     )
     start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
         default=None,

@@ -134,7 +134,7 @@ def interval_of_shares(count: int, difference: float, squares: float) -> tuple[f
     tail = (1 - LEVEL) / 2
     low = float(beta.ppf(tail, first, second + 1)) if first else 0.0
     high = float(beta.ppf(1 - tail, first + 1, second)) if second else 1.0
-    return (2 * low - 1) * squares / count, (2 * high - 1) * squares / count
+    return (2 * low - 1) * squares / count + 0.0, (2 * high - 1) * squares / count  # and no -0.0
 
 
 def interval_of_mean(count: int, difference: float, squares: float) -> tuple[float, float]:

@@ -59,6 +59,20 @@ def evaluate(
     report.run(config, data, metric or [], delay, plot, save, labels, time, label_time)
 
 
+def compare(file: File) -> None:
+    """Prints which of the models of a file is better, by its last checkpoint: `learner` or one of the `challengers`.
+
+    Over the life of both, and over the last 10,000 records of each partition that were judged, both models on the same
+    records. A loss is a wrong class, or the absolute error of a number.
+    """
+    config = load(file)
+    from connectors.cli.tables import show_table
+    from connectors.tools import compare as comparison
+
+    titles, rows = comparison.table(config)
+    show_table(titles, rows)
+
+
 def learners(
     name: Annotated[str | None, typer.Argument(help="Show all about this one.", show_default=False)] = None,
 ) -> None:

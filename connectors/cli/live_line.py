@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from connectors.model.contest import ContestModel
+from connectors.model.standings import OfModel
 from connectors.runtime.health import Health
 
 REFRESH_EVERY = 0.5  # seconds
@@ -60,9 +62,26 @@ class Line:
             parts += [f"mean error {counts.mean_error:.4g}"] if counts.mean_error is not None else []
         elif counts.accuracy is not None:
             parts.append(f"accuracy {counts.accuracy:.2%}")
+        parts += self._challengers()
         if counts.checkpoints:
             parts.append(f"last commit {time.time() - metrics.committed:.0f} s ago")
         return Text(" | ".join(parts), no_wrap=True, overflow="ellipsis")
+
+    def _challengers(self) -> list[str]:
+        """Return how all models did on the same records, in their life."""
+        models = [model for model in self._metrics.work.models.values() if isinstance(model, ContestModel)]
+        totals: dict[str, OfModel] = {}
+        for model in models:
+            for name in (model.name, *model.challengers):
+                found, total = model.committed.models.get(name, OfModel()), totals.setdefault(name, OfModel())
+                total.judged += found.judged
+                total.loss += found.loss
+        is_regressor = any(model.is_regressor for model in models)
+        return [
+            f"{name} {total.loss / total.judged:.4g}" if is_regressor else f"{name} {1 - total.loss / total.judged:.2%}"
+            for name, total in totals.items()
+            if total.judged
+        ]
 
     def _place(self) -> str:
         assigned = self._metrics.work.assigned

@@ -20,6 +20,7 @@ COMMANDS = (
     processors.explain,
     schemas.schema,
     learners.evaluate,
+    learners.compare,
     learners.learners,
     records.produce,
     records.tail,

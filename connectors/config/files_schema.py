@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from connectors.config.schema import (
     EXPLAIN,
+    TELLS_CHALLENGERS,
     AnyConfig,
     AnyLabels,
     AnyQueries,
@@ -17,6 +18,7 @@ from connectors.config.schema import (
     Every,
     PathProblem,
     Section,
+    Truth,
     path_of,
     sections_with,
 )
@@ -84,6 +86,7 @@ class OutputFile(Section):
         " on standard output."
     )
     explain: Count = Field(default=0, description=f"{EXPLAIN} For JSON lines.")
+    challengers: Truth = Field(default=False, description=f"{TELLS_CHALLENGERS} For JSON lines.")
 
 
 class RejectsFile(Section):
@@ -191,9 +194,10 @@ def _check_files(values: ValidValues) -> Iterator[PathProblem]:
 
 def _check_column_of_explanation(values: ValidValues) -> Iterator[PathProblem]:
     writes = values.get("output", "file")
-    if writes is not None and is_csv(writes) and values.get("output", "explain"):
-        sentence = f"`output.explain`: `{writes}` has no column for it: use a name that ends with `.jsonl`"
-        yield PathProblem(("output", "explain"), sentence, blames_key=False)
+    for key in ("explain", "challengers"):
+        if writes is not None and is_csv(writes) and values.get("output", key):
+            sentence = f"`output.{key}`: `{writes}` has no column for it: use a name that ends with `.jsonl`"
+            yield PathProblem(("output", key), sentence, blames_key=False)
 
 
 def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:

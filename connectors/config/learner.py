@@ -63,7 +63,7 @@ def _classes(names: Iterable[str]) -> dict[str, type]:
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
-def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
+def assemble(steps: Any, key: str = "learner") -> tuple[Any, list[tuple[Path, str]]]:
     """Build a fresh learner from the `learner:` list of a file.
 
     Parameters
@@ -71,6 +71,8 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     steps
         The list as YAML gives it: class names, or mappings of one class name to its parameters. Every step but the
         last is a transformer; the last is a classifier or a regressor.
+    key
+        The key of the list, for messages.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     """
     if not isinstance(steps, list) or not steps:
         found = "an empty list" if steps == [] else describe(steps)
-        return None, [((), f"`learner` must be a list of steps, found {found}")]
+        return None, [((), f"`{key}` must be a list of steps, found {found}")]
     builder = _LearnerBuilder()
     built = [builder.build_step(step, (index,)) for index, step in enumerate(steps)]
     builder.check_order([_class_of(step) for step in steps])
@@ -97,7 +99,7 @@ def assemble(steps: Any) -> tuple[Any, list[tuple[Path, str]]]:
     try:
         return Pipeline(*built), []
     except ValueError as error:  # steps that fit no pipeline in this order
-        return None, [((), f"`learner`: {error}")]
+        return None, [((), f"`{key}`: {error}")]
 
 
 def assemble_sampler(step: Any, learner: Any) -> tuple[Any, list[tuple[Path, str]]]:

@@ -5,6 +5,7 @@
 
 import os
 import pathlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -112,14 +113,26 @@ def _topics_schema() -> "type[Config]":
 
 
 def _check_learner(document: Document) -> list[PathProblem]:
-    steps = document.data.get("learner")
-    if not isinstance(steps, list):  # reported by the schema
-        return []
+    challengers = document.data.get("challengers")
+    names = challengers if isinstance(challengers, dict) else {}
     return [
-        PathProblem(("learner", *path), sentence)
-        for path, sentence in assemble(steps)[1]
-        if not document.is_broken_below(("learner", *path[:1]))
+        problem
+        for path in (("learner",), *(("challengers", name) for name in names))
+        for problem in _check_steps(document, path)
     ]
+
+
+def _check_steps(document: Document, path: Path) -> Iterator[PathProblem]:
+    steps = document.data
+    for part in path:
+        steps = steps.get(part)
+    if isinstance(steps, dict) and "steps" in steps:
+        path, steps = (*path, "steps"), steps["steps"]
+    if not isinstance(steps, list):  # reported by the schema
+        return
+    for below, sentence in assemble(steps, ".".join(map(str, path)))[1]:
+        if not document.is_broken_below((*path, *below[:1])):
+            yield PathProblem((*path, *below), sentence)
 
 
 def _explain(schema: type[AnyConfig], detail: ErrorDetails) -> PathProblem:
@@ -153,7 +166,8 @@ def _explain_unknown_key(schema: type[AnyConfig], path: Path, name: str) -> str:
 def _section_at(schema: type[AnyConfig], path: Path) -> type[BaseModel]:
     section: Any = schema
     for part in path:
-        section = section_of(section.model_fields[part].annotation)
+        if part in section.model_fields:  # else it is a name that the file gives
+            section = section_of(section.model_fields[part].annotation)
     return section
 
 

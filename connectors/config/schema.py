@@ -15,11 +15,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     PrivateAttr,
     WithJsonSchema,
     WrapValidator,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
+from river import base
 
 from connectors.config.learner import assemble, assemble_sampler, last_step, why_no_weights
 from connectors.config.valid_values import ValidValues
@@ -98,6 +101,12 @@ def _at_most(value: Any) -> tuple[int, int]:
     return most, records
 
 
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"`true` or `false` is needed, found {describe(value)}")
+    return value
+
+
 def _otherwise(value: Any) -> Any:
     if isinstance(value, list | dict):
         raise ValueError(f"a label is needed, or `none`; found {describe(value)}")
@@ -155,6 +164,7 @@ AtMost = Annotated[
 ]
 _ONE_NAME = {"type": "object", "minProperties": 1, "maxProperties": 1}
 SamplerStep = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, _ONE_NAME]})]
+Truth = Annotated[bool, BeforeValidator(_truth)]
 Otherwise = Annotated[
     Any, BeforeValidator(_otherwise), WithJsonSchema({"type": ["boolean", "integer", "number", "string", "null"]})
 ]
@@ -223,6 +233,47 @@ EXPLAIN = (
     " the largest first. With several classes it explains the score of the predicted one. 0: none. Learners with a"
     " kernel have no such answer."
 )
+
+
+TELLS_CHALLENGERS = (
+    "Whether each output, and each outcome, also tells what the challengers said:"
+    ' `"challengers": {"arow": {"prediction", "score"}}`, with null for one that refused the features.'
+)
+
+
+class Steps(Section):
+    """A list of steps is short for `{steps: [...]}`."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "array"}, handler(schema)]}
+
+    steps: list[Any] = Field(
+        description="The steps, in order: a class name, or `Name: {parameter: value}`. Transformers first, one"
+        " classifier or regressor last."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_alone(cls, value: Any) -> Any:
+        if isinstance(value, list):
+            return {"steps": value}
+        if not isinstance(value, dict) or not value.keys() & cls.model_fields.keys():
+            raise PydanticCustomError("list_type", "a list is needed")
+        return value
+
+
+class Learner(Steps):
+    name: Name | None = Field(
+        default=None,
+        description="The name of the model beside its challengers. Letters, digits, `.`, `_`, `-`, at most 100.",
+    )
+
+
+class Challenger(Steps):
+    start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
+        default=None, description="A snapshot of this learner, with which a new challenger starts."
+    )
 
 
 class AnyLabels(Section):
@@ -304,9 +355,15 @@ class AnyConfig(Section):
         " partitions, and the prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
     )
     record: Record = Field(default=Record(), description="The meaning of the fields of a record.")
-    learner: list[Any] = Field(
+    learner: Learner = Field(
         description="The steps of the learner, in order: a class name, or `Name: {parameter: value}`. Transformers"
-        " first, one classifier or regressor last."
+        " first, one classifier or regressor last. Or the keys below."
+    )
+    challengers: dict[str, Challenger] = Field(
+        default={},
+        description="Other learners, by name, each a list of steps or the keys `steps` and `start_from`, a snapshot"
+        " with which a new one starts. All predict and learn every record; the prediction of `learner` is the output."
+        " See [Challengers](challengers.md).",
     )
     start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
         default=None,
@@ -327,10 +384,7 @@ class AnyConfig(Section):
 
     def build_learner(self) -> Any:
         """Return a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
-        learner, problems = assemble(self.learner)
-        if problems:
-            raise ConfigError("\n".join(sentence for _, sentence in problems))
-        return learner
+        return _built(self.learner)
 
     def build_sampler(self) -> Any:
         """Return a fresh sampler for the learner, or None without `queries`."""
@@ -345,6 +399,21 @@ class AnyConfig(Section):
     def first_learner(self) -> Any:
         """Return the learner a new model starts with: the one in the snapshot `start_from`, or an untrained one."""
         return _first_learner(self.build_learner(), self.start_from)
+
+    @property
+    def champion(self) -> str:
+        """The name of the learner whose prediction is the output; empty if it has none."""
+        return self.learner.name or ""
+
+    def build_learners(self) -> dict[str, Any]:
+        """Return fresh, untrained learners by name, that of `learner` first."""
+        return {self.champion: self.build_learner()} | {name: _built(each) for name, each in self.challengers.items()}
+
+    def first_learners(self) -> dict[str, Any]:
+        """Return the learners new models start with, by name, that of `learner` first."""
+        return {self.champion: self.first_learner()} | {
+            name: _first_learner(_built(each), each.start_from) for name, each in self.challengers.items()
+        }
 
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
@@ -364,7 +433,7 @@ class AnyConfig(Section):
         """
         checks = (
             _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
-            _check_queries,
+            _check_queries, _check_names, _check_challengers,
         )  # fmt: skip
         return [problem for check in checks for problem in check(values)]
 
@@ -394,7 +463,7 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
 def _check_weight(values: ValidValues) -> Iterator[PathProblem]:
     if values.get("record", "weight") is None:
         return
-    learner, problems = assemble(values.get("learner"))
+    learner, problems = assemble(values.get("learner", "steps"))
     if problems:
         return
     said: str | None
@@ -433,7 +502,7 @@ def _check_labels(values: ValidValues) -> Iterator[PathProblem]:
 
 def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
     label = values.get("labels", "otherwise")
-    learner, problems = assemble(values.get("learner"))
+    learner, problems = assemble(values.get("learner", "steps"))
     check = None if label is None or problems else getattr(last_step(learner), "check_label", None)
     if check is not None:
         try:
@@ -449,7 +518,7 @@ def _check_queries(values: ValidValues) -> Iterator[PathProblem]:
         sentence = "`queries`: the labels that are asked for come back through `labels`: add that section"
         yield PathProblem(("queries",), sentence, blames_key=False)
     step = values.get("queries", "sampler")
-    learner, problems = assemble(values.get("learner"))
+    learner, problems = assemble(values.get("learner", "steps"))
     if step is None or problems:
         return
     for path, sentence in assemble_sampler(step, learner)[1]:
@@ -457,7 +526,7 @@ def _check_queries(values: ValidValues) -> Iterator[PathProblem]:
 
 
 def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
-    learner, problems = assemble(values.get("learner"))
+    learner, problems = assemble(values.get("learner", "steps"))
     if problems:
         return
     try:
@@ -469,13 +538,71 @@ def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
 def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
     if not values.get("output", "explain"):
         return
-    learner, problems = assemble(values.get("learner"))
+    learner, problems = assemble(values.get("learner", "steps"))
     if problems:
         return
     try:
         last_step(learner).explain_one({})
     except TypeError as error:
         yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
+
+
+def _built(section: Steps) -> Any:
+    learner, problems = assemble(section.steps)
+    if problems:
+        raise ConfigError("\n".join(sentence for _, sentence in problems))
+    return learner
+
+
+def _check_names(values: ValidValues) -> Iterator[PathProblem]:
+    challengers, champion = values.get("challengers") or {}, values.get("learner", "name")
+    if challengers and champion is None and values.has("learner", "name"):
+        sentence = "`learner` needs a name beside `challengers`: write `learner: {name: ..., steps: [...]}`"
+        yield PathProblem(("learner",), sentence)
+    for name in challengers:
+        try:
+            _name(name)
+        except ValueError:
+            sentence = f"`challengers`: `{name}` cannot be a name: use 1 to 100 letters, digits, `.`, `_` or `-`"
+            yield PathProblem(("challengers", name), sentence)
+        if name == champion:
+            sentence = f"`challengers.{name}`: `{name}` is the name of `learner` already, give it another one"
+            yield PathProblem(("challengers", name), sentence)
+    if values.has("challengers") and not challengers and values.get("output", "challengers"):
+        sentence = "`output.challengers`: there are none: add `challengers`, or leave this out"
+        yield PathProblem(("output", "challengers"), sentence, blames_key=False)
+
+
+def _check_challengers(values: ValidValues) -> Iterator[PathProblem]:
+    """Find what a challenger cannot do that its champion does."""
+    champion, problems = assemble(values.get("learner", "steps"))
+    weight, otherwise = values.get("record", "weight"), values.get("labels", "otherwise")
+    for name, section in (values.get("challengers") or {}).items():
+        learner, wrong = assemble(section.steps)
+        if wrong:
+            continue
+        for said in _why_no_challenger(learner, champion if not problems else None, weight, otherwise):
+            yield PathProblem(("challengers", name), f"`challengers.{name}`: {said}", blames_key=False)
+        try:
+            _first_learner(learner, section.start_from)
+        except ConfigError as error:
+            yield PathProblem(("challengers", name), f"`challengers.{name}.start_from`: {error}", blames_key=False)
+
+
+def _why_no_challenger(learner: Any, champion: Any, weight: str | None, otherwise: Any) -> Iterator[str]:
+    last = last_step(learner)
+    is_regressor = isinstance(last, base.Regressor)
+    if champion is not None and is_regressor != isinstance(last_step(champion), base.Regressor):
+        kinds = ("predicts classes", "predicts numbers")
+        yield f"it {kinds[is_regressor]} and `learner` {kinds[not is_regressor]}: all must predict the same"
+    if weight is not None and (why := why_no_weights(learner)):
+        yield f"{why}, because there is `record.weight`"
+    check = getattr(last, "check_label", None)
+    if otherwise is not None and check is not None:
+        try:
+            check(otherwise)
+        except ValueError as error:
+            yield f"it cannot learn `labels.otherwise`: {error}"
 
 
 def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:

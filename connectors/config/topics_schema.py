@@ -19,6 +19,7 @@ from pydantic import (
 from connectors.config.schema import (
     DURATION,
     EXPLAIN,
+    TELLS_CHALLENGERS,
     AnyConfig,
     AnyLabels,
     AnyQueries,
@@ -28,6 +29,7 @@ from connectors.config.schema import (
     Name,
     PathProblem,
     Section,
+    Truth,
     seconds_of,
     sections_with,
 )
@@ -139,6 +141,7 @@ class Output(Section):
         description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
     )
     explain: Count = Field(default=0, description=EXPLAIN)
+    challengers: Truth = Field(default=False, description=TELLS_CHALLENGERS)
 
 
 class Rejects(Section):
@@ -297,7 +300,15 @@ def _check_topics(values: ValidValues) -> Iterator[PathProblem]:
 
 
 def _check_replay(values: ValidValues) -> Iterator[PathProblem]:
-    if values.get("labels") is not None and values.get("snapshots", "every") is not None:
+    if values.get("snapshots", "every") is None:
+        return
+    if values.get("challengers"):
+        sentence = (
+            "`snapshots.every`: a challenger that fails in the middle of a record is built again from the last snapshot"
+            " and the records since, which is done in memory: leave it out, so that each checkpoint has a snapshot"
+        )
+        yield PathProblem(("snapshots", "every"), sentence, blames_key=False)
+    if values.get("labels") is not None:
         sentence = (
             "`snapshots.every`: it needs inputs that are read again in the same order, and the order in which records "
             "and labels were taken is not written down: leave it out, so that each checkpoint has a snapshot"

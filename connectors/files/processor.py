@@ -40,7 +40,8 @@ from connectors.model.rejects import log_reject
 from connectors.runtime.health import Health, serving
 from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
-from connectors.snapshots.check_learner import check_learner, note_of
+from connectors.snapshots.check_learner import note_of
+from connectors.snapshots.models import Builder, find
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore, make_folder
 from connectors.suggest import did_you_mean
@@ -50,6 +51,7 @@ log = logging.getLogger(__name__)
 commits = log.getChild("commit")
 
 PARTITION = 0  # a file is one partition
+ATTEMPTS = 5  # to read a snapshot while a processor runs
 
 
 @dataclass(frozen=True)
@@ -206,8 +208,10 @@ class FileProcessor:
             raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
 
     def _new_model(self) -> PartitionModel:
-        explain = self._config.output.explain
-        return PartitionModel(self._config.first_learner(), "", 0, self._load, self._decode, explain=explain)
+        return self._builder().start()
+
+    def _builder(self) -> Builder:
+        return Builder(self._config, lambda name: self._store.read(PARTITION, name), self._decode)
 
     def _restore(self, state: State) -> PartitionModel:
         named = (
@@ -220,18 +224,11 @@ class FileProcessor:
         if hashlib.sha256(data).hexdigest() != state.sha256:
             raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
         with self._health.metrics.restore_seconds.time():
-            changes = check_learner(self._config.build_learner(), self._config.record, data, named, self._start_over())
-            learner = self._load(state.snapshot)
-        change = changes.apply if changes.made else None
-        if change:
-            log.warning("the learner changes with the next snapshot: %s", ", ".join(changes.made))
-        explain = self._config.output.explain
-        return PartitionModel(
-            learner, state.snapshot, state.examples, self._load, self._decode, change=change, explain=explain
-        )
-
-    def _load(self, name: str) -> Any:
-        return snapshot.loads(self._store.read(PARTITION, name))
+            found = find(self._config, data, named, self._start_over())
+            model = self._builder().restore(state.snapshot, state.examples, found)
+        if found.made:
+            log.warning("the learner changes with the next snapshot: %s", ", ".join(found.made))
+        return model
 
     def _late_labels(self) -> LateLabels | None:
         state, labels = self._state, self._config.labels
@@ -394,7 +391,7 @@ class FileProcessor:
     def write_snapshot(self) -> None:
         began = time.monotonic()
         self._model.prepare_snapshot()
-        data, examples = snapshot.dumps(self._model.learner, note_of(self._config.record)), self._model.examples
+        data, examples = self._model.dumps(note_of(self._config.record)), self._model.examples
         name = SnapshotName.new(self._input.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
         self._kept = self._waiting.write(self._late.waiting, name, self._late.asked) if self._late else None
@@ -451,6 +448,20 @@ def make_asking(config: AnyConfig, columns: list[str] | None, asked: Asked | Non
         return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
     except BadState as error:
         raise StateError(f"{error}; put the checkpoint back as it was") from error
+
+
+def committed_snapshot(config: FileConfig) -> bytes | None:
+    """Return the snapshot that the last checkpoint of a processor names, whether or not it runs; None without one."""
+    folder = config.snapshots / config.name / "files"
+    store, path = FolderStore(folder), folder / "checkpoint.json"
+    for _ in range(ATTEMPTS):
+        try:
+            return store.read(PARTITION, STATE.validate_json(path.read_bytes()).snapshot)
+        except FileNotFoundError:  # there is none, or a processor that runs has just deleted it
+            continue
+        except (OSError, ValidationError) as error:
+            raise StateError(f"the checkpoint `{path}` cannot be read: {error}") from error
+    return None
 
 
 def make_decoder(record: RecordFields, columns: list[str] | None, path: str, is_joined: bool = False) -> Decoder:

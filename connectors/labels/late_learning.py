@@ -32,6 +32,8 @@ class Outcome(NamedTuple):
         The source of the record.
     message
         The record of the label.
+    challengers
+        Prediction and score of each challenger, as in its output; None if that does not tell them.
     """
 
     id: Any
@@ -41,12 +43,16 @@ class Outcome(NamedTuple):
     delay: int
     record: str
     message: Record
+    challengers: dict[str, Any] | None = None
 
     @property
     def value(self) -> bytes:
         """The JSON object that is written."""
         names = ("id", "prediction", "score", "label", "delay")
-        return orjson.dumps(dict(zip(names, self, strict=False)), option=ANY_KEYS)
+        value = dict(zip(names, self, strict=False))
+        if self.challengers is not None:
+            value["challengers"] = self.challengers
+        return orjson.dumps(value, option=ANY_KEYS)
 
 
 class Results(NamedTuple):
@@ -218,12 +224,14 @@ class LateLearning:
         counts.add_delay(delay)
         label = message.label
         try:
-            record = self._learned(found, label)
+            record = self._learned(found, label, found.answers)
         except Reject as reject:
             self._reject(message, type(reject)(f"record `{found.id}`: {reject}", reject.kind), counts)
             return
         counts.add_learned(found.prediction, label, self.model.is_regressor)
-        self._outcomes.append(Outcome(record.id, found.prediction, found.score, label, delay, record.source, message))
+        said = found.prediction, found.score
+        challengers = None if found.answers is None else self.model.told(found.answers)
+        self._outcomes.append(Outcome(record.id, *said, label, delay, record.source, message, challengers))
 
     def _learn_otherwise(self, found: WaitingRecord, counts: Counts) -> None:
         try:
@@ -234,12 +242,16 @@ class LateLearning:
         else:
             counts.learned += 1
 
-    def _learned(self, found: WaitingRecord, label: Any) -> Record:
-        """Learn a record that has waited, and return it, or raise Reject: the model is then as it was."""
+    def _learned(self, found: WaitingRecord, label: Any, answers: dict[str, Any] | None = None) -> Record:
+        """Learn a record that has waited, and return it, or raise Reject: the model is then as it was.
+
+        With several models, `answers` are the predictions to judge.
+        """
         record = Record(f"{self._source_of_records}{found.sequence}", found.id.encode(), found.value)
         self.model.decode(record, label)
         if record.known is not None:
             raise record.known
+        record.answers = answers
         self.model.learn(record, is_late=True)
         return record
 

@@ -17,7 +17,7 @@ from connectors.model.rejects import Reject
 
 BEGINNING = -(2**63)  # the event time before the first record
 # The content of a record: what was predicted, in one of these forms, and then its bytes.
-_FALSE, _TRUE, _NONE, _SAME, _JSON = range(5)  # with a number as score; the score itself; anything else
+_FALSE, _TRUE, _NONE, _SAME, _JSON, _MODELS = range(6)  # with a number as score; that itself; any; several models
 _SCORE = struct.Struct("<QqBd")  # head, form, and score
 _LENGTH_OF_JSON = struct.Struct("<QqBI")
 _FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
@@ -52,6 +52,9 @@ class WaitingRecord(NamedTuple):
         What the model said then.
     value
         Its bytes as they were read.
+    answers
+        With several models: prediction and score of each one by name, or None for one that refused the features. The
+        first one is that of the model whose prediction counted.
     """
 
     id: str
@@ -60,6 +63,7 @@ class WaitingRecord(NamedTuple):
     prediction: Any
     score: Any
     value: bytes
+    answers: dict[str, Any] | None = None
 
 
 class EarlyLabel(NamedTuple):
@@ -127,7 +131,7 @@ class WaitingRecords:
     >>> waiting.add("3", 7, record)
     True
     >>> waiting.settle("3")
-    WaitingRecord(id='3', sequence=7, time=20, prediction=True, score=0.5, value=b'{"id": 3, "a": 1}')
+    WaitingRecord(id='3', sequence=7, time=20, prediction=True, score=0.5, value=b'{"id": 3, "a": 1}', answers=None)
     >>> waiting.settle("3")
     Traceback (most recent call last):
     ...
@@ -160,7 +164,11 @@ class WaitingRecords:
         if key in self.records:
             return False
         assert record.value is not None
-        packed = _packed_record(sequence, time, record.prediction, record.score, record.value)
+        if record.answers is None:
+            packed = _packed_record(sequence, time, record.prediction, record.score, record.value)
+        else:
+            said = record.prediction, record.score, record.answers
+            packed = _packed_json(sequence, time, _MODELS, said, record.value)
         self.records.add_packed(key, sequence, time, packed)
         return True
 
@@ -252,21 +260,29 @@ def _packed_record(sequence: int, time: int, prediction: Any, score: Any, value:
             return _SCORE.pack(sequence, time, _FORMS[prediction], score) + value
         if type(prediction) is float and prediction == score != 0.0:  # 0.0 == -0.0
             return _SCORE.pack(sequence, time, _SAME, score) + value
-    said = orjson.dumps([prediction, score], option=ANY_KEYS)
-    return b"".join((_LENGTH_OF_JSON.pack(sequence, time, _JSON, len(said)), said, value))
+    return _packed_json(sequence, time, _JSON, (prediction, score), value)
+
+
+def _packed_json(sequence: int, time: int, form: int, said: tuple[Any, ...], value: bytes) -> bytes:
+    text = orjson.dumps(said, option=ANY_KEYS)
+    return b"".join((_LENGTH_OF_JSON.pack(sequence, time, form, len(text)), text, value))
 
 
 def _waiting_record(item: Item) -> WaitingRecord:
-    packed = item.packed
-    if packed[HEAD.size] == _JSON:
-        sequence, time, _, length = _LENGTH_OF_JSON.unpack_from(packed)
+    packed, answers = item.packed, None
+    if packed[HEAD.size] in (_JSON, _MODELS):
+        sequence, time, form, length = _LENGTH_OF_JSON.unpack_from(packed)
         start = _LENGTH_OF_JSON.size + length
-        prediction, score = orjson.loads(packed[_LENGTH_OF_JSON.size : start])
+        prediction, score, *more = orjson.loads(packed[_LENGTH_OF_JSON.size : start])
+        if form == _MODELS:
+            (answers,) = more
+            if not all(answer is None or len(answer) == 2 for answer in answers.values()):
+                raise ValueError("a model has said something else than a prediction and a score")
     else:
         sequence, time, form, score = _SCORE.unpack_from(packed)
         start = _SCORE.size
         prediction = score if form == _SAME else _PREDICTIONS[form]
-    return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:])
+    return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:], answers)
 
 
 def _packed_label(label: Record) -> bytes:
@@ -305,5 +321,5 @@ def check_content(part: int, item: Item) -> None:
     try:
         item.key.decode()
         read(item)
-    except (ValueError, TypeError, LookupError, AssertionError, struct.error) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError, struct.error) as error:
         raise BadState(f"`{item.key[:100]!r}` has a content that cannot be read: {error}") from None

@@ -8,7 +8,7 @@ from river import base, compose
 
 from connectors.model.records import Record
 from connectors.model.rejects import Reject, Unlearnable
-from river_margins import INTERCEPT
+from river_margins import INTERCEPT, snapshot
 
 
 class ReplayNeeded(Exception):
@@ -93,6 +93,10 @@ class PartitionModel:
         if self._change is not None:
             self._change(self.learner)
 
+    def dumps(self, about: Mapping[str, Any]) -> bytes:
+        """Return a snapshot of the model, which also tells this about it."""
+        return snapshot.dumps(self.learner, about)
+
     def saved_as(self, snapshot: str) -> None:
         """Note that this snapshot holds the model of this moment: failures go back to it."""
         self.snapshot = snapshot
@@ -127,6 +131,10 @@ class PartitionModel:
             if not self._is_pure:
                 self._undo(reject)
             raise reject from error
+
+    def told(self, answers: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return what is told of the predictions of several models, the first of which counted; None if nothing is."""
+        return None
 
     def _explanation(self, record: Record) -> dict[str, float]:
         explained = self.learner.explain_one(record.features)

@@ -35,13 +35,15 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
             record.label = None
         model.predict(record)
         if record.prediction is None and record.score == {}:
-            record.score = _first_score(record.label)
-        record.output = encode(record.id, record.prediction, record.score, record.label, record.explanation)
+            record.score = first_score(record.label)
+        record.output = encode(
+            record.id, record.prediction, record.score, record.label, record.explanation, record.challengers
+        )
         if record.label is not None:
             model.learn(record)
     except Unlearnable as reject:
         record.label, record.known = None, reject
-        record.output = encode(record.id, record.prediction, record.score, None, record.explanation)
+        record.output = encode(record.id, record.prediction, record.score, None, record.explanation, record.challengers)
     except Reject as reject:
         record.reason, record.output = reason_of(reject), None
         counts.add_reject(reject.kind)
@@ -52,7 +54,7 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         counts.add_unlearned(record.known.kind)
 
 
-def _first_score(label: Any) -> float | dict[Any, float]:
+def first_score(label: Any) -> float | dict[Any, float]:
     """Return the score of a record that comes before the first label: the one that the learner will have after it.
 
     Labels decide whether a score is a number or an object by class. The label of the record itself is the first one if

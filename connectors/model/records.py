@@ -40,6 +40,9 @@ class Record:
         Filled by `Decoder.decode`. `label` is None if it is not known; `weight` is the sample weight of learning.
     prediction, score, explanation
         Filled by `PartitionModel.predict`; no explanation is None.
+    answers, challengers
+        With several models: prediction and score of each one by name, the champion's first, or None for one that
+        refused the features; and what the output tells of the challengers.
     examples
         How many examples the model had learned when it predicted.
     output
@@ -50,6 +53,8 @@ class Record:
     """
 
     __slots__ = (
+        "answers",
+        "challengers",
         "examples",
         "explanation",
         "features",
@@ -76,6 +81,8 @@ class Record:
     examples: int
     output: bytes | None
     explanation: dict[str, float] | None
+    answers: dict[str, Any] | None
+    challengers: dict[str, Any] | None
 
     def __init__(
         self,
@@ -89,7 +96,7 @@ class Record:
     ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
         self.headers, self.timestamp, self.known = headers, timestamp, known
-        self.output = self.explanation = None
+        self.output = self.explanation = self.answers = self.challengers = None
         self.weight = 1.0
 
     @classmethod
@@ -235,7 +242,7 @@ def id_text(id: Any) -> str:
     return id if type(id) is str else orjson.dumps(id).decode()
 
 
-def _check_score(score: Any) -> None:
+def check_score(score: Any) -> None:
     """Raise Reject for a score that JSON cannot express."""
     numbers = score.values() if isinstance(score, dict) else (score,)
     for number in numbers:
@@ -243,7 +250,14 @@ def _check_score(score: Any) -> None:
             raise Reject(f"the score would be {number}", "score")
 
 
-def encode(id: Any, prediction: Any, score: Any, label: Any, explanation: dict[str, float] | None = None) -> bytes:
+def encode(
+    id: Any,
+    prediction: Any,
+    score: Any,
+    label: Any,
+    explanation: dict[str, float] | None = None,
+    challengers: dict[str, Any] | None = None,
+) -> bytes:
     """Return an output value, or raise Reject; the classes in a score become text.
 
     >>> encode("a", False, -0.5, True)
@@ -255,10 +269,13 @@ def encode(id: Any, prediction: Any, score: Any, label: Any, explanation: dict[s
     """
     is_number = type(score) is float and math.isfinite(score)
     if not is_number:
-        _check_score(score)
+        check_score(score)
     value = {"id": id, "prediction": prediction, "score": score}
     if explanation is not None:
         value["explanation"] = explanation
+    if challengers is not None:
+        value["challengers"] = challengers
+        is_number = False  # their scores may have classes
     if label is not None:
         value["label"] = label
     try:

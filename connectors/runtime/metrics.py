@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
 from connectors.config.files_schema import FileConfig
+from connectors.model.contest import ContestModel
 from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
 
@@ -159,6 +160,7 @@ class Metrics(Collector):
         yield from self._quality(self.work.counts)
         yield from self._partitions(self.work.models)
         yield from self._certificates(self.work.models)
+        yield from self._contests({n: m for n, m in self.work.models.items() if isinstance(m, ContestModel)})
         if self._has_labels:
             yield from self._late(self.work.counts)
         if self._has_queries:
@@ -244,6 +246,33 @@ class Metrics(Collector):
             values = {n: found for n in sorted(models) if (found := models[n].certificates.get(name)) is not None}
             if values:
                 yield self._of_partitions(name, meaning, values)
+
+    def _contests(self, models: Mapping[int, ContestModel]) -> Iterator[Metric]:
+        """Yield how several models of a partition did on the same records; nothing for a single one."""
+        if not models:
+            return
+        is_regressor = any(model.is_regressor for model in models.values())
+        what = "Sum of |label - prediction| of these." if is_regressor else "Those of them that were wrong."
+        families = [
+            self._of_models("compared_predictions", "Predictions of a model that were judged, in its life."),
+            self._of_models("compared_loss", what),
+            self._of_models("challenger_examples", "Examples that a challenger has learned."),
+            self._of_models("challenger_refusals", "Records whose features or label a challenger refused.", "of"),
+        ]
+        judged, loss, examples, refusals = families
+        for number, model in sorted(models.items()):
+            place = self.source, str(number)
+            for name, found in model.committed.models.items():
+                judged.add_metric([*place, name], found.judged)
+                loss.add_metric([*place, name], found.loss)
+            for name, challenger in model.challengers.items():
+                examples.add_metric([*place, name], challenger.examples)
+                for of, count in zip(("features", "label"), model.refused.get(name, (0, 0)), strict=True):
+                    refusals.add_metric([*place, name, of], count)
+        yield from families
+
+    def _of_models(self, name: str, meaning: str, *more: str) -> GaugeMetricFamily:
+        return GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition", "model", *more])
 
     def _of_partitions(self, name: str, meaning: str, values: Mapping[int, float]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition"])

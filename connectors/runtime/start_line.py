@@ -23,6 +23,7 @@ def log_start(log: logging.Logger, config: AnyConfig, **places: object) -> None:
         version = importlib.metadata.version("river-margins")
     except importlib.metadata.PackageNotFoundError:  # the sources, not installed
         version = "unknown"
-    learner, _ = snapshot.describe(snapshot.dumps(config.build_learner()))
+    learner, *others = [snapshot.describe(snapshot.dumps(each))[0] for each in config.build_learners().values()]
     named = {"version": version, "file": config.path or "none", "name": config.name} | places
-    log.info("starting %s learner=%s", " ".join(f"{key}={value}" for key, value in named.items()), learner)
+    said = "".join(f" {name}={other}" for name, other in zip(config.challengers, others, strict=True))
+    log.info("starting %s learner=%s%s", " ".join(f"{key}={value}" for key, value in named.items()), learner, said)

@@ -12,7 +12,9 @@ def note_of(record: Record) -> dict[str, Any]:
     return {"record": record.shape}
 
 
-def check_learner(learner: Any, record: Record, data: bytes, named: str, start_over: str) -> snapshot.Changes:
+def check_learner(
+    learner: Any, record: Record, data: bytes, named: str, start_over: str, key: str = "learner"
+) -> snapshot.Changes:
     """Raise StateError if a snapshot does not hold this learner, or one of other records; training does not matter.
 
     Parameters
@@ -27,6 +29,8 @@ def check_learner(learner: Any, record: Record, data: bytes, named: str, start_o
         How messages name the snapshot.
     start_over
         How messages describe a start with a new model.
+    key
+        The key of the learner in the file.
 
     Returns
     -------
@@ -38,8 +42,10 @@ def check_learner(learner: Any, record: Record, data: bytes, named: str, start_o
     except snapshot.SnapshotError as error:
         raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
     if changes.refused:
-        said = f"the learner is not the one of {named}: {'; '.join(changes.refused)}"
-        raise StateError(f"{said}; put `learner` back as it was, or {start_over}")
+        which = "the learner" if key == "learner" else f"`{key}`"
+        said = f"{which} is not the one of {named}: {'; '.join(changes.refused)}"
+        instead = "" if key == "learner" else "give it another name, with which it begins anew, or "
+        raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
     if moved := _differences(changes.about.get("record"), record.shape):
         said = f"{named} learned other records: {'; '.join(moved)}"
         anyway = "to go on from this model anyway, give the processor another `name`, and this snapshot as `start_from`"

@@ -41,6 +41,8 @@ class Result:
         River's metrics, by their names.
     learner
         The learner after the last example.
+    challengers
+        The results of the challengers, by name, each as if it were alone on the same data.
     examples, unlabelled, rejected
         How many examples were measured, had no label, and could not be processed. Labels in a file of their own that
         cannot be used count as not processed, too.
@@ -56,6 +58,7 @@ class Result:
 
     metrics: dict[str, Any]
     learner: Any
+    challengers: dict[str, "Result"] = field(default_factory=dict)
     examples: int = 0
     unlabelled: int = 0
     rejected: int = 0
@@ -100,15 +103,20 @@ def run(
 ) -> Result:
     """Evaluate the learner of a processor; `connectors.evaluate` documents the parameters."""
     result = start(config, names)
-    for _ in measure(result, any_source_of(config, data, labels, time, label_time), delay):
-        pass
+    for each in (result, *result.challengers.values()):
+        for _ in measure(each, any_source_of(config, data, labels, time, label_time), delay):
+            pass
     return result
 
 
 def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
-    """Return a result to be filled by `measure`: the learner of a processor and fresh metrics of these names."""
-    learner = config.first_learner()
-    return Result(make_metrics(names, learner), learner)
+    """Return a result to be filled by `measure`: the learner of a processor and fresh metrics of these names.
+
+    So are the results of its challengers.
+    """
+    first, *others = [Result(make_metrics(names, learner), learner) for learner in config.first_learners().values()]
+    first.challengers = dict(zip(config.challengers, others, strict=True))
+    return first
 
 
 def measure(result: Result, source: "Source", delay: int | None = None) -> Iterator[int]:
@@ -283,6 +291,8 @@ def any_source_of(
         labels = labels or (config.labels.file if config.labels else None)
     if labels is None and (time or label_time):
         raise ConfigError("`--time` and `--label-time` are for labels in a file of their own: name it with `--labels`")
+    if data == STANDARD and config.challengers:
+        raise ConfigError("standard input can be read once, and each challenger reads the data again: name a file")
     if labels is None:
         return source_of(config, data)
     if data is None:

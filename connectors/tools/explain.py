@@ -12,7 +12,7 @@ from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
 from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
-from river_margins import river_internals
+from river_margins import river_internals, snapshot
 
 WIDTH = 100
 
@@ -149,8 +149,28 @@ def _learner(config: Config | FileConfig) -> list[str]:
     sentences.append(score_of(config).sentence)
     if config.output.explain:
         sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
+    sentences += _challengers(config)
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
     return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
+
+
+def _challengers(config: Config | FileConfig) -> list[str]:
+    if not config.challengers:
+        return []
+    said = " Each output also tells what they said." if config.output.challengers else ""
+    starts = " or from its `start_from`" if any(each.start_from for each in config.challengers.values()) else ""
+    return [
+        *(
+            f"Challenger `{name}`: {snapshot.describe(snapshot.dumps(learner))[0]}"
+            for name, learner in config.first_learners().items()
+            if name != config.champion
+        ),
+        f"The challengers predict and learn each record that `{config.champion}` learns; its prediction is the output."
+        f"{said} What a challenger refuses is counted, and changes nothing for the others. `river-margins compare` "
+        "prints who is better.",
+        "All models are in one snapshot, kept apart by their names: they exchange their roles when the file does, a "
+        f"new challenger starts empty{starts}, and one that is taken out is dropped.",
+    ]
 
 
 def _first_sentence(step: Any) -> str:

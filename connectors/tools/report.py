@@ -60,14 +60,17 @@ def run(
     result = evaluate.start(config, names)
     if plot is not None:
         check_plot(result, plot)
-    source = evaluate.any_source_of(config, data, labels, time, label_time)
-    began = monotonic()
-    with _progress(source) as update:
-        for number in evaluate.measure(result, source, delay):
-            if number % UPDATE_EVERY == 0:
-                update()
+    began, examples = monotonic(), 0
+    for each in (result, *result.challengers.values()):
+        source = evaluate.any_source_of(config, data, labels, time, label_time)
+        with _progress(source) as update:
+            for number in evaluate.measure(each, source, delay):
+                if number % UPDATE_EVERY == 0:
+                    update()
+        examples += each.examples
     console = Console()
-    console.print(_table(result, source.name, monotonic() - began))
+    columns = {config.champion: result} | result.challengers
+    console.print(_table(columns, source.name, examples / (monotonic() - began)))
     if result.reason:
         console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:
@@ -90,16 +93,19 @@ def _progress(source: evaluate.Source) -> Iterator[Callable[[], None]]:
         yield lambda: progress.update(task, completed=source.done)
 
 
-def _table(result: evaluate.Result, name: str, seconds: float) -> Table:
-    table = Table(title=f"progressive validation on {name}", show_header=False)
-    for metric, value in result.metrics.items():
-        table.add_row(metric, repr(value).removeprefix(f"{type(value).__name__}: "))
-    table.add_row("examples", f"{result.examples:,}")
-    table.add_row("without a label", f"{result.unlabelled:,}")
-    table.add_row("that could not be processed", f"{result.rejected:,}")
-    if result.queries is not None:
-        table.add_row("labels asked for", f"{result.queries:,}")
-    table.add_row("examples per second", f"{result.examples / seconds:,.0f}")
+def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table:
+    """Return a table with a column for each model, and a header if there are several."""
+    table, all_of = Table("", *results, title=f"progressive validation on {name}"), list(results.values())
+    table.show_header = len(results) > 1
+    for metric in all_of[0].metrics:
+        values = [result.metrics[metric] for result in all_of]
+        table.add_row(metric, *(repr(value).removeprefix(f"{type(value).__name__}: ") for value in values))
+    table.add_row("examples", *(f"{result.examples:,}" for result in all_of))
+    table.add_row("without a label", *(f"{result.unlabelled:,}" for result in all_of))
+    table.add_row("that could not be processed", *(f"{result.rejected:,}" for result in all_of))
+    if all_of[0].queries is not None:
+        table.add_row("labels asked for", f"{all_of[0].queries:,}")
+    table.add_row("examples per second", f"{rate:,.0f}")
     return table
 
 

@@ -25,8 +25,10 @@ def of_files() -> dict[str, Any]:
     """Return the schema of a processor's YAML file, of either kind: `input.file` tells which."""
     _, whole = models_json_schema([(Config, "validation"), (FileConfig, "validation")], schema_generator=_Generator)
     definitions = {name: _with_variables(_tidied(part)) for name, part in whole["$defs"].items()}
-    for kind in ("Config", "FileConfig"):
-        definitions[kind]["properties"]["learner"] |= {"items": _step(), "minItems": 1}
+    for kind in ("Learner", "Challenger"):
+        steps, section = definitions[kind]["anyOf"]
+        for each in (steps, section["properties"]["steps"]):
+            each |= {"items": _step(), "minItems": 1}
     is_file = {"properties": {"input": {"required": ["file"]}}, "required": ["input"]}
     return {
         "$schema": DRAFT,
@@ -78,7 +80,7 @@ def _step() -> dict[str, Any]:
 def of_output(config: Config | FileConfig) -> dict[str, Any]:
     """Return the schema of the values that a processor writes to its output."""
     score = score_of(config)
-    label, prediction = _label_and_prediction(config, score)
+    label, prediction = _label_and_prediction(config.first_learner())
     properties = {
         "id": {"description": f"The field `{config.record.id}` of the record, or its position."}
         if config.record.id
@@ -91,11 +93,22 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
             "additionalProperties": {"type": "number"},
             "maxProperties": config.output.explain,
         },
+        "challengers": {
+            "description": "What the challengers said; null for one that refused the features.",
+            "type": "object",
+            "properties": {name: _of_challenger(learner) for name, learner in _challengers(config).items()},
+            "required": list(config.challengers),
+            "additionalProperties": False,
+        },
         "label": {"description": "The label; missing if it is not known or cannot be learned."} | label,
     }
-    required = ["id", "prediction", "score", "explanation"]
+    required = ["id", "prediction", "score", "explanation", "challengers"]
+    if not config.output.challengers:
+        required.remove("challengers")
+        del properties["challengers"]
     if not config.output.explain:
-        properties.pop(required.pop())
+        required.remove("explanation")
+        del properties["explanation"]
     output = {
         "type": "object",
         "properties": properties,
@@ -106,6 +119,18 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
     if isinstance(config, FileConfig):
         return head | output
     return head | {"anyOf": [output, _TOO_LARGE]}
+
+
+def _challengers(config: Config | FileConfig) -> dict[str, Any]:
+    return {name: learner for name, learner in config.first_learners().items() if name != config.champion}
+
+
+def _of_challenger(learner: Any) -> dict[str, Any]:
+    """Return the schema of what an output tells of a challenger."""
+    _, prediction = _label_and_prediction(learner)
+    score = {"description": "Its score."} | {k: v for k, v in _score_of(learner).schema.items() if k != "description"}
+    said = {"prediction": {"description": "Its prediction."} | prediction, "score": score}
+    return {"type": ["object", "null"], "properties": said, "required": list(said), "additionalProperties": False}
 
 
 _TOO_LARGE = {
@@ -156,7 +181,11 @@ class Score:
 
 def score_of(config: Config | FileConfig) -> Score:
     """Return what the score of a processor is, as far as its file says."""
-    last = last_step(config.first_learner())
+    return _score_of(config.first_learner())
+
+
+def _score_of(learner: Any) -> Score:
+    last = last_step(learner)
     if isinstance(last, base.Regressor):
         return Score("number")
     score = last.score_one({})
@@ -165,8 +194,8 @@ def score_of(config: Config | FileConfig) -> Score:
     return Score("number")
 
 
-def _label_and_prediction(config: Config | FileConfig, score: Score) -> tuple[dict[str, Any], dict[str, Any]]:
-    last = last_step(config.first_learner())
+def _label_and_prediction(learner: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    last = last_step(learner)
     if isinstance(last, base.Regressor):
         return {"type": ["number", "boolean"]}, {"type": "number"}
     classes = river_internals.parameters(last).get("classes")

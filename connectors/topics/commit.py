@@ -23,7 +23,6 @@ from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
 from connectors.topics.restore import HOST
 from connectors.topics.timeouts import Timeouts
-from river_margins import snapshot
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +154,7 @@ class Committer:
         began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
         store = self._assignment.restorer.store
         partition.model.prepare_snapshot()
-        data = snapshot.dumps(partition.model.learner, note_of(self._config.record))
+        data = partition.model.dumps(note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
             topic_id=topic.id, partitions=topic.partitions, host=HOST,

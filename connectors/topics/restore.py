@@ -4,14 +4,14 @@ If anything does not fit, a StateError says what happened and what to do: a Part
 has the problem.
 """
 
+import contextlib
 import hashlib
 import logging
 import re
 import socket
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -26,7 +26,7 @@ from connectors.logs import where
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
-from connectors.snapshots.check_learner import check_learner
+from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
 from connectors.topics.bad_partitions import PartitionStateError
@@ -74,38 +74,39 @@ class Restorer:
         """Return the metadata of an offset, after all checks that can be made without reading the snapshot."""
         return self._metadata(partition, committed)
 
-    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> snapshot.Changes:
+    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> Found:
         """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
-        data, changes = self._checked_snapshot(partition, metadata)
-        self._loads(partition, metadata.snapshot, data)
+        found = self._checked_snapshot(partition, metadata)
+        with self._named(partition, metadata.snapshot):
+            for data in found.data.values():
+                snapshot.loads(data)
         self._waiting(partition, metadata)
-        return changes
+        return found
 
-    def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, bytes, snapshot.Changes]:
+    def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, Found]:
         metadata = self._metadata(partition, committed)
-        return metadata, *self._checked_snapshot(partition, metadata)
+        return metadata, self._checked_snapshot(partition, metadata)
 
-    def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> tuple[bytes, snapshot.Changes]:
+    def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> Found:
         data = self._data(partition, metadata)
         named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
         try:
             snapshot.describe(data)
         except snapshot.SnapshotError as error:
             raise PartitionStateError(partition, f"{named} cannot be read: {error}; {self._start_over()}") from error
-        changes = check_learner(self.config.build_learner(), self.config.record, data, named, self._start_over())
-        return data, changes
+        return find(self.config, data, named, self._start_over())
 
     def restore(self, partition: int, committed: Committed) -> Partition:
         """Return a partition with the model that the committed metadata name; it may have inputs to replay."""
-        metadata, data, changes = self._checked(partition, committed)
+        metadata, models = self._checked(partition, committed)
         name, examples = SnapshotName.parse(metadata.snapshot), metadata.examples
         if metadata.inputs and name:  # the model of the snapshot has learned fewer than that of the committed offset
             examples = name.examples
-        learner = self._loads(partition, metadata.snapshot, data)
-        self._say(changes)
-        change = changes.apply if changes.made else None
+        self._say(models)
+        with self._named(partition, metadata.snapshot):
+            model = self._builder(partition).restore(metadata.snapshot, examples, models)
         waiting = self._waiting(partition, metadata)
-        found = self._partition(partition, learner, committed, metadata.snapshot, examples, change, waiting)
+        found = self._partition(partition, model, committed, waiting)
         found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))
         log.info(
             "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
@@ -114,8 +115,8 @@ class Restorer:
         )  # fmt: skip
         return found
 
-    def _say(self, changes: snapshot.Changes) -> None:
-        said = ", ".join(changes.made)
+    def _say(self, models: Found) -> None:
+        said = ", ".join(models.made)
         if said and said not in self.said:
             self.said.add(said)
             log.warning("the learner changes with the next snapshot of each partition: %s", said)
@@ -128,7 +129,7 @@ class Restorer:
         committed, waiting = Committed(offset, "", labels), None
         if section := self.config.labels:
             waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
-        return self._partition(partition, self.config.first_learner(), committed, "", 0, waiting=waiting)
+        return self._partition(partition, self._builder(partition).start(), committed, waiting)
 
     def _waiting(self, partition: int, metadata: OffsetMetadata) -> WaitingFiles | None:
         """Return what waits for labels according to the metadata of an offset."""
@@ -155,29 +156,25 @@ class Restorer:
         except BadState as error:
             raise PartitionStateError(partition, f"{self._of(partition)}: {error}; {self._start_over()}") from error
 
-    def _partition(
-        self,
-        number: int,
-        learner: Any,
-        committed: Committed,
-        snapshot: str,
-        examples: int,
-        change: Callable[[Any], None] | None = None,
-        waiting: WaitingFiles | None = None,
-    ) -> Partition:
-        def load(name: str) -> Any:
-            return self._loads(number, name, self.store.read(number, name))
-
-        can_replay, record = self.config.snapshots.every is not None, self.config.record
-        section = self.config.labels
+    def _builder(self, number: int) -> Builder:
+        record = self.config.record
         decode = Decoder(
             record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time,
-            is_joined=section is not None,
+            is_joined=self.config.labels is not None,
         ).decode  # fmt: skip
+        can_replay = self.config.snapshots.every is not None
+
+        def read(name: str) -> bytes:
+            return self.store.read(number, name)
+
+        return Builder(self.config, read, decode, can_replay, lambda name: self._named(number, name))
+
+    def _partition(
+        self, number: int, model: PartitionModel, committed: Committed, waiting: WaitingFiles | None
+    ) -> Partition:
+        can_replay, record, section = self.config.snapshots.every is not None, self.config.record, self.config.labels
         # the same bytes decoded in another way are other inputs
         seed = zlib.crc32(orjson.dumps(record.shape))
-        explain = self.config.output.explain
-        model = PartitionModel(learner, snapshot, examples, load, decode, can_replay, change, explain)
         proof = ReplayProof(committed.offset, seed, can_replay)
         source, labels = f"{self.config.input.topic}-{number}-", None
         if section is not None and waiting is not None and committed.labels is not None:
@@ -186,9 +183,11 @@ class Restorer:
             labels = LateLabels(section, record, sources, model, waiting, committed.labels.offset, asking)
         return Partition(source, model, proof, committed, labels)
 
-    def _loads(self, partition: int, name: str, data: bytes) -> Any:
+    @contextlib.contextmanager
+    def _named(self, partition: int, name: str) -> Iterator[None]:
+        """Turn an error of loading a snapshot into one that names it."""
         try:
-            return snapshot.loads(data)
+            yield
         except snapshot.SnapshotError as error:
             raise PartitionStateError(partition, f"snapshot `{name}` of {self._of(partition)}: {error}") from error
 

@@ -121,6 +121,18 @@ class SnapshotAdmin:
             raise StateError(f"`{self._store.path(entry.partition, entry.id)}`: {error}") from error
         return data
 
+    def committed(self) -> dict[int, bytes]:
+        """Return the snapshots that the committed offsets name, by partition."""
+        found = {}
+        for number, metadata in self._metadata().items():
+            if metadata is not None:
+                try:
+                    found[number] = self._store.read(number, metadata.snapshot)
+                except FileNotFoundError:
+                    path = self._store.path(number, metadata.snapshot)
+                    raise StateError(f"the snapshot `{path}`, which a committed offset names, does not exist") from None
+        return found
+
     def prune(self, is_trial: bool) -> list[Entry]:
         """Delete the snapshots that `snapshots.keep` does not keep, and return them. On trial delete nothing.
 
@@ -265,15 +277,22 @@ def time_of(name: SnapshotName) -> str:
 
 def contents(data: bytes) -> list[tuple[str, str]]:
     """Return what is in a snapshot: the learner with parameters, the versions that wrote it, counts of each step."""
-    text, versions = snapshot.describe(data)
+    _, versions = snapshot.describe(data)
+    rows = [*_of_model(data), ("written by", ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    for name, part in snapshot.beside(data)[1].items():
+        rows += [(f"{name}: {what}", value) for what, value in _of_model(part)]
+    return [*rows, ("bytes", str(len(data))), ("sha256", hashlib.sha256(data).hexdigest())]
+
+
+def _of_model(data: bytes) -> list[tuple[str, str]]:
     model: Any = snapshot.loads(data)
-    rows = [("learner", text), ("written by", ", ".join(f"{name} {number}" for name, number in versions.items()))]
+    rows = [("learner", snapshot.describe(data)[0])]
     for step in model.steps.values() if isinstance(model, compose.Pipeline) else [model]:
         kind = type(step).__name__
         rows += [(f"{kind}.{count}", str(getattr(step, count))) for count in COUNTS if hasattr(step, count)]
         if hasattr(step, "weights"):
             rows.append((f"{kind}.weights", str(_size(step.weights))))
-    return [*rows, ("bytes", str(len(data))), ("sha256", hashlib.sha256(data).hexdigest())]
+    return rows
 
 
 def _size(weights: Any) -> int:

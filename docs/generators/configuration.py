@@ -40,7 +40,8 @@ def _rows(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str
         default = "required" if field.is_required() else _default(field.default, below)
         yield prefix + name, default, field.description or ""
         if below is not None:
-            yield from _rows(below, f"{prefix}{name}.")
+            of_name = "NAME." if field.default == {} and below is not field.annotation else ""
+            yield from _rows(below, f"{prefix}{name}.{of_name}")
 
 
 def _default(value: Any, below: type[BaseModel] | None) -> str:
@@ -48,6 +49,8 @@ def _default(value: Any, below: type[BaseModel] | None) -> str:
         return "none"
     if below is not None or value == {}:
         return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     return f"`{value:g}s`" if isinstance(value, float) else f"`{value}`"
 
 

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 from river import base
 
 from river_margins import registered
@@ -36,6 +37,7 @@ from river_margins.snapshot.difference import Part, compare
 __all__ = [
     "Changes",
     "SnapshotError",
+    "beside",
     "changes",
     "check",
     "describe",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 LONGEST_REASON = 1_000  # characters
+PART = "$part."  # what the array of a part is named, and none of a model
 
 
 def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
@@ -97,7 +100,7 @@ def load(file: str | os.PathLike[str] | BinaryIO) -> Any:
         raise SnapshotError(f"{os.fspath(file)}: {error}") from error
 
 
-def dumps(model: base.Base, about: Mapping[str, Any] | None = None) -> bytes:
+def dumps(model: base.Base, about: Mapping[str, Any] | None = None, parts: Mapping[str, bytes] | None = None) -> bytes:
     """Return a model as bytes. Models of the same class, parameters and state give the same bytes.
 
     Parameters
@@ -106,6 +109,8 @@ def dumps(model: base.Base, about: Mapping[str, Any] | None = None) -> bytes:
         Any model that `check` accepts.
     about
         What `changes` shall tell about the model, as values that JSON has; no part of it.
+    parts
+        Bytes that go with the model, by name, such as snapshots of others; no part of it either. `beside` returns them.
 
     Raises
     ------
@@ -113,7 +118,10 @@ def dumps(model: base.Base, about: Mapping[str, Any] | None = None) -> bytes:
         The model cannot be written.
     """
     node, arrays = _encode(model)
-    more = {"about": dict(about)} if about else {}
+    more: dict[str, Any] = {"about": dict(about)} if about else {}
+    if parts:
+        more["parts"] = list(parts)
+        arrays |= {f"{PART}{n}": np.frombuffer(part, np.uint8) for n, part in enumerate(parts.values())}
     return codec.write({"written_by": _versions(), "model": node, **more}, arrays)
 
 
@@ -121,6 +129,7 @@ def loads(data: bytes) -> Any:
     """Return the model in the bytes of a snapshot. Raise SnapshotError, and nothing else, for any other bytes."""
     document, arrays = codec.read(data if type(data) is bytes else memoryview(data).tobytes())
     try:
+        _take_parts(document, arrays)
         model = codec.decode(document["model"], arrays, nodes.put_together)
         if not isinstance(model, base.Base):
             raise SnapshotError("the object in the snapshot is not a model")
@@ -132,6 +141,28 @@ def loads(data: bytes) -> Any:
     except Exception as error:
         raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
     return model
+
+
+def beside(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return what was written into a snapshot beside its model: `about`, and the parts by name.
+
+    Raise SnapshotError if the bytes are not a snapshot.
+
+    >>> import river_margins as rm
+    >>> from river_margins import snapshot
+    >>> snapshot.beside(snapshot.dumps(rm.PAClassifier(), about={"label": "y"}, parts={"other": b"bytes"}))
+    ({'label': 'y'}, {'other': b'bytes'})
+    """
+    document, arrays = codec.read(data)
+    with _well_formed(document):
+        about = document.get("about")
+        return about if isinstance(about, dict) else {}, _take_parts(document, arrays)
+
+
+def _take_parts(document: Any, arrays: codec.Arrays) -> dict[str, bytes]:
+    """Take the parts out of the arrays of a snapshot."""
+    names = document.get("parts", [])
+    return {str(name): arrays.pop(f"{PART}{n}").tobytes() for n, name in enumerate(names)}
 
 
 def check(model: base.Base) -> None:

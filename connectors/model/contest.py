@@ -1,0 +1,131 @@
+"""A model with challengers: all of them predict and learn the same records, and the champion's prediction counts."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from connectors.model.partition_model import PartitionModel
+from connectors.model.process_record import first_score
+from connectors.model.records import Record, check_score
+from connectors.model.rejects import Reject
+from connectors.model.standings import LARGEST, Contest, Standings
+from river_margins import snapshot
+
+
+class ContestModel(PartitionModel):
+    """The champion of a partition, with its challengers.
+
+    The challengers predict and learn each record that the champion predicts and learns. What one of them refuses is
+    counted, and changes nothing for the others.
+
+    Parameters
+    ----------
+    learner, saved, examples, load, decode, change, explain
+        Those of the champion, as for `PartitionModel`.
+    name
+        The name of the champion.
+    challengers
+        The other models, by name.
+    standings
+        How they did so far.
+    is_told
+        Whether an output tells the predictions of the challengers.
+
+    Attributes
+    ----------
+    committed
+        The standings at the last snapshot.
+    """
+
+    def __init__(
+        self,
+        learner: Any,
+        saved: str,
+        examples: int,
+        load: Callable[[str], Any],
+        decode: Callable[..., None],
+        change: Callable[[Any], None] | None,
+        explain: int,
+        *,
+        name: str,
+        challengers: Mapping[str, PartitionModel],
+        standings: Standings,
+        is_told: bool,
+    ) -> None:
+        self.name, self.standings, self._is_told = name, standings, is_told
+        self.challengers: Mapping[str, PartitionModel] = {}
+        self._asked = Record("", None, None)
+        super().__init__(learner, saved, examples, load, decode, False, change, explain)
+        self.challengers = challengers
+
+    @property
+    def is_to_change(self) -> bool:
+        return super().is_to_change or any(model.is_to_change for model in self.challengers.values())
+
+    def prepare_snapshot(self) -> None:
+        super().prepare_snapshot()
+        for model in self.challengers.values():
+            model.prepare_snapshot()
+
+    def saved_as(self, snapshot: str) -> None:
+        super().saved_as(snapshot)
+        for model in self.challengers.values():
+            model.saved_as(snapshot)
+        self.committed = self.standings.life
+        self.refused = {name: (each.features, each.labels) for name, each in self.standings.refused.items()}
+
+    def dumps(self, about: Mapping[str, Any]) -> bytes:
+        parts = {name: model.dumps(about) for name, model in self.challengers.items()}
+        examples = {self.name: self.examples} | {name: model.examples for name, model in self.challengers.items()}
+        contest = Contest(self.name, examples, self.standings)
+        return snapshot.dumps(self.learner, {**about, "contest": contest.value}, parts)
+
+    def predict(self, record: Record) -> None:
+        super().predict(record)
+        answers: dict[str, tuple[Any, Any] | None] = {self.name: (record.prediction, record.score)}
+        answers |= {name: self._answer(name, model, record) for name, model in self.challengers.items()}
+        record.answers = answers
+        record.challengers = self.told(answers)
+
+    def told(self, answers: Mapping[str, Any]) -> dict[str, Any] | None:
+        if not self._is_told:
+            return None
+        _, *others = answers.items()
+        return {name: answer and {"prediction": answer[0], "score": answer[1]} for name, answer in others}
+
+    def _answer(self, name: str, model: PartitionModel, record: Record) -> tuple[Any, Any] | None:
+        """Return prediction and score of a challenger; None if it refuses the features."""
+        asked = self._asked
+        asked.features = record.features
+        try:
+            model.predict(asked)
+            check_score(asked.score)
+        except Reject:
+            self.standings.of_refused(name).features += 1
+            return None
+        if asked.prediction is None and asked.score == {}:
+            return None, first_score(record.label)
+        return asked.prediction, asked.score
+
+    def learn(self, record: Record, *, is_late: bool = False) -> None:
+        super().learn(record, is_late=is_late)
+        answers = record.answers or {}
+        if answers:
+            self.standings.judge(self._losses(answers, record.label))
+        for name, model in self.challengers.items():
+            if answers.get(name, ()) is None:  # it refused the features
+                continue
+            try:
+                model.learn(record, is_late=is_late)
+            except Reject:
+                self.standings.of_refused(name).labels += 1
+
+    def _losses(self, answers: Mapping[str, Any], label: Any) -> dict[str, float]:
+        """Return the losses of the models that are still there; as in River, who predicts nothing yet is not judged."""
+        losses = {}
+        for name, answer in answers.items():
+            if answer is None or answer[0] is None or (name != self.name and name not in self.challengers):
+                continue
+            prediction = answer[0]
+            loss = min(abs(prediction - label), LARGEST) if self.is_regressor else prediction != label
+            losses[name] = float(loss)
+        return losses

@@ -1,0 +1,169 @@
+"""Which of several models is better: `river-margins compare`, from what the last checkpoint holds."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from river import base
+
+from connectors.config import Config, FileConfig
+from connectors.config.learner import last_step
+from connectors.errors import ConfigError, StateError
+from connectors.files.processor import committed_snapshot
+from connectors.model.standings import BLOCK, BLOCKS, OfPair, Standings, Tally, contest_of
+from river_margins import snapshot
+
+LEVEL = 0.95
+DEVIATIONS = 1.959963984540054  # of a normal distribution, to both sides, for that level
+LIFE, RECENT = "life", f"last {BLOCK * BLOCKS:,}"
+TITLES = ("over", "challenger", "compared", "loss of the champion", "its loss", "difference", "95 % interval", "better")
+
+
+class Comparison(NamedTuple):
+    """The champion and a challenger on the same records.
+
+    Attributes
+    ----------
+    over
+        Which records: all, or the last ones of each partition.
+    challenger
+        Its name.
+    compared
+        How many records both were judged on.
+    loss, its_loss
+        The mean loss of the champion and of the challenger on these.
+    difference, low, high
+        The former less the latter, and an interval for it.
+    better
+        The name of the better one; None if the interval contains 0.
+    """
+
+    over: str
+    challenger: str
+    compared: int
+    loss: float
+    its_loss: float
+    difference: float
+    low: float
+    high: float
+    better: str | None
+
+
+def compare(config: Config | FileConfig) -> list[Comparison]:
+    """Compare the learner of a processor with its challengers, over the life of both and over the last records.
+
+    Parameters
+    ----------
+    config
+        The processor's file. It may run meanwhile: its last checkpoint counts.
+
+    Raises
+    ------
+    ConfigError
+        It has no challengers.
+    StateError
+        It has no snapshot with challengers, or one that cannot be read.
+    """
+    if not config.challengers:
+        raise ConfigError("there are no `challengers` to compare: add them to the file, and run it")
+    standings = _standings(config)
+    life, recent, is_regressor = Tally(), Tally(), isinstance(last_step(config.build_learner()), base.Regressor)
+    for each in standings:
+        life.merge(each.life)
+        recent.merge(each.recent)
+    found = []
+    for over, tally in ((LIFE, life), (RECENT, recent)):
+        for name in config.challengers:
+            found.append(_compared(over, config.champion, name, tally.pair(config.champion, name), is_regressor))
+    return found
+
+
+def _standings(config: Config | FileConfig) -> list[Standings]:
+    try:
+        contests = [contest_of(snapshot.beside(data)[0]) for data in _snapshots(config)]
+    except ValueError as error:  # of which SnapshotError is one
+        raise StateError(f"a snapshot of `{config.name}` cannot be read: {error}") from error
+    found = [contest.standings for contest in contests if contest is not None]
+    if not found:
+        raise StateError(f"no snapshot of `{config.name}` has challengers yet: run the file first")
+    return found
+
+
+def _snapshots(config: Config | FileConfig) -> Sequence[bytes]:
+    if isinstance(config, FileConfig):
+        data = committed_snapshot(config)
+        return [] if data is None else [data]
+    from connectors.topics import snapshot_admin
+
+    with snapshot_admin.opened(config) as admin:
+        return list(admin.committed().values())
+
+
+def _compared(over: str, champion: str, challenger: str, pair: OfPair, is_regressor: bool) -> Comparison:
+    count = pair.judged
+    if not count:
+        nothing = (math.nan,) * 5
+        return Comparison(over, challenger, 0, *nothing, None)
+    low, high = (interval_of_mean if is_regressor else interval_of_shares)(count, pair.difference, pair.squares)
+    better = challenger if low > 0 else champion if high < 0 else None
+    loss, difference = pair.loss / count, pair.difference / count
+    return Comparison(over, challenger, count, loss, loss - difference, difference, low, high, better)
+
+
+def interval_of_shares(count: int, difference: float, squares: float) -> tuple[float, float]:
+    """Return an interval for the difference of two shares of wrong predictions, made for the same records.
+
+    Only the records count on which just one was wrong: given how many these are, the part of them on which it was the
+    first one has the interval of Clopper and Pearson (1934), which holds exactly.
+
+    Parameters
+    ----------
+    count
+        The records.
+    difference
+        On how many more of them the first one was wrong than the second one.
+    squares
+        On how many of them just one was wrong.
+
+    >>> interval_of_shares(100, 10.0, 10.0)
+    (0.0383..., 0.1)
+    """
+    from scipy.stats import beta
+
+    first, second = (squares + difference) / 2, (squares - difference) / 2
+    tail = (1 - LEVEL) / 2
+    low = float(beta.ppf(tail, first, second + 1)) if first else 0.0
+    high = float(beta.ppf(1 - tail, first + 1, second)) if second else 1.0
+    return (2 * low - 1) * squares / count + 0.0, (2 * high - 1) * squares / count  # and no -0.0
+
+
+def interval_of_mean(count: int, difference: float, squares: float) -> tuple[float, float]:
+    """Return an interval for the mean of differences, by its standard error, from their sum and that of their squares.
+
+    >>> interval_of_mean(4, 4.0, 12.0)  # of 3, 1, -1, 1
+    (-0.60..., 2.60...)
+    """
+    if count < 2:
+        return -math.inf, math.inf
+    mean = difference / count
+    variance = max(0.0, squares - count * mean * mean) / (count - 1)
+    margin = DEVIATIONS * math.sqrt(variance / count)
+    return mean - margin, mean + margin
+
+
+def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence[Any]]]:
+    """Return the titles and the rows of a table for people."""
+    is_regressor = isinstance(last_step(config.build_learner()), base.Regressor)
+
+    def said(value: float) -> str:
+        return "" if math.isnan(value) else f"{value:.4g}" if is_regressor else f"{value:.2%}"
+
+    rows = (
+        (
+            each.over, each.challenger, f"{each.compared:,}", said(each.loss), said(each.its_loss),
+            said(each.difference), f"{said(each.low)} to {said(each.high)}" if each.compared else "",
+            each.better or "undecided",
+        )
+        for each in compare(config)
+    )  # fmt: skip
+    return TITLES, rows

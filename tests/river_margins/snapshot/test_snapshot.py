@@ -14,7 +14,7 @@ from safetensors.numpy import load as read_safetensors
 
 import river_margins as rm
 from river_margins import snapshot
-from river_margins.snapshot import SnapshotError
+from river_margins.snapshot import SnapshotError, codec
 
 KEYS = ("text", 7, 2.5, None, ("a", 1, None), True, "", "ünï", "\ud800", "$dict", 2**70, -0.0)
 
@@ -374,3 +374,25 @@ def test_a_pipeline_within_itself_is_refused():
     pipeline.steps["itself"] = pipeline
     with pytest.raises(SnapshotError, match="nested more than"):
         snapshot.dumps(pipeline)
+
+
+def test_parts_go_with_a_model_and_are_none_of_it():
+    model = rm.StandardScaler() | rm.AROWClassifier()
+    model.learn_one({"a": 1.0, "b": -2.0}, True)
+    parts = {"pa": snapshot.dumps(rm.PAClassifier(C=0.5)), "empty": b"", "more": bytes(range(256)) * 100}
+    data = snapshot.dumps(model, {"x": 1.5}, parts)
+    assert snapshot.beside(data) == ({"x": 1.5}, parts)
+    assert list(snapshot.beside(data)[1]) == list(parts)
+    assert snapshot.dumps(snapshot.loads(data)) == snapshot.dumps(model)
+    assert snapshot.changes(data, model).refused == snapshot.difference(data, model) == []
+    assert snapshot.beside(snapshot.dumps(model)) == ({}, {})
+
+
+def test_a_part_that_is_not_listed_or_not_there_is_refused():
+    document, arrays = codec.read(snapshot.dumps(rm.PAClassifier(), parts={"pa": b"bytes"}))
+    for names in ([], ["pa", "other"], 3):
+        damaged = codec.write(document | {"parts": names}, arrays)
+        with pytest.raises(SnapshotError):
+            snapshot.loads(damaged)
+    with pytest.raises(SnapshotError, match="not well formed"):
+        snapshot.beside(damaged)

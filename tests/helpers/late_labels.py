@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from connectors.config import Config
+from connectors.labels.asking import Asking
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.late_learning import LateLearning
 from connectors.labels.merging import Side, choose
@@ -29,12 +30,13 @@ class Bare(NamedTuple):
     """What the bare route leads to, in order, with the learner and with what waits at the end.
 
     Outputs are source, value, and how many examples were learned before; outcomes the source of the record, that of the
-    label, and the value; rejects source, reason and value.
+    label, and the value; rejects source, reason and value; queries source and value.
     """
 
     outputs: list[tuple[str, bytes, int]]
     outcomes: list[tuple[str, str, bytes]]
     rejects: list[tuple[str, str, bytes | None]]
+    queries: list[tuple[str, bytes]]
     learner: Any
     waiting: WaitingRecords
 
@@ -45,7 +47,7 @@ def bare(file: Config, number: int, records: Sequence[Any], labels: Sequence[Any
     assert section is not None
     sources = {Side.RECORDS: f"{file.input.topic}-{number}-", Side.LABELS: f"{section.topic}-{number}-"}
     route = _route(file, (sources[Side.RECORDS], sources[Side.LABELS]))
-    found = Bare([], [], [], route.model.learner, route.waiting)
+    found = Bare([], [], [], [], route.model.learner, route.waiting)
     clocks = {Side.RECORDS: Clock(fields.time).time_of, Side.LABELS: Clock(section.time).time_of}
     queues = {
         side: [
@@ -63,6 +65,7 @@ def bare(file: Config, number: int, records: Sequence[Any], labels: Sequence[Any
         heads[side] += 1
         if side is Side.RECORDS:
             results = route.take_record(record, offset, time, counts)
+            found.queries.extend((query.record.source, query.value) for query in results.queries)
             if record.output is not None:
                 found.outputs.append((record.source, record.output, record.examples))
             if record.reason is not None:
@@ -88,4 +91,7 @@ def _route(file: Config, sources: tuple[str, str]) -> LateLearning:
     ).decode  # fmt: skip
     model = PartitionModel(learner, "", 0, lambda name: snapshot.loads(saved), decode)
     waiting = WaitingRecords(section.within_ms, section.pending)
-    return LateLearning(model, waiting, LabelDecoder(section.id, section.label), sources, section.otherwise)
+    asking, queries = None, file.queries
+    if queries is not None:
+        asking = Asking(file.build_sampler(), queries.at_most, queries.all_wait)
+    return LateLearning(model, waiting, LabelDecoder(section.id, section.label), sources, section.otherwise, asking)

@@ -57,9 +57,13 @@ class LateStream(Stream):
         finally:
             producer.close()
 
+    def route(self, number):
+        """Returns what the bare route leads to in a partition for all that was sent."""
+        return late_labels.bare(self.config(), number, *(self._messages(side, number) for side in Side))
+
     def bare(self, number):
         """Returns the outputs, outcomes and rejects of a partition that the bare route has for all that was sent."""
-        found = late_labels.bare(self.config(), number, *(self._messages(side, number) for side in Side))
+        found = self.route(number)
         return [each[:2] for each in found.outputs], found.outcomes, found.rejects
 
     def _messages(self, side, number):

@@ -2,12 +2,9 @@
 
 import json
 
-from connectors.labels.asking import Asking
-from connectors.labels.late_learning import LateLearning
 from connectors.labels.merging import Side
 from connectors.tools import create_topics
 from connectors.topics import check_broker
-from tests.connectors.topics import test_late_labels
 from tests.connectors.topics.test_late_labels import LateStream, header, kill_at, mixed
 from tests.helpers.streams import BOTH_CLIENTS, running, wait_for
 
@@ -15,7 +12,7 @@ QUERIES = {"sampler": {"RandomizedSelectiveSampler": {"b": 0.5, "seed": 3}}, "at
 
 
 class AskingStream(LateStream):
-    """A stream with a topic for queries. The bare route asks, too."""
+    """A stream with a topic for queries."""
 
     def __init__(self, kafka, folder, /, partitions=2, **changes):
         super().__init__(kafka, folder, partitions)
@@ -23,37 +20,16 @@ class AskingStream(LateStream):
         kafka.create_topics({self.queries: partitions})
         self.settings |= {"queries": {"topic": self.queries} | QUERIES} | changes
 
-    def bare(self, number):
-        """As that of `LateStream`; keeps what was asked for."""
-        file, asked = self.config(), []
-
-        class Route(LateLearning):
-            def __init__(self, *arguments):
-                asking = Asking(file.build_sampler(), file.queries.at_most, file.queries.all_wait)
-                super().__init__(*arguments, asking)
-
-            def take_record(self, *arguments):
-                results = super().take_record(*arguments)
-                asked.extend((query.record.source, query.value) for query in results.queries)
-                return results
-
-        test_late_labels.LateLearning, before = Route, test_late_labels.LateLearning
-        try:
-            found = super().bare(number)
-        finally:
-            test_late_labels.LateLearning = before
-        self.asked[number], self.outputs = asked, self.outputs + len(found[0])
-        return found
-
     def assert_bare(self):
-        self.asked, self.outputs = {}, 0
         super().assert_bare()
-        found = self.read(self.queries, sum(map(len, self.asked.values())))
-        for number, expected in self.asked.items():
+        expected = [self.route(number).queries for number in range(self.partitions)]
+        found = self.read(self.queries, sum(map(len, expected)))
+        for number, queries in enumerate(expected):
             mine = [message for message in found if message.partition == number]
-            assert [(header(message, "source"), message.value) for message in mine] == expected
+            assert [(header(message, "source"), message.value) for message in mine] == queries
         assert {message.key for message in found} == {b"k"}
-        outputs = {header(message, "source"): message for message in self.read(self.output, self.outputs)}
+        count = sum(len(self.bare(number)[0]) for number in range(self.partitions))
+        outputs = {header(message, "source"): message for message in self.read(self.output, count)}
         assert all(message.headers == outputs[header(message, "source")].headers for message in found)
         return found
 

@@ -21,7 +21,6 @@ from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, move
 from river_margins.spaces.base cimport Direction, Space, Term, set_one
 from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
-from river_margins.tasks.binary cimport Binary
 
 from river_margins.core.batch import csr_batch, frame_batch
 from river_margins.core.checks import not_negative
@@ -214,7 +213,7 @@ cdef class Learner(Estimator):
     cdef bint may_learn_at_once(self, Batch batch, Task task):
         """Return whether `learn_at_once` can learn the rows of a batch whose features are all known."""
         return (
-            type(self.own_space) is Linear and type(task) is Binary and self.class_weights is None and not self.rule_in_python
+            type(self.own_space) is Linear and task.by_sign and self.class_weights is None and not self.rule_in_python
             and not self.moves_all_classes and batch.columns is not None and self.reader.max_features is None
         )
 

@@ -6,6 +6,7 @@ from river_margins.spaces.base cimport Direction
 cdef class Task:
     cdef Py_ssize_t blocks
     cdef bint undecided
+    cdef bint by_sign  # whether a label asks only for code·score >= 1, with one weight vector and the codes -1 and 1
     cdef double code(self, object y) except? -1.0
     cdef object codes(self, object labels)
     cdef Py_ssize_t place(self, double code) noexcept

@@ -18,7 +18,7 @@ cdef class Binary(Labels):
         self.negative = negative
         self.positive = positive
         self.labels = [negative, positive]
-        self.blocks = 1
+        self.blocks, self.by_sign = 1, True
 
     cdef double code(self, object y) except? -1.0:
         if y is self.positive:

@@ -11,8 +11,8 @@ from prometheus_client import generate_latest
 
 from connectors import config
 from connectors.errors import StateError
-from connectors.model.partition_model import PartitionModel
 from connectors.runtime.metrics import Metrics, NoWork
+from connectors.snapshots.models import Builder
 from connectors.topics import processor
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
@@ -71,7 +71,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have: of (watched) classifiers and regressors, with late labels and queries."""
+    """Every name that `/metrics` can have: of (watched) learners, with labels, queries and challengers."""
     text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
     for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
         file = tmp_path / f"{number}.yaml"
@@ -83,10 +83,11 @@ learner: [{learner}]
 output: {{topic: b}}
 labels: {{topic: c, label: y, within: 1h}}
 {"queries: {topic: d, sampler: SelectiveSampler, at_most: 1 per 2}" if number == 0 else ""}
+{"challengers: {other: [PARegressor]}" if number == 1 else ""}
 """)
-        metrics = Metrics(config.load(file))
-        work = NoWork()
-        work.models = {0: PartitionModel(config.load(file).build_learner(), "", 0, None)}
+        loaded = config.load(file)
+        metrics, work = Metrics(loaded), NoWork()
+        work.models = {0: Builder(loaded, None, None, False, None).start()}
         metrics.report(work)
         text += generate_latest(metrics.registry).decode()
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))

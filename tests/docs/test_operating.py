@@ -79,7 +79,7 @@ def names(tmp_path):
 name: p
 kafka: {{bootstrap_servers: "localhost:9092"}}
 input: {{topic: a}}
-learner: [{learner}]
+learner: {{name: one, steps: [{learner}]}}
 output: {{topic: b}}
 labels: {{topic: c, label: y, within: 1h}}
 {"queries: {topic: d, sampler: SelectiveSampler, at_most: 1 per 2}" if number == 0 else ""}

@@ -83,11 +83,13 @@ class WaitingStore:
 
     def write(self, waiting: WaitingRecords, name: str, asked: Asked | None = None) -> Kept:
         """Write what came since the last checkpoint and still waits, under a new name."""
-        kept, start, level, is_empty = plan(waiting, self._segments, self._written)
-        if not is_empty:
-            sha256 = self._write(f"{name}-segment", state.write_segment(waiting, start))
-            kept = [*kept, Segment(f"{name}-segment", sha256, level, start, waiting.position)]
-        return Kept(f"{name}-manifest", self._write(f"{name}-manifest", state.write_manifest(waiting)), kept, asked)
+
+        def write(number: int, start: Position, end: Position) -> tuple[str, str]:
+            segment = f"{name}-segment{number or ''}"
+            return segment, self._write(segment, state.write_segment(waiting, start, end))
+
+        segments = plan(waiting, self._segments, self._written).segments(write)
+        return Kept(f"{name}-manifest", self._write(f"{name}-manifest", state.write_manifest(waiting)), segments, asked)
 
     def _write(self, name: str, data: bytes) -> str:
         self._store.write(PARTITION, name, data)

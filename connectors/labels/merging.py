@@ -12,6 +12,8 @@ class Side(enum.Enum):
     RECORDS = "records"
     LABELS = "labels"
 
+    __hash__ = object.__hash__  # that of the name, the usual one, is Python code, and is called several times a record
+
 
 def choose(
     record: float | None, label: float | None, *, are_records_awaited: bool = False, are_labels_awaited: bool = False

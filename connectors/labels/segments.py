@@ -1,12 +1,17 @@
-"""Which segments of the state of `WaitingRecords` to keep, and which to write again as one."""
+"""Which segments of the state of `WaitingRecords` to keep, and which to write."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from connectors.labels.state import count_between
 from connectors.labels.waiting import Position, WaitingRecords
 
-FANOUT = 8
+LENGTHS = (8, 16, 32, 64)  # of neighbours that may become one
+LARGEST = 50_000  # contents of several segments that become one: so a commit takes little longer
+LARGEST_PART = (
+    1 / 6
+)  # of them in one segment: so each content is written again only when the rest is five times as much
 
 
 class Segment(NamedTuple):
@@ -16,15 +21,12 @@ class Segment(NamedTuple):
     ----------
     name, sha256
         The name under which it is stored, and the SHA-256 of its bytes.
-    level
-        How often its contents were written before.
     start, end
         The positions between which its contents came.
     """
 
     name: str
     sha256: str
-    level: int
     start: Position
     end: Position
 
@@ -36,23 +38,27 @@ class Plan(NamedTuple):
     ----------
     kept
         The segments that stay.
-    start, level
-        The new segment begins at this position, and has this level.
-    is_empty
-        Whether nothing waits that came since then: no new segment is needed.
+    new
+        The positions between which new segments are to be written: one for what came since the last commit, one for
+        some that become one, or one for both.
     """
 
     kept: list[Segment]
-    start: Position
-    level: int
-    is_empty: bool
+    new: list[tuple[Position, Position]]
+
+    def segments(self, write: Callable[[int, Position, Position], tuple[str, str]]) -> list[Segment]:
+        """Return the segments that are needed afterwards, in order, after `write` has written each new one.
+
+        It gets the number of the new segment and its positions, and returns its name and SHA-256.
+        """
+        new = [Segment(*write(number, *ends), *ends) for number, ends in enumerate(self.new)]
+        return sorted([*self.kept, *new], key=lambda segment: segment.start)
 
 
 def plan(waiting: WaitingRecords, segments: Sequence[Segment], written: Position) -> Plan:
-    """Return what the next commit does: a segment of which nothing waits is dropped, and eight of one level become one.
+    """Return what the next commit does: a segment of which nothing waits is dropped, and many small ones become one.
 
-    So a million commits leave some fifty segments, and a content is written again once for each eight times as many
-    commits that it waits.
+    So a million commits of a few contents leave some fifty segments, and many contents one for some ten thousand.
 
     Parameters
     ----------
@@ -63,10 +69,22 @@ def plan(waiting: WaitingRecords, segments: Sequence[Segment], written: Position
     written
         The position at the last commit.
     """
-    kept = [segment for segment in segments if count_between(waiting, segment.start, segment.end)]
-    start, level = written, 0
-    while len(kept) >= FANOUT - 1 and all(segment.level <= level for segment in kept[1 - FANOUT :]):
-        start = kept[1 - FANOUT].start
-        del kept[1 - FANOUT :]
-        level += 1
-    return Plan(kept, start, level, not count_between(waiting, start, waiting.position))
+    counted = [(segment, count_between(waiting, segment.start, segment.end)) for segment in segments]
+    kept = [(segment, count) for segment, count in counted if count]
+    since = count_between(waiting, written, waiting.position)
+    spans = [(segment.start, segment.end) for segment, _ in kept] + [(written, waiting.position)] * (since > 0)
+    first, last = _small_neighbours([count for _, count in kept] + [since] * (since > 0))
+    new = [(spans[first][0], spans[last - 1][1])] if last else []
+    new += spans[max(last, len(kept)) :]
+    return Plan([segment for number, (segment, _) in enumerate(kept) if not first <= number < last], new)
+
+
+def _small_neighbours(counts: Sequence[int]) -> tuple[int, int]:
+    """Return the first of some neighbours that shall become one, and the number after the last; 0, 0 for none."""
+    sums = [0, *itertools.accumulate(counts)]
+    for length in LENGTHS:
+        for first in range(len(counts) - length, -1, -1):
+            total = sums[first + length] - sums[first]
+            if total <= LARGEST and max(counts[first : first + length]) <= LARGEST_PART * total:
+                return first, first + length
+    return 0, 0

@@ -87,7 +87,10 @@ def read(manifest: bytes, segments: Iterable[bytes], within: int, pending: int) 
 def _fill(part: Pending, items: list[Item], waits: numpy.ndarray, latest: int, index: int) -> None:
     """Let those items wait whose numbers are listed."""
     there = set(waits.tolist())
-    by_number = {item.sequence: item for item in items if item.sequence in there}
+    items = [item for item in items if item.sequence in there]
+    by_number = {item.sequence: item for item in items}
+    if len(by_number) != len(items):
+        raise BadState("the segments are damaged: a number is in two of them")
     if len(by_number) != len(there):
         raise BadState(f"{len(there) - len(by_number)} of {len(there)} contents are missing in the segments")
     time = BEGINNING

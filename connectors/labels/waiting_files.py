@@ -2,7 +2,8 @@
 
 Each snapshot `NAME` of a model with labels has a file `NAME-waiting`: a line of JSON, and then the manifest of
 `connectors.labels.state`. The line names the segments that it needs, with their SHA-256; a segment has the name of the
-snapshot with which it was written, `NAME-segment`. So many snapshots share a segment, which is written once.
+snapshot with which it was written, `NAME-segment` or `NAME-segment1`. So many snapshots share a segment, which is
+written once.
 """
 
 import contextlib
@@ -71,17 +72,19 @@ class WaitingFiles:
 
     def prepare(self, snapshot: str, labels_offset: int, asked: Asked | None = None) -> Prepared:
         """Return the files of a new snapshot. They hold what came since the last commit, and which of all waits."""
-        kept, start, level, is_empty = plan(self.records, self._segments, self._written)
-        files, position = {}, self.records.position
-        if not is_empty:
-            name, data = f"{snapshot}{SEGMENT}", state.write_segment(self.records, start)
+        files: dict[str, bytes] = {}
+
+        def write(number: int, start: Position, end: Position) -> tuple[str, str]:
+            name, data = f"{snapshot}{SEGMENT}{number or ''}", state.write_segment(self.records, start, end)
             files[name] = data
-            kept = [*kept, Segment(name, hashlib.sha256(data).hexdigest(), level, start, position)]
-        named = {"labels_offset": labels_offset, "segments": kept} | ({} if asked is None else {"asked": asked})
+            return name, hashlib.sha256(data).hexdigest()
+
+        segments = plan(self.records, self._segments, self._written).segments(write)
+        named = {"labels_offset": labels_offset, "segments": segments} | ({} if asked is None else {"asked": asked})
         line = orjson.dumps(named, default=tuple)
         index = line + b"\n" + state.write_manifest(self.records)
         files[f"{snapshot}{WAITING}"] = index
-        return Prepared(files, hashlib.sha256(index).hexdigest(), kept, position)
+        return Prepared(files, hashlib.sha256(index).hexdigest(), segments, self.records.position)
 
     def remember(self, prepared: Prepared) -> None:
         """Note that these files were committed."""

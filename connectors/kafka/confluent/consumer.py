@@ -54,7 +54,6 @@ class Consumer:
         self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
-        self._read: set[int] = set()  # partitions of which a record came since the positions were set
         self._held: set[int] = set()
         self._callback_error: Exception | None = None
         self._errors = ErrorTranslator(consumer_permissions(topic, group, labels))
@@ -164,7 +163,6 @@ class Consumer:
             partition, offset = message.partition(), message.offset()
             if has_labels:
                 partition = self._number(message.topic(), partition)
-                self._read.add(partition)
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
                 try:
@@ -239,8 +237,7 @@ class Consumer:
             self._has_new_positions = True
 
     def hold(self, partition: int) -> None:
-        # The library goes on after the record that it handed over last; without one, what it has fetched would be lost.
-        if partition in self._read and partition not in self._held:
+        if partition in self._positions and partition not in self._held:
             self._held.add(partition)
             with self._errors.translated():
                 self._consumer.pause([self._place(partition)])
@@ -256,7 +253,6 @@ class Consumer:
         with contextlib.suppress(KafkaException):
             self._consumer.resume([self._place(partition) for partition in self._held])
         self._held.clear()
-        self._read.clear()
 
     def position(self, partition: int) -> int:
         return self._positions.get(partition, 0)

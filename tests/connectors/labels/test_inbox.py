@@ -8,7 +8,7 @@ from connectors.labels.merging import NO_TIME, Side
 from connectors.model.records import Record
 
 RECORDS, LABELS = Side.RECORDS, Side.LABELS
-SIZE = module.OF_OBJECTS + len(b"k" b"value")
+SIZE = module.OF_OBJECTS + len(b"kvalue")
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from connectors.labels import segments as module
 from connectors.labels import state
-from connectors.labels.segments import FANOUT, Segment, plan
+from connectors.labels.segments import Plan, Segment, plan
 from connectors.labels.waiting import Position, WaitingRecords
 from connectors.model.records import Record
 
@@ -29,13 +30,16 @@ def commits(count, stays):
                 settled.append(line)
         while len(settled) > 3 * PER_COMMIT:
             waiting.settle(f"r{settled.pop(0)}")
-        kept, start, level, is_empty = plan(waiting, segments, written)
-        items = state.count_between(waiting, start, waiting.position)
-        if not is_empty:
-            name = f"s{number}"
-            data[name] = state.write_segment(waiting, start)
-            kept.append(Segment(name, "", level, start, waiting.position))
-        segments, written = kept, waiting.position
+        items = 0
+
+        def write(part, start, end, number=number, data=data):
+            nonlocal items
+            items += state.count_between(waiting, start, end)
+            name = f"s{number}-{part}"
+            data[name] = state.write_segment(waiting, start, end)
+            return name, ""
+
+        segments, written = plan(waiting, segments, written).segments(write), waiting.position
         data = {segment.name: data[segment.name] for segment in segments}
         yield waiting, segments, data, items
 
@@ -52,12 +56,36 @@ def test_all_that_waits_is_in_the_segments(share):
 
 def test_many_commits_leave_few_segments_and_write_little_twice():
     total = 0
-    for number, (waiting, segments, _, items) in enumerate(commits(600, lambda line: True), 1):  # noqa: B007
+    for number, (_, segments, _, items) in enumerate(commits(600, lambda line: True), 1):
         total += items
-        levels = len(str(number)) * 2  # more than log8
-        assert len(segments) <= (FANOUT - 1) * levels
-    assert FANOUT ** (max(segment.level for segment in segments)) <= 600
-    assert total <= 600 * PER_COMMIT * 5  # once, and again at 8, 64 and 512 commits
+        assert len(segments) <= 8 * len(f"{number:b}")
+    assert total <= 600 * PER_COMMIT * 5  # each content again when there is six times as much
+
+
+def test_large_segments_stay_and_become_one_when_little_of_them_waits(monkeypatch):
+    monkeypatch.setattr(module, "LARGEST", 6 * PER_COMMIT)
+    *_, (waiting, segments, data, items) = commits(60, lambda line: True)
+    assert len(segments) == 60 and items == PER_COMMIT, "eight of them would hold too much"
+    for line in range(60 * PER_COMMIT):
+        if line % PER_COMMIT:
+            waiting.settle(f"r{line}")
+    waiting.gone.most = 0  # of the ids of those
+    list(waiting.expired())
+    waiting.gone = type(waiting.gone)(10**12, 10**6)
+    written = segments[-1].end._replace(gone=0)
+    counts = []
+    for number in range(4):
+
+        def write(part, start, end, number=number):
+            counts.append(state.count_between(waiting, start, end))
+            data[f"t{number}-{part}"] = state.write_segment(waiting, start, end)
+            return f"t{number}-{part}", ""
+
+        segments = plan(waiting, segments, written).segments(write)
+    assert counts == [8, 8, 8, 8] and len(segments) == 60 - 4 * 7
+    assert [segment.start for segment in segments] == sorted(segment.start for segment in segments)
+    restored = state.read(state.write_manifest(waiting), [data[segment.name] for segment in segments], 10**12, 10**6)
+    assert list(restored.records) == list(waiting.records)
 
 
 def test_segments_of_which_nothing_waits_are_dropped():
@@ -65,10 +93,10 @@ def test_segments_of_which_nothing_waits_are_dropped():
     record = Record("in:1", None, b"{}")
     record.prediction = record.score = 0.5
     waiting.add("a", 1, record)
-    first = Segment("first", "", 0, Position(), waiting.position)
-    assert plan(waiting, [first], waiting.position)[0] == [first]
+    first = Segment("first", "", Position(), waiting.position)
+    assert plan(waiting, [first], waiting.position) == Plan([first], [])
     waiting.settle("a")
-    assert plan(waiting, [first], first.end) == ([], first.end, 0, False)  # its id is remembered
+    assert plan(waiting, [first], first.end) == Plan([], [(first.end, waiting.position)])  # its id is remembered
     waiting.advance(11)
     list(waiting.expired())
-    assert plan(waiting, [], first.end).is_empty
+    assert plan(waiting, [], first.end) == Plan([], [])

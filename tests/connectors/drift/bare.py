@@ -1,0 +1,83 @@
+"""A bare loop of River models with a detector of River beside it, written without anything of `connectors.drift`."""
+
+import copy
+
+from connectors.config.learner import assemble
+from river_margins import snapshot
+from tests.helpers.streams import phishing
+
+STEPS = {
+    "pa": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
+    "arow": ["StandardScaler", "AROWClassifier"],
+}
+
+
+def switching(count, *places):
+    """Return labelled and unlabelled records, whose labels mean the opposite from each of these places on."""
+    records = phishing(count)
+    for place in places:
+        for record in records[place:]:
+            if record.get("y") is not None:
+                record["y"] = not record["y"]
+    return records
+
+
+def fresh(name):
+    return assemble(STEPS[name])[0]
+
+
+class Bare:
+    """Models that learn one after the other, and what the champion's loss leads to."""
+
+    def __init__(self, detector, then, champion="pa", others=("arow",)):
+        self.models = {name: fresh(name) for name in (champion, *others)}
+        self.detector, self.then, self.champion = detector, then, champion
+        self.drifts = []
+
+    def say(self, features):
+        """Return what each model says, the champion first."""
+        found = {}
+        for name in sorted(self.models, key=lambda name: name != self.champion):
+            model = self.models[name]
+            score = model.score_one(features)
+            found[name] = (model.predict_one(features), 0.0 if score == {} else score)
+        return found
+
+    def learn(self, id, features, label):
+        for model in self.models.values():
+            model.learn_one(copy.copy(features), label)
+
+    def judge(self, id, prediction, label):
+        """Tell the detector whether the champion was wrong, and do what the file says if that rose."""
+        if prediction is None:
+            return
+        before = self.detector.estimation
+        self.detector.update(float(prediction != label))
+        if not self.detector.drift_detected or self.detector.estimation <= before:
+            return
+        self.drifts.append(id)
+        if self.then == "reset":
+            self.models[self.champion] = fresh(self.champion)
+        elif self.then in self.models:
+            self.champion = self.then
+
+    def play(self, records):
+        """Return the outputs for these records, as the processor writes them."""
+        outputs = []
+        for record in records:
+            features = {name: value for name, value in record.items() if name not in ("id", "y")}
+            label, said = record.get("y"), self.say(features)
+            (first, _), *_ = said.values()
+            told = [{"prediction": prediction, "score": score} for prediction, score in said.values()]
+            output = {"id": record["id"], **told[0]}
+            if len(said) > 1:
+                output["challengers"] = dict(zip([*said][1:], told[1:], strict=True))
+            outputs.append(output | ({} if label is None else {"label": label}))
+            if label is not None:
+                self.learn(record["id"], features, label)
+                self.judge(record["id"], first, label)
+        return outputs
+
+    @property
+    def data(self):
+        return {name: snapshot.dumps(model) for name, model in self.models.items()}

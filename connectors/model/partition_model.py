@@ -92,6 +92,7 @@ class PartitionModel:
         self.decode = decode
         self._load, self._can_replay = load, can_replay
         self._change: Callable[[Any], None] | None = None
+        self._next_watch: tuple[Watch | None] | None = None
         self._set_learner(learner)
         self.saved_as(snapshot)
         self._change = change
@@ -137,7 +138,7 @@ class PartitionModel:
         """Note that this snapshot holds the model of this moment: failures go back to it."""
         self.snapshot = snapshot
         self._change, self.has_drifted = None, False
-        self._next_watch: tuple[Watch | None] | None = None
+        self._next_watch = None
         self._first: Callable[[], Any] | None = None
         self._saved_examples = self.examples
         if self.watch is not None:

@@ -202,7 +202,7 @@ class Builder:
             )  # fmt: skip
         first, is_put_off = watch, self._can_replay and bool(found.other_drift)
         if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
-            first = self._watch(found.drift and found.drift.plan, found.drift)
+            first = self._watch(found.drift.plan, found.drift) if found.drift else None
         model = self._model(name, learners, examples_of, changes, standings, found.champion, first)
         if is_put_off:
             model.change_watch(watch)

@@ -81,3 +81,32 @@ class Bare:
     @property
     def data(self):
         return {name: snapshot.dumps(model) for name, model in self.models.items()}
+
+
+class LateBare(Bare):
+    """The same with labels that come later: what was said of a record is judged when its label comes.
+
+    After a reset, what the model said before is not held against the one that began anew.
+    """
+
+    def play_late(self, events):
+        """Take records and labels in the order of their times; return outputs and outcomes."""
+        waiting, outputs, outcomes, age = {}, [], [], 0
+        for id, features, label in events:
+            if label is None:
+                said = self.say(features)
+                told = [{"prediction": prediction, "score": score} for prediction, score in said.values()]
+                output = {"id": id, **told[0]}
+                if len(said) > 1:
+                    output["challengers"] = dict(zip([*said][1:], told[1:], strict=True))
+                waiting[id] = features, said, output, age
+                outputs.append(output)
+                continue
+            features, said, output, then = waiting.pop(id)
+            outcomes.append({**output, "label": label})
+            self.learn(id, features, label)
+            if then == age or self.then != "reset":
+                before = len(self.drifts)
+                self.judge(id, said[self.champion][0], label)
+                age += len(self.drifts) - before if self.then == "reset" else 0
+        return outputs, outcomes

@@ -62,7 +62,7 @@ def test_does_what_a_bare_loop_does(tmp_path, then, others, caplog):
 
 
 def killed(folder, kills, seed):
-    line = [sys.executable, "-m", KILLS, str(folder.file()), str(kills), str(seed)]
+    line = [sys.executable, "-m", KILLS, str(folder.file()), str(kills), str(seed), "200"]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0 and done.stdout.startswith(f"killed {kills} times"), done.stdout + done.stderr
 

@@ -112,3 +112,78 @@ def test_with_labels_that_come_later(tmp_path, then, others):
     models, champion, told = found_in(folder)
     assert models == bare.data and champion == bare.champion
     assert told.past.drifts == len(bare.drifts) >= 2
+
+
+def test_what_a_drift_has_promoted_stays_the_champion_until_the_file_says_another_one(tmp_path, caplog):
+    folder = watched(Folder(tmp_path), "promote", "arow")
+    bare = Bare(drift.ADWIN(), "arow")
+    folder.put(lines_of(RECORDS[:700]))
+    folder.run()
+    outputs = bare.play(RECORDS[:700])
+    assert found_in(folder)[1] == bare.champion == "arow"
+    caplog.clear()
+    folder.put(lines_of(RECORDS[:800]))  # the file is as it was
+    folder.run()
+    outputs += bare.play(RECORDS[700:800])
+    assert folder.output() == outputs
+    assert "`arow` is the champion since the drift at in.jsonl:642, and the file still names `pa`" in caplog.text
+    caplog.clear()
+    exchanged = {
+        "learner": {"name": "arow", "steps": STEPS["arow"]}, "challengers": {"pa": STEPS["pa"]},
+        "drift": {"detector": "ADWIN", "then": {"promote": "pa"}},
+    }  # fmt: skip
+    folder.put(lines_of(RECORDS[:900]))
+    folder.run(**exchanged)
+    outputs += bare.play(RECORDS[800:900])
+    assert folder.output() == outputs
+    assert "is the champion since" not in caplog.text
+    assert "a drift leads to `promote: pa`, no more to `promote: arow`" in caplog.text
+    bare.then = "pa"
+    folder.put(lines_of(RECORDS))  # and the next drift promotes the other one
+    folder.run(**exchanged)
+    outputs += bare.play(RECORDS[900:])
+    assert folder.output() == outputs
+    models, champion, told = found_in(folder)
+    assert models == bare.data and champion == bare.champion == "pa"
+    assert (told.past.drifts, told.past.instead_of) == (2, "arow")
+
+
+def test_without_promote_the_roles_are_those_of_the_file(tmp_path, caplog):
+    folder = watched(Folder(tmp_path), "promote", "arow")
+    folder.put(lines_of(RECORDS[:700]))
+    folder.run()
+    folder.put(lines_of(RECORDS[:750]))
+    folder.run(drift={"detector": {"ADWIN": {}}, "then": "warn"})
+    bare = Bare(drift.ADWIN(), "arow")
+    outputs = bare.play(RECORDS[:700])
+    bare.champion, bare.then = "pa", "warn"
+    assert folder.output() == outputs + bare.play(RECORDS[700:750])
+    assert found_in(folder)[1] == "pa"
+    assert "a drift leads to `warn`, no more to `promote: arow`" in caplog.text
+
+
+def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog):
+    folder = watched(Folder(tmp_path), "reset")
+    plain = folder.settings | {"drift": None}
+    folder.put(lines_of(RECORDS[:100]))
+    folder.run(**plain)
+    folder.put(lines_of(RECORDS[:580]))
+    folder.run()
+    assert "the drift detector ADWIN() is new" in caplog.text
+    bare = Bare(drift.ADWIN(), "reset", others=())
+    bare.play(RECORDS[:100])
+    bare.detector = drift.ADWIN()
+    outputs = bare.play(RECORDS[100:580])
+    folder.put(lines_of(RECORDS[:1000]))
+    folder.run(drift={"detector": {"ADWIN": {"delta": 0.5}}, "then": "reset"})
+    assert "the drift detector was ADWIN() and is now ADWIN(delta=0.5), which begins anew" in caplog.text
+    bare.detector = drift.ADWIN(delta=0.5)
+    outputs += bare.play(RECORDS[580:1000])
+    assert folder.output()[100:] == outputs
+    assert found_in(folder)[2].past.drifts == len(bare.drifts) > 0
+    folder.put(lines_of(RECORDS))
+    folder.run(**plain)
+    assert "nothing watches for drift any more" in caplog.text
+    bare.detector = drift.ADWIN(grace_period=10**6)
+    assert folder.output()[1000:] == bare.play(RECORDS[1000:])
+    assert found_in(folder)[2] is None

@@ -39,7 +39,12 @@ def write(detector: RiseDetector) -> dict[str, Any]:
 
 def read(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> RiseDetector:
     """Return a detector with a state that `write` returned. Raise BadDrift if it is none."""
-    _filled(name, parameters, state).update(1.0)  # a state that fails with the next loss fails now
+    try:
+        _filled(name, parameters, state).update(1.0)  # a state that fails with the next loss fails now
+    except BadDrift:
+        raise
+    except Exception as error:  # a detector raises because of the values that the snapshot gives it
+        raise BadDrift(f"the state of the detector `{name}` is not well formed: {error!r}") from error
     return _filled(name, parameters, state)
 
 
@@ -53,13 +58,8 @@ def check(detector: RiseDetector) -> None:
 
 
 def _filled(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> RiseDetector:
-    try:
-        detector = RiseDetector(name, parameters)
-        _fill(detector.river, _attributes(detector.river, detector), state, detector.river)
-    except BadDrift:
-        raise
-    except Exception as error:  # a detector raises because of the values that the snapshot gives it
-        raise BadDrift(f"the state of the detector `{name}` is not well formed: {error!r}") from error
+    detector = RiseDetector(name, parameters)
+    _fill(detector.river, _attributes(detector.river, detector), state, detector.river)
     return detector
 
 

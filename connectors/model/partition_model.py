@@ -37,7 +37,8 @@ def loss_of(prediction: Any, label: Any, is_number: bool) -> float:
     return float(min(abs(prediction - label), LARGEST) if is_number else prediction != label)
 
 
-def _no_decoder(record: Record, label: Any = None) -> None:
+def no_decoder(record: Record, label: Any = None) -> None:
+    """Refuse to decode: for models that are given examples only."""
     raise NotImplementedError("this model was made without a decoder: give it examples only")
 
 
@@ -81,7 +82,7 @@ class PartitionModel:
         snapshot: str,
         examples: int,
         load: Callable[[str], Any],
-        decode: Callable[..., None] = _no_decoder,
+        decode: Callable[..., None] = no_decoder,
         can_replay: bool = False,
         change: Callable[[Any], None] | None = None,
         explain: int = 0,

@@ -112,16 +112,17 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
     new = [name for name in learners if name not in models]
     plan = config.drift_plan
     found = {name: models[name] for name in changes}
-    who = _champion(champion, plan, contest, drift)
+    who = champion_of(config, contest, drift)
     return Found(found, changes, contest, dropped, new, who, drift, _other_drift(drift, plan))
 
 
-def _champion(named: str, plan: Plan | None, contest: Contest | None, drift: Drift | None) -> str:
-    """Return the name of the champion: what a drift has promoted stays it while the file says the same as then."""
-    if plan is None or contest is None or drift is None or not plan.promotes:
-        return named
-    is_promoted = (contest.champion, drift.past.instead_of) == (plan.promotes, named)
-    return plan.promotes if is_promoted else named
+def champion_of(config: AnyConfig, contest: Contest | None, drift: Drift | None) -> str:
+    """Return the name of the champion of a snapshot: who was promoted by a drift stays it until the file changes."""
+    promoted = config.drift.then[1] if config.drift else ""
+    if not promoted or contest is None or drift is None:
+        return config.champion
+    is_promoted = (contest.champion, drift.past.instead_of) == (promoted, config.champion)
+    return promoted if is_promoted else config.champion
 
 
 def _other_drift(drift: Drift | None, plan: Plan | None) -> list[str]:
@@ -193,13 +194,13 @@ class Builder:
         examples_of = {each: counts.get(each, 0) if each in found.data else 0 for each in learners}
         changes = {each: changes.apply for each, changes in found.changes.items() if changes.made}
         watch = self._watch(self._config.drift_plan, found.drift)
-        if watch is not None and found.champion == self._config.champion:
-            watch.past.instead_of = ""
-        elif found.drift is not None:
+        if found.champion != self._config.champion and found.drift is not None:
             log.warning(
-                "`%s` is the champion since the drift at %s, and the file still names `%s` as `learner`: exchange their "
-                "roles in the file", found.champion, found.drift.past.last, self._config.champion,
+                "`%s` is the champion since the drift at %s, and the file still names `%s` as `learner`: exchange both",
+                found.champion, found.drift.past.last, self._config.champion,
             )  # fmt: skip
+        elif watch is not None:
+            watch.past.instead_of = ""
         first, is_put_off = watch, self._can_replay and bool(found.other_drift)
         if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
             first = self._watch(found.drift.plan, found.drift) if found.drift else None

@@ -1,15 +1,24 @@
 """Drift in a processor between files: what it does is what a bare loop with a detector of River does, bit for bit."""
 
+import hashlib
 import json
 import random
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 from river import drift
+from typer.testing import CliRunner
 
+from connectors.cli.main import app
 from connectors.drift.watch import drift_of
+from connectors.errors import StateError
+from connectors.files import processor as files
 from connectors.model.standings import contest_of
+from connectors.runtime.health import Health
+from connectors.tools import evaluate, explain, schema
+from connectors.topics import snapshot_admin
 from river_margins import snapshot
 from tests.connectors.drift.bare import STEPS, Bare, LateBare, switching
 from tests.connectors.files.test_late_labels import LateFolder
@@ -90,8 +99,10 @@ def late_events(count, delays):
             due = at + 5 + 10 * delays.randrange(60)
             labels.append((due, number, {"of": number, "label": label, "at": due}, (number, None, label)))
     labels.sort(key=lambda each: each[:2])
-    order = sorted([(at, 0, event) for at, _, event in records] + [(due, n, event) for due, n, _, event in labels],
-                   key=lambda each: each[:2])
+    order = sorted(
+        [(at, 0, event) for at, _, event in records] + [(due, n, event) for due, n, _, event in labels],
+        key=lambda each: each[:2],
+    )
     return [line for _, line, _ in records], [line for _, _, line, _ in labels], [event for *_, event in order]
 
 
@@ -183,7 +194,88 @@ def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog)
     assert found_in(folder)[2].past.drifts == len(bare.drifts) > 0
     folder.put(lines_of(RECORDS))
     folder.run(**plain)
-    assert "nothing watches for drift any more" in caplog.text
+    assert "nothing watches for drift any more" in caplog.text and "is the champion since" not in caplog.text
     bare.detector = drift.ADWIN(grace_period=10**6)
     assert folder.output()[1000:] == bare.play(RECORDS[1000:])
     assert found_in(folder)[2] is None
+
+
+@pytest.mark.parametrize(("then", "others"), [("reset", []), ("reset", ["arow"]), ("promote", ["arow"])])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_evaluate_does_what_the_processor_does(tmp_path, then, others, is_late):
+    folder = watched((LateFolder if is_late else Folder)(tmp_path), then, *others)
+    if is_late:
+        lines, labels, _ = late_events(1300, random.Random(4))
+        folder.put(lines_of(lines))
+        folder.put_labels(lines_of(labels))
+    else:
+        folder.put(lines_of(RECORDS))
+    counts, result = folder.run(), evaluate.run(folder.config(), None, ["Accuracy", "LogLoss"])
+    models, champion, told = found_in(folder)
+    assert snapshot.dumps(result.learner) == models[champion]
+    assert result.metrics["Accuracy"].get() == counts.accuracy
+    assert result.drifts == told.past.drifts >= 2
+    for alone in result.challengers.values():  # is measured as if nothing else were there
+        assert alone.drifts is None and snapshot.dumps(alone.learner) == models["arow"]
+
+
+def test_all_that_looks_at_a_processor_tells_the_promotion(tmp_path):
+    folder = watched(Folder(tmp_path), "promote", "arow")
+    folder.put(lines_of(RECORDS[:1000]))
+    settings = folder.config()
+    health = Health(settings)
+    files.run(settings, health=health)
+    found = {}
+    for family in health.metrics.collect():
+        for sample in family.samples:
+            found[sample.name, sample.labels.get("model")] = sample.value
+    assert found["river_margins_drift_total", None] == 1
+    assert found["river_margins_champion", "arow"] == 1 and ("river_margins_champion", "pa") not in found
+    assert ("river_margins_challenger_examples", "pa") in found
+    validator = jsonschema.Draft202012Validator(schema.of_output(settings))
+    outputs = folder.output()
+    assert all(validator.is_valid(output) for output in outputs) and list(outputs[-1]["challengers"]) == ["pa"]
+    jsonschema.validate(json.loads(folder.file().read_bytes()), schema.of_files())
+    rows = dict(snapshot_admin.contents(snapshot_of(folder)))
+    assert rows["champion"] == "arow" and rows["promoted"] == "arow instead of pa"
+    assert rows["drift"] == "ADWIN(), then promote: arow: 1 drift, the last one at in.jsonl:642"
+    done = CliRunner().invoke(app, ["compare", str(folder.file())])
+    assert done.exit_code == 0 and "since a drift, `arow` is the champion, instead of `pa`" in done.stderr
+    assert [line.split("\t")[1] for line in done.stdout.splitlines()[1:]] == ["pa", "pa"]
+    pair = contest_of(snapshot.beside(snapshot_of(folder))[0]).standings.life.pair("arow", "pa")
+    assert done.stdout.splitlines()[1].split("\t")[3] == f"{pair.loss / pair.judged:.2%}"
+    text = " ".join(explain.explain(settings).split())
+    assert "ADWIN() watches the loss of the champion" in text and "After a drift `arow` is the champion" in text
+
+
+def test_a_file_without_drift_has_no_metric_of_it(tmp_path):
+    folder = Folder(tmp_path)
+    folder.put(lines_of(RECORDS[:50]))
+    health = Health(folder.config())
+    files.run(folder.config(), health=health)
+    assert not any("drift" in family.name for family in health.metrics.collect())
+    assert drift_of(snapshot.beside(snapshot_of(folder))[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"detector": "os.system"}, "it names `os.system`, which is none of the detectors ADWIN"),
+        ({"state": {}}, "the state of a `ADWIN` is not well formed: it needs `_drift_detected`, `_helper`"),
+        ({"past": {"drifts": "many"}}, "what it tells about drift is not well formed: `past.drifts`: Input should be"),
+        ({"parameters": {"delta": "x"}}, "the state of the detector `ADWIN` is not well formed"),
+    ],
+)
+def test_a_snapshot_whose_detector_cannot_be_read(tmp_path, change, said):
+    folder = watched(Folder(tmp_path), "reset")
+    folder.put(lines_of(RECORDS[:100]))
+    folder.run()
+    path = folder.path / "snapshots/trial/files/0" / f"{folder.state()['snapshot']}.snapshot"
+    about, _ = snapshot.beside(path.read_bytes())
+    data = snapshot.dumps(snapshot.load(path), about | {"drift": about["drift"] | change})
+    path.write_bytes(data)
+    checkpoint = folder.path / "snapshots/trial/files/checkpoint.json"
+    checkpoint.write_text(json.dumps(folder.state() | {"sha256": hashlib.sha256(data).hexdigest()}))
+    with pytest.raises(StateError) as error:
+        folder.run()
+    assert said in str(error.value) and "to start over, move" in str(error.value)

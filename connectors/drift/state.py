@@ -32,7 +32,7 @@ def write(detector: RiseDetector) -> dict[str, Any]:
     >>> detector.update(1.0)
     False
     >>> write(detector)["_p"]
-    {'n': 1, '_mean': 1.0}
+    {'n': 1.0, '_mean': 1.0}
     """
     return {name: _plain(value, detector.river) for name, value in _attributes(detector.river, detector).items()}
 

@@ -133,8 +133,10 @@ class Watch:
     ) -> None:
         self.plan, self.anew, self._place = plan, anew, place
         self.past = Past(**asdict(drift.past)) if drift else Past()
-        goes_on = drift is not None and drift.plan[:2] == plan[:2]
-        self._detector = RiseDetector(*plan[:2]) if not goes_on else state.read(*plan[:2], drift.state)  # type: ignore[union-attr]
+        if drift is not None and drift.plan[:2] == plan[:2]:
+            self._detector = state.read(*plan[:2], drift.state)
+        else:
+            self._detector = RiseDetector(*plan[:2])
         self._logged = ""
         self.save()
 

@@ -289,7 +289,10 @@ def contents(data: bytes) -> list[tuple[str, str]]:
 def _of_roles(data: bytes) -> list[tuple[str, str]]:
     """Return who is the champion, and what is told of drift."""
     about, _ = snapshot.beside(data)
-    contest, drift = contest_of(about), drift_of(about)
+    try:
+        contest, drift = contest_of(about), drift_of(about)
+    except ValueError as error:
+        raise StateError(f"the snapshot cannot be read: {error}") from error
     rows = [("champion", contest.champion)] if contest else []
     if drift is not None:
         past, many = drift.past, "" if drift.past.drifts == 1 else "s"

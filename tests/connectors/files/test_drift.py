@@ -279,3 +279,6 @@ def test_a_snapshot_whose_detector_cannot_be_read(tmp_path, change, said):
     with pytest.raises(StateError) as error:
         folder.run()
     assert said in str(error.value) and "to start over, move" in str(error.value)
+    with pytest.raises(StateError) as error:
+        snapshot_admin.contents(data)
+    assert said in str(error.value)

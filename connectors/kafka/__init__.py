@@ -144,6 +144,15 @@ class Consumer(Protocol):
     def pause(self, partition: int) -> None:
         """Read nothing of a partition until the next `seek`; nothing happens if it is not assigned."""
 
+    def hold(self, partition: int) -> None:
+        """Read no more of a partition until `release`, if the library can do that without reading anything twice.
+
+        What comes all the same counts as read. A `seek` releases it, and so may that of another partition.
+        """
+
+    def release(self, partition: int) -> None:
+        """Read on where `hold` has stopped."""
+
     def position(self, partition: int) -> int:
         """Return the offset after all that `poll` has passed, markers and aborted records included; 0 if unknown."""
 

@@ -8,7 +8,8 @@ from connectors.labels.merging import Side, choose
 from connectors.model.records import Record
 
 CHECKS = 4  # questions within one wait, at most
-MOST_RECORDS, MOST_BYTES = 20_000, 32 * 1024 * 1024  # of one side
+MOST_BYTES = 32 * 1024 * 1024  # of one side
+OF_OBJECTS = 500  # bytes in memory of a record without key and value, about
 
 
 class Arrived(NamedTuple):
@@ -42,8 +43,7 @@ class _Queue:
     def clear(self) -> None:
         self.items: deque[Arrived] = deque()
         self.size = 0
-        self.is_paused = False
-        self.position = 0
+        self.is_full = False
         self.empty_at = self.asked_at = -math.inf
 
 
@@ -79,10 +79,9 @@ class Inbox:
     def add(self, side: Side, offset: int, record: Record, time: float, arrived: float) -> None:
         """Add what was read of one topic, in the order of its offsets."""
         queue = self._queues[side]
-        size = len(record.value or b"") + len(record.key or b"")
+        size = OF_OBJECTS + len(record.value or b"") + len(record.key or b"")
         queue.items.append(Arrived(time, arrived, offset, record, size))
         queue.size += size
-        queue.position = offset + 1
 
     @property
     def next(self) -> Side | None:
@@ -132,21 +131,16 @@ class Inbox:
     def takes_more(self, side: Side) -> bool:
         """Whether the queue of a side has room. One that was full has room again when most of it was taken."""
         queue = self._queues[side]
-        part = 4 if queue.is_paused else 1
-        queue.is_paused = len(queue.items) >= MOST_RECORDS // part or queue.size >= MOST_BYTES // part
-        return not queue.is_paused
+        queue.is_full = queue.size >= MOST_BYTES // (4 if queue.is_full else 1)
+        return not queue.is_full
 
     def has(self, side: Side) -> bool:
         """Whether something of a side is not taken yet."""
         return bool(self._queues[side].items)
 
-    def is_paused(self, side: Side) -> bool:
+    def is_full(self, side: Side) -> bool:
         """Whether the queue of a side had no room at the last look."""
-        return self._queues[side].is_paused
-
-    def position(self, side: Side) -> int:
-        """Return the offset after what was added last to a side that was full."""
-        return self._queues[side].position
+        return self._queues[side].is_full
 
     def clear(self) -> None:
         """Drop all that was not taken: it is read again."""

@@ -99,9 +99,8 @@ class TwoTopics:
     def _bound(self, number: int, inbox: Inbox) -> None:
         """Read nothing of a topic whose queue is full until most of it was taken."""
         for side in Side:
-            place, was_paused = place_of(side, number), inbox.is_paused(side)
-            takes_more = inbox.takes_more(side)
-            if not takes_more and not was_paused:
-                self._consumer.pause(place)
-            elif takes_more and was_paused:
-                self._consumer.seek(place, inbox.position(side))
+            was_full = inbox.is_full(side)
+            if not inbox.takes_more(side):
+                self._consumer.hold(place_of(side, number))
+            elif was_full:
+                self._consumer.release(place_of(side, number))

@@ -54,6 +54,8 @@ class Consumer:
         self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
+        self._read: set[int] = set()  # partitions of which a record came since the positions were set
+        self._held: set[int] = set()
         self._callback_error: Exception | None = None
         self._errors = ErrorTranslator(consumer_permissions(topic, group, labels))
         with self._errors.translated():
@@ -109,6 +111,7 @@ class Consumer:
             if self.before_rebalance is not None and self.ownership is not None:
                 self.before_rebalance()
         finally:
+            self._release_all()
             self._is_assigned = self._has_new_positions = False
             self._positions = {}
             consumer.unassign()
@@ -132,6 +135,7 @@ class Consumer:
         before, end = self.ownership, time.monotonic() + seconds
         with self._errors.translated():
             if self._has_new_positions:
+                self._release_all()
                 # a response to an earlier offset request can undo the library's own `seek`
                 self._consumer.assign(self._topic_partitions(self._positions))
                 self._has_new_positions = False
@@ -160,6 +164,7 @@ class Consumer:
             partition, offset = message.partition(), message.offset()
             if has_labels:
                 partition = self._number(message.topic(), partition)
+                self._read.add(partition)
             if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
                 reached[partition] = offset + 1
                 try:
@@ -232,6 +237,26 @@ class Consumer:
     def pause(self, partition: int) -> None:
         if self._positions.pop(partition, None) is not None:
             self._has_new_positions = True
+
+    def hold(self, partition: int) -> None:
+        # The library goes on after the record that it handed over last; without one, what it has fetched would be lost.
+        if partition in self._read and partition not in self._held:
+            self._held.add(partition)
+            with self._errors.translated():
+                self._consumer.pause([self._place(partition)])
+
+    def release(self, partition: int) -> None:
+        if partition in self._held:
+            self._held.remove(partition)
+            with self._errors.translated():
+                self._consumer.resume([self._place(partition)])
+
+    def _release_all(self) -> None:
+        """Release what is held: the library may hold it in the next assignment, too."""
+        with contextlib.suppress(KafkaException):
+            self._consumer.resume([self._place(partition) for partition in self._held])
+        self._held.clear()
+        self._read.clear()
 
     def position(self, partition: int) -> int:
         return self._positions.get(partition, 0)

@@ -4,6 +4,7 @@ Each function says why it is needed. `tests/connectors/kafka/confluent/test_inte
 function when a release of confluent-kafka no longer does what it relies on.
 """
 
+import contextlib
 import functools
 import operator
 import queue
@@ -92,16 +93,16 @@ def is_contradiction(refusal: str) -> bool:
     return refusal.startswith("Failed to create")
 
 
-def drop_messages_and_close(producer: Producer) -> None:
-    """Drop the messages of a producer, so that its end does not wait for the brokers.
+def drop_work(producer: Producer) -> None:
+    """Drop the messages of a producer, and leave its transaction, so that its end neither waits nor aborts the process.
 
     A producer closes when its last reference goes. The public `close` and `flush` wait for messages; an end without
-    any message waits for nothing.
+    any message waits for nothing. The library aborts the process if a producer ends right before it adds a partition to
+    its transaction. It adds none to one that is being aborted. No answer is waited for.
     """
-    try:
-        producer.purge()
-    except (KafkaException, SystemError):
-        return
+    for drop in (producer.purge, functools.partial(producer.abort_transaction, 0)):
+        with contextlib.suppress(KafkaException, SystemError):  # there is nothing to drop
+            drop()
 
 
 _unused: queue.SimpleQueue[Any] = queue.SimpleQueue()

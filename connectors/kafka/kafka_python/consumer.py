@@ -184,6 +184,13 @@ class Consumer:
         if place in self._consumer.assignment():
             self._consumer.pause(place)
 
+    hold = pause
+
+    def release(self, partition: int) -> None:
+        place = self._place(partition)
+        if place in self._consumer.assignment():
+            self._consumer.resume(place)
+
     def position(self, partition: int) -> int:
         place = self._place(partition)
         if place not in self._consumer.assignment():

@@ -105,6 +105,33 @@ def test_records_of_both_topics(make):
     assert [record[:2] for record in read(consumer, 1)] == [(~0, 9)]
 
 
+def test_what_is_held_is_read_on_without_a_gap(make):
+    place = make()
+    place.fill()
+    consumer = place.consumer()
+    consumer.join()
+    assigned(consumer)
+    for number in (0, 1, ~0, ~1):
+        consumer.hold(number)  # nothing was read: the library could not tell where to go on
+        consumer.seek(number, 0)
+    found = read(consumer, 40)
+    for _ in range(2):
+        consumer.hold(~0)
+    consumer.release(0)
+    place.fill()
+    found += read(consumer, 30)
+    assert {record[0] for record in found[40:]} == {0, 1, ~1}
+    consumer.release(~0)
+    found += read(consumer, 10)
+    for number in (0, 1, ~0, ~1):
+        assert [record[1] for record in found if record[0] == number] == list(range(20))
+    consumer.hold(1)
+    consumer.seek(0, 15)  # which releases the other one, or not
+    consumer.release(1)
+    place.fill()
+    assert [record[1] for record in read(consumer, 45) if record[0] == 1] == list(range(20, 30))
+
+
 @pytest.mark.parametrize("is_transactional", [True, False])
 def test_offsets_of_both_topics_are_committed_at_once(make, is_transactional):
     place = make()

@@ -245,7 +245,7 @@ def test_a_topic_waits_for_what_is_earlier_in_the_other_one(kafka, tmp_path):
 
 
 def test_a_full_queue_is_read_on_later(kafka, tmp_path, monkeypatch):
-    monkeypatch.setattr(inbox, "MOST_RECORDS", 8)
+    monkeypatch.setattr(inbox, "MOST_BYTES", 8 * inbox.OF_OBJECTS)
     stream = LateStream(kafka, tmp_path)
     records, labels = mixed(400)
     stream.send(Side.LABELS, labels)

@@ -83,6 +83,24 @@ class Bare:
         return {name: snapshot.dumps(model) for name, model in self.models.items()}
 
 
+def late_events(found, delays):
+    """Return the lines of both files, and records and labels in the order in which they are taken."""
+    records, labels = [], []
+    for number, record in enumerate(found):
+        at, label = 10 * number, record.get("y")
+        features = {name: value for name, value in record.items() if name not in ("id", "y")}
+        records.append((at, {"id": number, **features, "at": at}, (number, features, None)))
+        if label is not None:
+            due = at + 5 + 10 * delays.randrange(60)
+            labels.append((due, number, {"of": number, "label": label, "at": due}, (number, None, label)))
+    labels.sort(key=lambda each: each[:2])
+    order = sorted(
+        [(at, 0, event) for at, _, event in records] + [(due, n, event) for due, n, _, event in labels],
+        key=lambda each: each[:2],
+    )
+    return [line for _, line, _ in records], [line for _, _, line, _ in labels], [event for *_, event in order]
+
+
 class LateBare(Bare):
     """The same with labels that come later: what was said of a record is judged when its label comes.
 

@@ -20,7 +20,7 @@ from connectors.runtime.health import Health
 from connectors.tools import evaluate, explain, schema
 from connectors.topics import snapshot_admin
 from river_margins import snapshot
-from tests.connectors.drift.bare import STEPS, Bare, LateBare, switching
+from tests.connectors.drift.bare import STEPS, Bare, LateBare, late_events, switching
 from tests.connectors.files.test_late_labels import LateFolder
 from tests.connectors.files.test_processor import KILLS, Folder, lines_of
 from tests.helpers.paths import ROOT
@@ -88,28 +88,10 @@ def test_killed_at_any_moment_and_started_again(tmp_path, then, others):
     assert told.past.drifts == len(bare.drifts) and told.past.last == f"in.jsonl:{int(bare.drifts[-1][1:]) + 1}"
 
 
-def late_events(count, delays):
-    """Return the lines of both files, and records and labels in the order in which they are taken."""
-    records, labels = [], []
-    for number, record in enumerate(RECORDS[:count]):
-        at, label = 10 * number, record.get("y")
-        features = {name: value for name, value in record.items() if name not in ("id", "y")}
-        records.append((at, {"id": number, **features, "at": at}, (number, features, None)))
-        if label is not None:
-            due = at + 5 + 10 * delays.randrange(60)
-            labels.append((due, number, {"of": number, "label": label, "at": due}, (number, None, label)))
-    labels.sort(key=lambda each: each[:2])
-    order = sorted(
-        [(at, 0, event) for at, _, event in records] + [(due, n, event) for due, n, _, event in labels],
-        key=lambda each: each[:2],
-    )
-    return [line for _, line, _ in records], [line for _, _, line, _ in labels], [event for *_, event in order]
-
-
 @pytest.mark.parametrize(("then", "others"), [("reset", []), ("reset", ["arow"]), ("promote", ["arow"])])
 def test_with_labels_that_come_later(tmp_path, then, others):
     folder = watched(LateFolder(tmp_path), then, *others)
-    lines, labels, events = late_events(1300, random.Random(4))
+    lines, labels, events = late_events(RECORDS[:1300], random.Random(4))
     folder.put(lines_of(lines))
     folder.put_labels(lines_of(labels))
     if others == ["arow"]:
@@ -205,7 +187,7 @@ def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog)
 def test_evaluate_does_what_the_processor_does(tmp_path, then, others, is_late):
     folder = watched((LateFolder if is_late else Folder)(tmp_path), then, *others)
     if is_late:
-        lines, labels, _ = late_events(1300, random.Random(4))
+        lines, labels, _ = late_events(RECORDS[:1300], random.Random(4))
         folder.put(lines_of(lines))
         folder.put_labels(lines_of(labels))
     else:

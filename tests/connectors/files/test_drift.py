@@ -182,7 +182,7 @@ def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog)
     assert found_in(folder)[2] is None
 
 
-@pytest.mark.parametrize(("then", "others"), [("reset", []), ("reset", ["arow"]), ("promote", ["arow"])])
+@pytest.mark.parametrize(("then", "others"), [("reset", []), ("promote", ["arow"])])
 @pytest.mark.parametrize("is_late", [False, True])
 def test_evaluate_does_what_the_processor_does(tmp_path, then, others, is_late):
     folder = watched((LateFolder if is_late else Folder)(tmp_path), then, *others)

@@ -69,8 +69,10 @@ def compare(file: File) -> None:
     from connectors.cli.tables import show_table
     from connectors.tools import compare as comparison
 
-    titles, rows = comparison.table(config)
+    titles, rows, promotion = comparison.table(config)
     show_table(titles, rows)
+    if promotion:
+        typer.echo(promotion, err=True)
 
 
 def learners(

@@ -87,7 +87,7 @@ def assemble(steps: Any, key: str = "learner") -> tuple[Any, list[tuple[Path, st
     if not isinstance(steps, list) or not steps:
         found = "an empty list" if steps == [] else describe(steps)
         return None, [((), f"`{key}` must be a list of steps, found {found}")]
-    builder = _LearnerBuilder()
+    builder = LearnerBuilder()
     built = [builder.build_step(step, (index,)) for index, step in enumerate(steps)]
     builder.check_order([_class_of(step) for step in steps])
     if builder.problems:
@@ -120,7 +120,7 @@ def assemble_sampler(step: Any, learner: Any) -> tuple[Any, list[tuple[Path, str
     >>> sampler.c, problems
     (0.5, [])
     """
-    builder, last = _LearnerBuilder(), last_step(learner)
+    builder, last = LearnerBuilder(), last_step(learner)
     named = builder.split_step(step, ())
     if named is None:
         return None, builder.problems
@@ -177,7 +177,7 @@ def _class_of(step: Any) -> type | None:
     return find_class(name) if isinstance(name, str) else None
 
 
-class _LearnerBuilder:
+class LearnerBuilder:
     """Builds the steps of one file and collects the problems of all of them."""
 
     def __init__(self) -> None:

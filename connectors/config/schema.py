@@ -24,12 +24,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from river import base
 
+from connectors.config.detector import assemble_detector
 from connectors.config.learner import assemble, assemble_sampler, last_step, why_no_weights
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
+from connectors.drift.watch import PROMOTE, RESET, WARN, Plan
 from connectors.errors import ConfigError
 from connectors.model.field_paths import FEATURES, FieldPath, named
-from connectors.suggest import describe
+from connectors.suggest import describe, did_you_mean
 from river_margins import snapshot
 
 MOST_QUERIES = 10_000  # each snapshot names the records that `queries.at_most` still counts
@@ -107,6 +109,14 @@ def _truth(value: Any) -> bool:
     return value
 
 
+def _then(value: Any) -> tuple[str, str]:
+    if value in (WARN, RESET):
+        return value, ""
+    if isinstance(value, dict) and value.keys() == {PROMOTE} and isinstance(value[PROMOTE], str):
+        return PROMOTE, value[PROMOTE]
+    raise ValueError(f"`warn`, `reset` or `{{promote: NAME}}` is needed, found {describe(value)}")
+
+
 def _otherwise(value: Any) -> Any:
     if isinstance(value, list | dict):
         raise ValueError(f"a label is needed, or `none`; found {describe(value)}")
@@ -164,6 +174,23 @@ AtMost = Annotated[
 ]
 _ONE_NAME = {"type": "object", "minProperties": 1, "maxProperties": 1}
 SamplerStep = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, _ONE_NAME]})]
+Then = Annotated[
+    tuple[str, str],
+    WrapValidator(lambda value, _: _then(value)),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [WARN, RESET]},
+                {
+                    "type": "object",
+                    "properties": {PROMOTE: {"type": "string"}},
+                    "required": [PROMOTE],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Otherwise = Annotated[
     Any, BeforeValidator(_otherwise), WithJsonSchema({"type": ["boolean", "integer", "number", "string", "null"]})
@@ -330,6 +357,21 @@ class AnyQueries(Section):
         return self.waits == "all"
 
 
+class Drift(Section):
+    """What watches the loss of the learner, and what a rise leads to."""
+
+    detector: SamplerStep = Field(
+        description="A drift detector of River, as a class name or `Name: {parameter: value}`: `ADWIN`, `KSWIN` (with a"
+        " `seed`), `PageHinkley`; for classes also `DDM`, `EDDM`, `FHDDM`, `HDDMA`, `HDDMW`."
+    )
+    then: Then = Field(
+        default="warn",
+        validate_default=True,
+        description="What a drift leads to, beside a line in the log and a metric. `warn`: nothing else. `reset`: the"
+        " learner begins anew, untrained. `promote: NAME`: that challenger and the learner exchange their roles.",
+    )
+
+
 class Keep(Section):
     """The snapshots to keep. One that is not kept and that no committed offset names is deleted after a minute."""
 
@@ -364,6 +406,10 @@ class AnyConfig(Section):
         description="Other learners, by name, each a list of steps or the keys `steps` and `start_from`, a snapshot"
         " with which a new one starts. All predict and learn every record; the prediction of `learner` is the output."
         " See [Challengers](challengers.md).",
+    )
+    drift: Drift | None = Field(
+        default=None,
+        description="Watches the loss of the learner on each judged record, see [Drift](drift.md).",
     )
     start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
         default=None,
@@ -415,6 +461,17 @@ class AnyConfig(Section):
             name: _first_learner(_built(each), each.start_from) for name, each in self.challengers.items()
         }
 
+    @property
+    def drift_plan(self) -> Plan | None:
+        """What watches the loss of the champion; None without `drift`."""
+        if self.drift is None:
+            return None
+        is_regressor = isinstance(last_step(self.build_learner()), base.Regressor)
+        detector, problems = assemble_detector(self.drift.detector, is_regressor)
+        if detector is None:
+            raise ConfigError("\n".join(sentence for _, sentence in problems))
+        return Plan(detector.name, detector.parameters, *self.drift.then)
+
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """Find sections that belong to the other kind of processor; their other problems are not reported."""
@@ -433,7 +490,7 @@ class AnyConfig(Section):
         """
         checks = (
             _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
-            _check_queries, _check_names, _check_challengers,
+            _check_queries, _check_names, _check_challengers, _check_drift,
         )  # fmt: skip
         return [problem for check in checks for problem in check(values)]
 
@@ -603,6 +660,35 @@ def _why_no_challenger(learner: Any, champion: Any, weight: str | None, otherwis
             check(otherwise)
         except ValueError as error:
             yield f"it cannot learn `labels.otherwise`: {error}"
+
+
+def _check_drift(values: ValidValues) -> Iterator[PathProblem]:
+    if values.has("drift") and values.get("drift") is None:
+        return
+    learner, problems = assemble(values.get("learner", "steps"))
+    step, then = values.get("drift", "detector"), values.get("drift", "then")
+    if step is not None and not problems:
+        for path, said in assemble_detector(step, isinstance(last_step(learner), base.Regressor))[1]:
+            yield PathProblem(("drift", "detector", *path), f"`drift.detector`: {said}")
+    if values.has("record", "label") and values.get("record", "label") is None and not _has_labels(values):
+        sentence = "`drift`: a loss needs labels, and there are none: name their field as `record.label`"
+        yield PathProblem(("drift",), sentence)
+    if isinstance(then, tuple) and then[0] == PROMOTE and values.has("challengers"):
+        for said in _why_no_promotion(values, then[1]):
+            yield PathProblem(("drift", "then"), f"`drift.then`: {said}", blames_key=False)
+
+
+def _why_no_promotion(values: ValidValues, name: str) -> Iterator[str]:
+    challengers = values.get("challengers") or {}
+    if name not in challengers:
+        yield f"`{name}` is none of the `challengers`{did_you_mean(name, challengers)}"
+        return
+    learner, problems = assemble(challengers[name].steps)
+    if not problems and values.get("output", "explain"):
+        try:
+            last_step(learner).explain_one({})
+        except TypeError as error:
+            yield f"`{name}` would have to explain its predictions, because of `output.explain`: {error}"
 
 
 def _first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:

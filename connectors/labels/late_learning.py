@@ -134,6 +134,8 @@ class LateLearning:
         if self.waiting.advance(time):
             self._let_go(counts)
         process_record(self.model, record, counts)
+        if self.model.watch is not None:
+            self.model.watch.past.newest = sequence
         if record.output is not None and not isinstance(record.known, Unjoinable):
             self._learn_or_wait(record, sequence, counts)
         return self._results() if self._outcomes or self._rejects or self._queries else NOTHING
@@ -224,7 +226,7 @@ class LateLearning:
         counts.add_delay(delay)
         label = message.label
         try:
-            record = self._learned(found, label, found.answers)
+            record = self._learned(found, label, is_judged=True)
         except Reject as reject:
             self._reject(message, type(reject)(f"record `{found.id}`: {reject}", reject.kind), counts)
             return
@@ -242,17 +244,21 @@ class LateLearning:
         else:
             counts.learned += 1
 
-    def _learned(self, found: WaitingRecord, label: Any, answers: dict[str, Any] | None = None) -> Record:
+    def _learned(self, found: WaitingRecord, label: Any, is_judged: bool = False) -> Record:
         """Learn a record that has waited, and return it, or raise Reject: the model is then as it was.
 
-        With several models, `answers` are the predictions to judge.
+        `is_judged` tells that what was predicted then is judged now. The loss is watched for drift unless the model has
+        begun anew since.
         """
         record = Record(f"{self._source_of_records}{found.sequence}", found.id.encode(), found.value)
         self.model.decode(record, label)
         if record.known is not None:
             raise record.known
-        record.answers = answers
-        self.model.learn(record, is_late=True)
+        watch, is_watched = self.model.watch, is_judged
+        if is_judged:
+            record.prediction, record.answers = found.prediction, found.answers
+            is_watched = watch is None or found.sequence > watch.past.since
+        self.model.learn(record, is_late=True, is_watched=is_watched)
         return record
 
     def _reject(self, record: Record, reject: Reject, counts: Counts) -> None:

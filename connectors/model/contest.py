@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from connectors.model.partition_model import PartitionModel
+from connectors.drift.watch import PROMOTE, RESET, Watch
+from connectors.model.partition_model import PartitionModel, loss_of
 from connectors.model.process_record import first_score
 from connectors.model.records import Record, check_score
 from connectors.model.rejects import Reject
-from connectors.model.standings import LARGEST, Contest, Standings
+from connectors.model.standings import Contest, Standings
 from river_margins import snapshot
 
 
@@ -19,7 +20,7 @@ class ContestModel(PartitionModel):
 
     Parameters
     ----------
-    learner, saved, examples, load, decode, change, explain
+    learner, saved, examples, load, decode, change, explain, watch
         Those of the champion, as for `PartitionModel`.
     name
         The name of the champion.
@@ -50,11 +51,12 @@ class ContestModel(PartitionModel):
         challengers: Mapping[str, PartitionModel],
         standings: Standings,
         is_told: bool,
+        watch: Watch | None = None,
     ) -> None:
         self.name, self.standings, self._is_told = name, standings, is_told
         self.challengers: Mapping[str, PartitionModel] = {}
         self._asked = Record("", None, None)
-        super().__init__(learner, saved, examples, load, decode, False, change, explain)
+        super().__init__(learner, saved, examples, load, decode, False, change, explain, watch)
         self.challengers = challengers
 
     @property
@@ -77,7 +79,7 @@ class ContestModel(PartitionModel):
         parts = {name: model.dumps(about) for name, model in self.challengers.items()}
         examples = {self.name: self.examples} | {name: model.examples for name, model in self.challengers.items()}
         contest = Contest(self.name, examples, self.standings)
-        return snapshot.dumps(self.learner, {**about, "contest": contest.value}, parts)
+        return snapshot.dumps(self.learner, {**self._with_drift(about), "contest": contest.value}, parts)
 
     def predict(self, record: Record) -> None:
         super().predict(record)
@@ -106,8 +108,8 @@ class ContestModel(PartitionModel):
             return None, first_score(record.label)
         return asked.prediction, asked.score
 
-    def learn(self, record: Record, *, is_late: bool = False) -> None:
-        super().learn(record, is_late=is_late)
+    def _learn(self, record: Record, is_late: bool) -> None:
+        super()._learn(record, is_late)
         answers = record.answers or {}
         if answers:
             self.standings.judge(self._losses(answers, record.label))
@@ -125,7 +127,27 @@ class ContestModel(PartitionModel):
         for name, answer in answers.items():
             if answer is None or answer[0] is None or (name != self.name and name not in self.challengers):
                 continue
-            prediction = answer[0]
-            loss = min(abs(prediction - label), LARGEST) if self.is_regressor else prediction != label
-            losses[name] = float(loss)
+            losses[name] = loss_of(answer[0], label, self.is_regressor)
         return losses
+
+    def _judged(self, record: Record) -> Any:
+        """Return what the present champion said of a record; it may have been a challenger then."""
+        answer = (record.answers or {}).get(self.name)
+        return None if answer is None else answer[0]
+
+    def _answer_drift(self, watch: Watch) -> str:
+        champion, promoted = self.name, watch.plan.promotes
+        if watch.plan.then == RESET:
+            return f"`{champion}`: {super()._answer_drift(watch)}"
+        if watch.plan.then != PROMOTE or promoted not in self.challengers:
+            return f"nothing was changed, `{champion}` stays the champion"
+        self.promote(promoted)
+        watch.past.instead_of = champion
+        return f"`{promoted}` becomes the champion instead of `{champion}`, and both go on learning"
+
+    def promote(self, name: str) -> None:
+        """Exchange the roles of the champion and a challenger. Both keep what they have learned."""
+        champion, model = self.name, self.challengers[name]
+        self.exchange(model)
+        self.name = name
+        self.challengers = {champion if each == name else each: found for each, found in self.challengers.items()}

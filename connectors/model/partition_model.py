@@ -1,14 +1,23 @@
 """The model of one partition, which predicts and learns its records in order."""
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from river import base, compose
 
+from connectors.drift.watch import RESET, Watch
 from connectors.model.records import Record
 from connectors.model.rejects import Reject, Unlearnable
 from river_margins import INTERCEPT, snapshot
+
+# the attributes of a model that belong to its learner
+_OF_LEARNER = (
+    "examples", "learner", "certificates", "is_regressor", "_last", "_check_label", "_is_pure", "_predict_score_one",
+    "_load", "_change", "_first", "_learned", "_saved_examples",
+)  # fmt: skip
+LARGEST = 1e140  # of a loss, so that sums of squares stay finite
 
 
 class ReplayNeeded(Exception):
@@ -19,7 +28,17 @@ class ReplayNeeded(Exception):
         self.reject = reject
 
 
-def _no_decoder(record: Record, label: Any = None) -> None:
+def loss_of(prediction: Any, label: Any, is_number: bool) -> float:
+    """Return 1 for a wrong class and 0 for the right one, or the absolute error of a number.
+
+    >>> loss_of("a", "b", False), loss_of(2.0, 0.5, True)
+    (1.0, 1.5)
+    """
+    return float(min(abs(prediction - label), LARGEST) if is_number else prediction != label)
+
+
+def no_decoder(record: Record, label: Any = None) -> None:
+    """Refuse to decode: for models that are given examples only."""
     raise NotImplementedError("this model was made without a decoder: give it examples only")
 
 
@@ -42,12 +61,20 @@ class PartitionModel:
         Changes parameters of a learner, right before its next snapshot is written; None changes nothing.
     explain
         How many features `predict` names that weighed most in the score; 0 names none and explains nothing.
+    watch
+        What watches the loss of the model; None if nothing does.
 
     Attributes
     ----------
+    name
+        The name of the model beside others; empty if it is alone.
+    has_drifted
+        Whether there was a drift since the snapshot.
     certificates
         Those of a learner in `Watched`, by name, as they were when the snapshot was written; empty for other learners.
     """
+
+    name = ""
 
     def __init__(
         self,
@@ -55,16 +82,18 @@ class PartitionModel:
         snapshot: str,
         examples: int,
         load: Callable[[str], Any],
-        decode: Callable[..., None] = _no_decoder,
+        decode: Callable[..., None] = no_decoder,
         can_replay: bool = False,
         change: Callable[[Any], None] | None = None,
         explain: int = 0,
+        watch: Watch | None = None,
     ) -> None:
-        self.examples = examples
+        self.examples, self.watch = examples, watch
         self._explain = explain
         self.decode = decode
         self._load, self._can_replay = load, can_replay
         self._change: Callable[[Any], None] | None = None
+        self._next_watch: tuple[Watch | None] | None = None
         self._set_learner(learner)
         self.saved_as(snapshot)
         self._change = change
@@ -81,8 +110,12 @@ class PartitionModel:
 
     @property
     def is_to_change(self) -> bool:
-        """Whether parameters of the learner change with the next snapshot."""
-        return self._change is not None
+        """Whether parameters of the learner, or its watch, change with the next snapshot."""
+        return self._change is not None or self._next_watch is not None
+
+    def change_watch(self, watch: Watch | None) -> None:
+        """Let another watch, or none, take over with the next snapshot: inputs before it may have to be replayed."""
+        self._next_watch = (watch,)
 
     def prepare_snapshot(self) -> None:
         """Change the parameters that the file changed. Write a snapshot of the model then, before it learns more.
@@ -92,16 +125,25 @@ class PartitionModel:
         """
         if self._change is not None:
             self._change(self.learner)
+        if self._next_watch is not None:
+            (self.watch,) = self._next_watch
 
     def dumps(self, about: Mapping[str, Any]) -> bytes:
         """Return a snapshot of the model, which also tells this about it."""
-        return snapshot.dumps(self.learner, about)
+        return snapshot.dumps(self.learner, self._with_drift(about))
+
+    def _with_drift(self, about: Mapping[str, Any]) -> Mapping[str, Any]:
+        return about if self.watch is None else {**about, "drift": self.watch.value}
 
     def saved_as(self, snapshot: str) -> None:
         """Note that this snapshot holds the model of this moment: failures go back to it."""
         self.snapshot = snapshot
-        self._change = None
+        self._change, self.has_drifted = None, False
+        self._next_watch = None
+        self._first: Callable[[], Any] | None = None
         self._saved_examples = self.examples
+        if self.watch is not None:
+            self.watch.save()
         self._learned: list[bytes | tuple[bytes, Any] | Record] = []
         self.certificates: Mapping[str, float] = getattr(self._last, "certificates", {})
 
@@ -109,6 +151,8 @@ class PartitionModel:
         """Go back to the model of the snapshot."""
         self._set_learner(self._load(self.snapshot))
         self.examples = self._saved_examples
+        if self.watch is not None:
+            self.watch.go_back()
 
     @property
     def updates(self) -> int:
@@ -143,13 +187,42 @@ class PartitionModel:
         weighing = ((str(name), part) for name, part in explained.items() if part and name is not INTERCEPT)
         return dict(itertools.islice(weighing, self._explain))
 
-    def learn(self, record: Record, *, is_late: bool = False) -> None:
+    def learn(self, record: Record, *, is_late: bool = False, is_watched: bool = True) -> None:
         """Learn a record with a label. If that fails, the model stays as it was, bit for bit.
 
-        `is_late` tells that the label came later: the bytes of the record do not hold it.
+        `is_late` tells that the label came later: the bytes of the record do not hold it. `is_watched` tells that its
+        prediction counts for `watch`; a drift is answered after the record was learned.
 
         Raise Unlearnable if the label is to blame, and Reject if the features are.
         """
+        self._learn(record, is_late)
+        if self.watch is not None and is_watched:
+            prediction = self._judged(record)
+            if prediction is not None and self.watch.sees_drift(loss_of(prediction, record.label, self.is_regressor)):
+                self.has_drifted = True
+                self.watch.note(record.source, self._answer_drift(self.watch))
+
+    def _judged(self, record: Record) -> Any:
+        """Return the prediction of a record that is judged; None if there is none, as in River."""
+        return record.prediction
+
+    def _answer_drift(self, watch: Watch) -> str:
+        """Do what follows a drift, and return a phrase about it."""
+        if watch.plan.then != RESET:
+            return "nothing was changed"
+        self._first = functools.partial(watch.anew, self.name)
+        self._set_learner(self._first())
+        self.examples, self._learned = 0, []
+        watch.past.since = watch.past.newest
+        return "the model begins anew"
+
+    def exchange(self, other: "PartitionModel") -> None:
+        """Exchange the learners of two models, with all that belongs to them. Each model keeps its role."""
+        mine, others = vars(self), vars(other)
+        for name in _OF_LEARNER:
+            mine[name], others[name] = others[name], mine[name]
+
+    def _learn(self, record: Record, is_late: bool) -> None:
         try:
             if self._check_label is not None:
                 self._check_label(record.label)
@@ -189,7 +262,7 @@ class PartitionModel:
         """
         if self._can_replay:
             raise ReplayNeeded(reject) if isinstance(reject, Reject) else reject
-        self._set_learner(self._load(self.snapshot))
+        self._set_learner(self._first() if self._first else self._load(self.snapshot))
         for held in self._learned:
             self._learn_one(held if isinstance(held, Record) else self._example(held))
 

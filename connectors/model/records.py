@@ -96,7 +96,7 @@ class Record:
     ) -> None:
         self.source, self.key, self.value, self.reason = source, key, value, reason
         self.headers, self.timestamp, self.known = headers, timestamp, known
-        self.output = self.explanation = self.answers = self.challengers = None
+        self.output = self.explanation = self.answers = self.challengers = self.prediction = None
         self.weight = 1.0
 
     @classmethod

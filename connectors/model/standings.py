@@ -9,7 +9,6 @@ from pydantic import TypeAdapter, ValidationError
 
 BLOCK = 1000  # records that were judged together
 BLOCKS = 10  # of these are the last ones
-LARGEST = 1e140  # of a loss, so that sums of squares stay finite
 
 
 @dataclass

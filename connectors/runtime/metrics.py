@@ -161,6 +161,7 @@ class Metrics(Collector):
         yield from self._partitions(self.work.models)
         yield from self._certificates(self.work.models)
         yield from self._contests({n: m for n, m in self.work.models.items() if isinstance(m, ContestModel)})
+        yield from self._drifts(self.work.models)
         if self._has_labels:
             yield from self._late(self.work.counts)
         if self._has_queries:
@@ -259,9 +260,11 @@ class Metrics(Collector):
             self._of_models("challenger_examples", "Examples that a challenger has learned."),
             self._of_models("challenger_refusals", "Records whose features or label a challenger refused.", "of"),
         ]
+        champion = self._of_models("champion", "1 for the model whose prediction is the output.")
         judged, loss, examples, refusals = families
         for number, model in sorted(models.items()):
             place = self.source, str(number)
+            champion.add_metric([*place, model.name], 1)
             for name, found in model.committed.models.items():
                 judged.add_metric([*place, name], found.judged)
                 loss.add_metric([*place, name], found.loss)
@@ -269,7 +272,17 @@ class Metrics(Collector):
                 examples.add_metric([*place, name], challenger.examples)
                 for of, count in zip(("features", "label"), model.refused.get(name, (0, 0)), strict=True):
                     refusals.add_metric([*place, name, of], count)
-        yield from families
+        yield from (*families, champion)
+
+    def _drifts(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
+        """Yield how many drifts there were, in the life of a model whose loss is watched; nothing for others."""
+        watches = {number: watch for number, model in sorted(models.items()) if (watch := model.watch) is not None}
+        if watches:
+            meaning = "Drifts that the detector of `drift` saw, in the life of the model."
+            family = CounterMetricFamily("river_margins_drift", meaning, labels=["topic", "partition"])
+            for number, watch in watches.items():
+                family.add_metric([self.source, str(number)], watch.committed)
+            yield family
 
     def _of_models(self, name: str, meaning: str, *more: str) -> GaugeMetricFamily:
         return GaugeMetricFamily(f"river_margins_{name}", meaning, labels=["topic", "partition", "model", *more])

@@ -26,4 +26,6 @@ def log_start(log: logging.Logger, config: AnyConfig, **places: object) -> None:
     learner, *others = [snapshot.describe(snapshot.dumps(each))[0] for each in config.build_learners().values()]
     named = {"version": version, "file": config.path or "none", "name": config.name} | places
     said = "".join(f" {name}={other}" for name, other in zip(config.challengers, others, strict=True))
+    if (plan := config.drift_plan) is not None:
+        said += f" drift={plan.named} then={plan.action}"
     log.info("starting %s learner=%s%s", " ".join(f"{key}={value}" for key, value in named.items()), learner, said)

@@ -5,18 +5,22 @@ own. Their names keep them apart, so that they can exchange their roles in the f
 """
 
 import contextlib
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from connectors.config.schema import AnyConfig
+from connectors.drift.watch import Drift, Plan, Watch, drift_of
 from connectors.errors import StateError
 from connectors.model.contest import ContestModel
 from connectors.model.partition_model import PartitionModel
 from connectors.model.standings import Contest, Standings, contest_of
 from connectors.snapshots.check_learner import check_learner
 from river_margins import snapshot
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,12 @@ class Found:
         What the snapshot tells about several models; None if it has one.
     dropped, new
         The names of models that the file does not have, and of those that the snapshot does not have.
+    champion
+        The name of the champion: that of `learner` in the file, or of the challenger that a drift has promoted.
+    drift
+        What the snapshot tells about the watch for drift; None if it has none.
+    other_drift
+        Phrases for what the file says of drift and the snapshot does not.
     """
 
     data: Mapping[str, bytes]
@@ -40,6 +50,9 @@ class Found:
     contest: Contest | None
     dropped: list[str]
     new: list[str]
+    champion: str
+    drift: Drift | None
+    other_drift: list[str]
 
     @property
     def made(self) -> list[str]:
@@ -48,6 +61,7 @@ class Found:
         for place, (name, changes) in enumerate(self.changes.items()):
             found += [f"`{name}` {phrase}" if place else phrase for phrase in changes.made]
         found += [f"the challenger `{name}` is new" for name in self.new]
+        found += self.other_drift
         return [*found, *(f"the model `{name}` is dropped, as the file does not name it" for name in self.dropped)]
 
 
@@ -80,7 +94,8 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
     champion, learners = config.champion, config.build_learners()
     try:
         models, contest = split(data, champion)
-    except snapshot.SnapshotError as error:
+        drift = drift_of(snapshot.beside(data)[0])
+    except ValueError as error:  # of which SnapshotError is one
         raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
     if champion not in models:
         there = ", ".join(f"`{name}`" for name in models)
@@ -95,7 +110,33 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
             changes[name] = check_learner(learner, config.record, models[name], which, start_over, key)
     dropped = [name for name in models if name not in learners]
     new = [name for name in learners if name not in models]
-    return Found({name: models[name] for name in changes}, changes, contest, dropped, new)
+    plan = config.drift_plan
+    found = {name: models[name] for name in changes}
+    who = champion_of(config, contest, drift)
+    return Found(found, changes, contest, dropped, new, who, drift, _other_drift(drift, plan))
+
+
+def champion_of(config: AnyConfig, contest: Contest | None, drift: Drift | None) -> str:
+    """Return the name of the champion of a snapshot: who was promoted by a drift stays it until the file changes."""
+    promoted = config.drift.then[1] if config.drift else ""
+    if not promoted or contest is None or drift is None:
+        return config.champion
+    is_promoted = (contest.champion, drift.past.instead_of) == (promoted, config.champion)
+    return promoted if is_promoted else config.champion
+
+
+def _other_drift(drift: Drift | None, plan: Plan | None) -> list[str]:
+    """Return phrases for what the file says of drift and the snapshot does not."""
+    if plan is None:
+        return [] if drift is None else ["nothing watches for drift any more"]
+    if drift is None:
+        return [f"the drift detector {plan.named} is new"]
+    found = []
+    if drift.plan.named != plan.named:
+        found.append(f"the drift detector was {drift.plan.named} and is now {plan.named}, which begins anew")
+    if drift.plan.action != plan.action:
+        found.append(f"a drift leads to `{plan.action}`, no more to `{drift.plan.action}`")
+    return found
 
 
 class Builder:
@@ -111,6 +152,8 @@ class Builder:
         As for `PartitionModel`.
     named
         Turns a SnapshotError about a snapshot into one that names it.
+    place
+        Returns the `extra` of a log line about a record by its source.
     """
 
     def __init__(
@@ -120,14 +163,16 @@ class Builder:
         decode: Callable[..., None],
         can_replay: bool = False,
         named: Callable[[str], AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
+        place: Callable[[str], Mapping[str, Any] | None] = lambda source: None,
     ) -> None:
         self._config, self._read, self._decode, self._can_replay = config, read, decode, can_replay
-        self._named = named
+        self._named, self._place = named, place
 
     def start(self) -> PartitionModel:
         """Return the models with which a partition begins."""
         learners = self._config.first_learners()
-        return self._model("", learners, dict.fromkeys(learners, 0), {}, Standings())
+        watch = self._watch(self._config.drift_plan)
+        return self._model("", learners, dict.fromkeys(learners, 0), {}, Standings(), self._config.champion, watch)
 
     def restore(self, name: str, examples: int, found: Found) -> PartitionModel:
         """Return the models of a snapshot by its name, with those that it does not have yet.
@@ -148,7 +193,27 @@ class Builder:
         standings.keep(frozenset(found.data))
         examples_of = {each: counts.get(each, 0) if each in found.data else 0 for each in learners}
         changes = {each: changes.apply for each, changes in found.changes.items() if changes.made}
-        return self._model(name, learners, examples_of, changes, standings)
+        watch = self._watch(self._config.drift_plan, found.drift)
+        if found.champion != self._config.champion and found.drift is not None:
+            log.warning(
+                "`%s` is the champion since the drift at %s, and the file still names `%s` as `learner`: exchange both",
+                found.champion, found.drift.past.last, self._config.champion,
+            )  # fmt: skip
+        elif watch is not None:
+            watch.past.instead_of = ""
+        first, is_put_off = watch, self._can_replay and bool(found.other_drift)
+        if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
+            first = self._watch(found.drift.plan, found.drift) if found.drift else None
+        model = self._model(name, learners, examples_of, changes, standings, found.champion, first)
+        if is_put_off:
+            model.change_watch(watch)
+        return model
+
+    def _watch(self, plan: Plan | None, drift: Drift | None = None) -> Watch | None:
+        return None if plan is None else Watch(plan, self._untrained, self._place, drift)
+
+    def _untrained(self, name: str) -> Any:
+        return self._config.build_learners()[name or self._config.champion]
 
     def _model(
         self,
@@ -157,22 +222,25 @@ class Builder:
         examples: Mapping[str, int],
         changes: Mapping[str, Callable[[Any], None]],
         standings: Standings,
+        champion: str,
+        watch: Watch | None,
     ) -> PartitionModel:
-        config, decode, champion = self._config, self._decode, self._config.champion
+        config, decode = self._config, self._decode
         first = learners[champion], saved, examples[champion], self._loader(champion), decode
         change, explain = changes.get(champion), config.output.explain  # type: ignore[attr-defined]
         if not config.challengers:
-            return PartitionModel(*first, self._can_replay, change, explain)
+            return PartitionModel(*first, self._can_replay, change, explain, watch)
         challengers = {
             name: PartitionModel(
                 learners[name], saved, examples[name], self._loader(name), decode, change=changes.get(name)
             )
-            for name in config.challengers
+            for name in (config.champion if name == champion else name for name in config.challengers)
         }
         is_told = config.output.challengers  # type: ignore[attr-defined]
         return ContestModel(
-            *first, change, explain, name=champion, challengers=challengers, standings=standings, is_told=is_told
-        )
+            *first, change, explain, name=champion, challengers=challengers, standings=standings, is_told=is_told,
+            watch=watch,
+        )  # fmt: skip
 
     def _loader(self, name: str) -> Callable[[str], Any]:
         """Return what loads one model of a snapshot; a model that is not in it had learned nothing then."""

@@ -8,9 +8,11 @@ from river import base
 
 from connectors.config import Config, FileConfig
 from connectors.config.learner import last_step
+from connectors.drift.watch import drift_of
 from connectors.errors import ConfigError, StateError
 from connectors.files.processor import committed_snapshot
 from connectors.model.standings import BLOCK, BLOCKS, OfPair, Standings, Tally, contest_of
+from connectors.snapshots.models import champion_of
 from river_margins import snapshot
 
 LEVEL = 0.95
@@ -64,29 +66,57 @@ def compare(config: Config | FileConfig) -> list[Comparison]:
     StateError
         It has no snapshot with challengers, or one that cannot be read.
     """
-    if not config.challengers:
-        raise ConfigError("there are no `challengers` to compare: add them to the file, and run it")
-    standings = _standings(config)
+    _check_challengers(config)
+    return _compare(config, _contests(config))
+
+
+def _compare(config: Config | FileConfig, contests: Sequence[tuple[str, Standings]]) -> list[Comparison]:
     life, recent, is_regressor = Tally(), Tally(), isinstance(last_step(config.build_learner()), base.Regressor)
-    for each in standings:
+    for _, each in contests:
         life.merge(each.life)
         recent.merge(each.recent)
+    first = _champion(config, contests)
     found = []
     for over, tally in ((LIFE, life), (RECENT, recent)):
-        for name in config.challengers:
-            found.append(_compared(over, config.champion, name, tally.pair(config.champion, name), is_regressor))
+        for name in (config.champion if name == first else name for name in config.challengers):
+            found.append(_compared(over, first, name, tally.pair(first, name), is_regressor))
     return found
 
 
-def _standings(config: Config | FileConfig) -> list[Standings]:
+def _check_challengers(config: Config | FileConfig) -> None:
+    if not config.challengers:
+        raise ConfigError("there are no `challengers` to compare: add them to the file, and run it")
+
+
+def _champion(config: Config | FileConfig, contests: Sequence[tuple[str, Standings]]) -> str:
+    """Return the name of the champion; that of the file if a drift has promoted another one in some partitions only."""
+    names = {name for name, _ in contests}
+    return names.pop() if len(names) == 1 else config.champion
+
+
+def _contests(config: Config | FileConfig) -> list[tuple[str, Standings]]:
+    """Return the name of the champion and the standings of each snapshot with challengers."""
     try:
-        contests = [contest_of(snapshot.beside(data)[0]) for data in _snapshots(config)]
+        told = [snapshot.beside(data)[0] for data in _snapshots(config)]
+        found = [
+            (champion_of(config, contest, drift_of(about)), contest.standings)
+            for about in told
+            if (contest := contest_of(about)) is not None
+        ]
     except ValueError as error:  # of which SnapshotError is one
         raise StateError(f"a snapshot of `{config.name}` cannot be read: {error}") from error
-    found = [contest.standings for contest in contests if contest is not None]
     if not found:
         raise StateError(f"no snapshot of `{config.name}` has challengers yet: run the file first")
     return found
+
+
+def _promotion(config: Config | FileConfig, contests: Sequence[tuple[str, Standings]]) -> str:
+    """Return a sentence about champions that are not `learner` of the file; empty without any."""
+    promoted = [name for name, _ in contests if name != config.champion]
+    if not promoted:
+        return ""
+    where = f" of {len(promoted)} of {len(contests)} partitions" if len(promoted) < len(contests) else ""
+    return f"since a drift, `{promoted[0]}` is the champion{where}, instead of `{config.champion}`"
 
 
 def _snapshots(config: Config | FileConfig) -> Sequence[bytes]:
@@ -151,8 +181,10 @@ def interval_of_mean(count: int, difference: float, squares: float) -> tuple[flo
     return mean - margin, mean + margin
 
 
-def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence[Any]]]:
-    """Return the titles and the rows of a table for people."""
+def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence[Any]], str]:
+    """Return the titles and the rows of a table for people, and a sentence about roles that a drift has exchanged."""
+    _check_challengers(config)
+    contests = _contests(config)
     is_regressor = isinstance(last_step(config.build_learner()), base.Regressor)
 
     def said(value: float) -> str:
@@ -164,6 +196,6 @@ def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence
             said(each.difference), f"{said(each.low)} to {said(each.high)}" if each.compared else "",
             each.better or "undecided",
         )
-        for each in compare(config)
+        for each in _compare(config, contests)
     )  # fmt: skip
-    return TITLES, rows
+    return TITLES, rows, _promotion(config, contests)

@@ -7,7 +7,7 @@ processed, or that has no label, leaves the model as it was and is counted.
 import ast
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +19,10 @@ from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
 from connectors.files.record_files import Reader
 from connectors.model.field_paths import FieldPath, Picker, named
-from connectors.model.partition_model import PartitionModel
+from connectors.model.partition_model import PartitionModel, no_decoder
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
+from connectors.snapshots.models import Builder
 from connectors.suggest import did_you_mean
 from connectors.tools import evaluate_late
 from connectors.tools.evaluate_late import LateSource, as_start_errors
@@ -48,6 +49,8 @@ class Result:
         cannot be used count as not processed, too.
     queries
         How many labels were asked for; None without `queries`.
+    drifts
+        How many drifts there were; None for a model that nothing watches.
     reason
         The first record that could not be processed, and why.
     curve
@@ -63,17 +66,35 @@ class Result:
     unlabelled: int = 0
     rejected: int = 0
     queries: int | None = None
+    drifts: int | None = None
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list)
+    _watched: Config | FileConfig | None = None  # the file, for the learner whose loss it watches for drift
     _step: int = 1
 
     def __post_init__(self) -> None:
         self.drawable = [name for name, metric in self.metrics.items() if _is_number(metric)]
 
+    def make_model(self, saved: dict[str, bytes], decode: Callable[..., None] = no_decoder) -> PartitionModel:
+        """Return the model that predicts and learns; `saved` gets its first snapshot.
+
+        With `drift` in the file, it is the whole one of the processor: a drift may make a challenger the champion.
+        """
+        if self._watched is None:
+            saved[""] = snapshot.dumps(self.learner)
+            return PartitionModel(self.learner, "", 0, lambda name: snapshot.loads(saved[name]), decode)
+        model = Builder(self._watched, saved.__getitem__, decode).start()
+        saved[""] = model.dumps({})
+        return model
+
     def reject(self, place: str, reason: Reject | str) -> None:
         """Count a record that could not be processed, and keep the reason of the first one."""
         self.rejected += 1
         self.reason = self.reason or f"{place}: {reason}"
+
+    def note_end(self, model: PartitionModel) -> None:
+        """Note the learner at the end, and how many drifts there were."""
+        self.learner, self.drifts = model.learner, None if model.watch is None else model.watch.past.drifts
 
     def note_one(self) -> None:
         """Count an example and add a point to the curve; drop every second point when there are too many."""
@@ -116,6 +137,7 @@ def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
     """
     first, *others = [Result(make_metrics(names, learner), learner) for learner in config.first_learners().values()]
     first.challengers = dict(zip(config.challengers, others, strict=True))
+    first._watched = config if config.drift else None
     return first
 
 
@@ -137,36 +159,40 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
             raise ConfigError("`--delay` is for labels in the records themselves: the times of late labels tell theirs")
         yield from evaluate_late.measure(result, source, REMEMBERED)
         return
-    saved = {"": snapshot.dumps(result.learner)}
-    model = PartitionModel(result.learner, "", 0, lambda name: snapshot.loads(saved[name]))
-    is_classifier = isinstance(result.learner, base.Classifier)
+    saved: dict[str, bytes] = {}
+    model = result.make_model(saved)
+    watch, is_classifier = model.watch, isinstance(result.learner, base.Classifier)
     in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
     in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
-    pending: dict[int, tuple[Any, Any]] = {}  # predictions whose label is not known yet, by the number of the example
+    # the example with its probabilities, by its number, until its label is known
+    pending: dict[int, tuple[Record, Any]] = {}
     for number, features, label, *weight in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
         record = Record.of_example(features, label, **(weight[0] if weight else {}))
         try:
             if label is None:  # the example comes first, and its label in a later round
                 model.predict(record)
                 probabilities = model.learner.predict_proba_one(features) if in_probabilities else None
-                pending[number] = record.prediction, probabilities
+                pending[number] = record, probabilities
+                if watch is not None:
+                    watch.past.newest = number
                 continue
             if number not in pending:
                 continue
-            predictions = pending.pop(number)
-            model.learn(record)
+            said, probabilities = pending.pop(number)
+            record.source, record.prediction, record.answers = f"example {number + 1}", said.prediction, said.answers
+            model.learn(record, is_watched=watch is None or number > watch.past.since)
         except Reject as reject:
             result.reject(f"example {number + 1}", reject)
             continue
-        for prediction, measures in zip(predictions, (in_classes, in_probabilities), strict=True):
+        for prediction, measures in ((said.prediction, in_classes), (probabilities, in_probabilities)):
             for metric in measures if prediction is not None and prediction != {} else ():
                 metric.update(label, prediction)
         result.note_one()
         if result.examples % REMEMBERED == 0:
-            saved[""] = snapshot.dumps(model.learner)
+            saved[""] = model.dumps({})
             model.saved_as("")
         yield result.examples
-    result.learner = model.learner
+    result.note_end(model)
 
 
 def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:

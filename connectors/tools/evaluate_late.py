@@ -3,7 +3,7 @@
 import contextlib
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from river import base
@@ -22,7 +22,6 @@ from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
-from river_margins import snapshot
 
 if TYPE_CHECKING:  # that module imports this one
     from connectors.tools.evaluate import Result
@@ -112,18 +111,6 @@ def _sections(config: Config | FileConfig, time: str | None, label_time: str | N
     return record, labels
 
 
-class _Remembering(PartitionModel):
-    """A model that also keeps the probabilities of its last prediction, if a metric needs them."""
-
-    needs_probabilities = False
-    probabilities: Any = None
-
-    def predict(self, record: Record) -> None:
-        super().predict(record)
-        if self.needs_probabilities:
-            self.probabilities = self.learner.predict_proba_one(record.features)
-
-
 class _Judge:
     """Measures predictions when their labels come; remembers until then what `LateLearning` does not.
 
@@ -132,23 +119,32 @@ class _Judge:
     result
         The result to fill.
     model
-        The model, which keeps probabilities from now on if a metric needs them.
+        The model. If a metric needs probabilities, those of its last prediction are kept from now on.
     """
 
-    def __init__(self, result: "Result", model: _Remembering) -> None:
-        self._result, self._model = result, model
+    def __init__(self, result: "Result", model: PartitionModel) -> None:
+        self._result = result
+        self._last: Any = None
         is_classifier, found = isinstance(result.learner, base.Classifier), result.metrics.values()
         self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
         self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
-        model.needs_probabilities = bool(self._in_probabilities)
+        if self._in_probabilities:
+            model.predict = self._remembering(model, model.predict)  # type: ignore[method-assign, assignment]
         self._probabilities: dict[str, Any] = {}  # of records that wait, by their source
+
+    def _remembering(self, model: PartitionModel, predict: Callable[[Record], None]) -> Callable[[Record], None]:
+        def remembering(record: Record) -> None:
+            predict(record)
+            self._last = model.learner.predict_proba_one(record.features)
+
+        return remembering
 
     def take_record(self, record: Record) -> None:
         """Measure the prediction of a record with its own label, or remember its probabilities."""
         if record.output is not None and record.label is not None:
-            self._note(record.label, record.prediction, self._model.probabilities)
+            self._note(record.label, record.prediction, self._last)
         elif self._in_probabilities:
-            self._probabilities[record.source] = self._model.probabilities
+            self._probabilities[record.source] = self._last
         if record.reason is not None:
             self._result.reject(record.source, record.reason)
 
@@ -177,8 +173,8 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
 
     Yield the number of predictions measured so far; after each `remembered` examples, the model is copied.
     """
-    saved = {"": snapshot.dumps(result.learner)}
-    model = _Remembering(result.learner, "", 0, lambda name: snapshot.loads(saved[name]), source.decode)
+    saved: dict[str, bytes] = {}
+    model = result.make_model(saved, source.decode)
     section, counts, judge = source.section, Counts(), _Judge(result, model)
     waiting = WaitingRecords(section.within_ms, section.pending)
     route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise, source.asking)
@@ -192,9 +188,9 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
         judge.take_results(results)
         judge.forget(waiting, source.sources[0])
         if model.examples // remembered > before // remembered:
-            saved[""] = snapshot.dumps(model.learner)
+            saved[""] = model.dumps({})
             model.saved_as("")
         yield result.examples
     result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
     result.queries = None if source.asking is None else counts.queries
-    result.learner = model.learner
+    result.note_end(model)

@@ -149,7 +149,7 @@ def _learner(config: Config | FileConfig) -> list[str]:
     sentences.append(score_of(config).sentence)
     if config.output.explain:
         sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
-    sentences += _challengers(config)
+    sentences += [*_challengers(config), *_drift(config)]
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
     return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
 
@@ -170,6 +170,24 @@ def _challengers(config: Config | FileConfig) -> list[str]:
         "prints who is better.",
         "All models are in one snapshot, kept apart by their names: they exchange their roles when the file does, a "
         f"new challenger starts empty{starts}, and one that is taken out is dropped.",
+    ]
+
+
+def _drift(config: Config | FileConfig) -> list[str]:
+    plan = config.drift_plan
+    if plan is None:
+        return []
+    name = f"`{config.champion}`" if config.champion else "the model"
+    does = {
+        "warn": "A drift is told, and changes nothing.",
+        "reset": f"After a drift {name} begins anew, untrained, with the next record.",
+        "promote": f"After a drift `{plan.promotes}` is the champion: it exchanges its role with {name}, also over a "
+        f"restart, until the file names another `learner`. If it is the champion already, nothing changes.",
+    }
+    loss = "the loss of the champion on each judged record, 1 for a wrong class or the absolute error of a number,"
+    return [
+        f"{plan.named} watches {loss} and sees a drift when it has risen. {does[plan.then]} Each drift is in the log, "
+        "in the metric `river_margins_drift_total` and in the snapshot; the same records lead to the same drifts."
     ]
 
 

@@ -105,6 +105,8 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
     table.add_row("that could not be processed", *(f"{result.rejected:,}" for result in all_of))
     if all_of[0].queries is not None:
         table.add_row("labels asked for", f"{all_of[0].queries:,}")
+    if all_of[0].drifts is not None:
+        table.add_row("drifts", f"{all_of[0].drifts:,}")
     table.add_row("examples per second", f"{rate:,.0f}")
     return table
 

@@ -79,14 +79,16 @@ def _step() -> dict[str, Any]:
 
 def of_output(config: Config | FileConfig) -> dict[str, Any]:
     """Return the schema of the values that a processor writes to its output."""
-    score = score_of(config)
-    label, prediction = _label_and_prediction(config.first_learner())
+    learners = config.first_learners()
+    champions = [learners[name] for name in (config.champion, _promoted(config)) if name in learners]
+    label, _ = _label_and_prediction(champions[0])
+    prediction = _any_of([_label_and_prediction(learner)[1] for learner in champions])
     properties = {
         "id": {"description": f"The field `{config.record.id}` of the record, or its position."}
         if config.record.id
         else {"type": "string", "description": f"The {'key' if config.labels else 'position'} of the record."},
         "prediction": {"description": "The prediction, made before the label was learned."} | prediction,
-        "score": score.schema,
+        "score": _any_of([_score_of(learner).schema for learner in champions]),
         "explanation": {
             "description": "What the features that weighed most contributed to the score.",
             "type": "object",
@@ -97,7 +99,7 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
             "description": "What the challengers said; null for one that refused the features.",
             "type": "object",
             "properties": {name: _of_challenger(learner) for name, learner in _challengers(config).items()},
-            "required": list(config.challengers),
+            "required": [name for name in config.challengers if name != _promoted(config)],
             "additionalProperties": False,
         },
         "label": {"description": "The label; missing if it is not known or cannot be learned."} | label,
@@ -122,7 +124,19 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
 
 
 def _challengers(config: Config | FileConfig) -> dict[str, Any]:
-    return {name: learner for name, learner in config.first_learners().items() if name != config.champion}
+    """Return the learners that an output may tell of; that of the champion only if a drift can make it a challenger."""
+    is_fixed = not _promoted(config)
+    found = config.first_learners().items()
+    return {name: learner for name, learner in found if name != config.champion or not is_fixed}
+
+
+def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    first, *others = schemas
+    return first if all(other == first for other in others) else {"anyOf": schemas}
+
+
+def _promoted(config: Config | FileConfig) -> str:
+    return config.drift.then[1] if config.drift else ""
 
 
 def _of_challenger(learner: Any) -> dict[str, Any]:

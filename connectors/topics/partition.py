@@ -43,7 +43,12 @@ class Partition:
         age = max(0.0, time.time() - name.time) if name else 0.0
         self._snapshot_time = time.monotonic() - age
         self._rejects: dict[int, Reject] = {}
-        self.wants_snapshot = self.model.is_to_change
+        self._wants_snapshot = self.model.is_to_change
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether the next commit writes a snapshot in any case; after a drift, so that no replay has to repeat it."""
+        return self._wants_snapshot or self.model.has_drifted
 
     @property
     def progress(self) -> Progress:
@@ -69,7 +74,7 @@ class Partition:
         target = self.progress
         self.model.reload()
         self._rejects[self.proof.inputs] = reject
-        self.wants_snapshot = True
+        self._wants_snapshot = True
         self.replay(target)
 
     def replay(self, target: Progress) -> None:

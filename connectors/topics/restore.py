@@ -22,7 +22,7 @@ from connectors.labels import waiting_files
 from connectors.labels.asking import Asking
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.labels.waiting_files import WaitingFiles
-from connectors.logs import where
+from connectors.logs import where, where_read
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
@@ -167,7 +167,7 @@ class Restorer:
         def read(name: str) -> bytes:
             return self.store.read(number, name)
 
-        return Builder(self.config, read, decode, can_replay, lambda name: self._named(number, name))
+        return Builder(self.config, read, decode, can_replay, lambda name: self._named(number, name), where_read)
 
     def _partition(
         self, number: int, model: PartitionModel, committed: Committed, waiting: WaitingFiles | None

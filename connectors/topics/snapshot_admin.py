@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 from river import compose
 
 from connectors.config import Config
+from connectors.drift.watch import drift_of
 from connectors.errors import StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, client
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.labels.waiting_files import WaitingFiles, needed, read_index
+from connectors.model.standings import contest_of
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
@@ -281,7 +283,24 @@ def contents(data: bytes) -> list[tuple[str, str]]:
     rows = [*_of_model(data), ("written by", ", ".join(f"{name} {number}" for name, number in versions.items()))]
     for name, part in snapshot.beside(data)[1].items():
         rows += [(f"{name}: {what}", value) for what, value in _of_model(part)]
-    return [*rows, ("bytes", str(len(data))), ("sha256", hashlib.sha256(data).hexdigest())]
+    return [*rows, *_of_roles(data), ("bytes", str(len(data))), ("sha256", hashlib.sha256(data).hexdigest())]
+
+
+def _of_roles(data: bytes) -> list[tuple[str, str]]:
+    """Return who is the champion, and what is told of drift."""
+    about, _ = snapshot.beside(data)
+    try:
+        contest, drift = contest_of(about), drift_of(about)
+    except ValueError as error:
+        raise StateError(f"the snapshot cannot be read: {error}") from error
+    rows = [("champion", contest.champion)] if contest else []
+    if drift is not None:
+        past, many = drift.past, "" if drift.past.drifts == 1 else "s"
+        last = f", the last one at {past.last}" if past.last else ""
+        rows.append(("drift", f"{drift.plan.named}, then {drift.plan.action}: {past.drifts} drift{many}{last}"))
+        if past.instead_of:
+            rows.append(("promoted", f"{drift.promotes} instead of {past.instead_of}"))
+    return rows
 
 
 def _of_model(data: bytes) -> list[tuple[str, str]]:

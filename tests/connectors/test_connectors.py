@@ -20,6 +20,7 @@ from tests.helpers.paths import ROOT
 MODULES = {
     "cli",
     "config",
+    "drift",
     "errors",
     "files",
     "kafka",

@@ -71,7 +71,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have: of (watched) learners, with labels, queries and challengers."""
+    """Every name that `/metrics` can have: of (watched) learners, with labels, queries, challengers and drift."""
     text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
     for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
         file = tmp_path / f"{number}.yaml"
@@ -84,6 +84,7 @@ output: {{topic: b}}
 labels: {{topic: c, label: y, within: 1h}}
 {"queries: {topic: d, sampler: SelectiveSampler, at_most: 1 per 2}" if number == 0 else ""}
 {"challengers: {other: [PARegressor]}" if number == 1 else ""}
+{"drift: {detector: ADWIN}" if number == 1 else ""}
 """)
         loaded = config.load(file)
         metrics, work = Metrics(loaded), NoWork()

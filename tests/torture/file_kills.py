@@ -1,5 +1,7 @@
 """Kills a processor between files again and again: `python file_kills.py CONFIG KILLS SEED`, which prints what it did.
 
+With a fourth argument, each child dies by its own hand within so many records, and not before half of them.
+
 Each start is a forked child, so that hundreds take seconds. Half of them die at a chosen call that makes something
 durable: before it, after it, or half-way through a write. The others get a kill -9 from the parent after a random time.
 The first child that comes to the end is the last.
@@ -57,23 +59,28 @@ def _add_half(sink: byte_streams.Sink, content: bytes) -> None:
     sink._file.flush()
 
 
-def slow_down() -> None:
-    """Bounds the records between two kills on any machine: none has to be fast or slow for this."""
-    process_record = files.process_record
+def slow_down(records: int = 0) -> None:
+    """Bounds the records between two kills on any machine: none has to be fast or slow for this.
+
+    With `records`, dies after so many.
+    """
+    process_record, left = files.process_record, iter(range(records))
 
     def slowly(*arguments: Any) -> None:
         time.sleep(1e-4)
         process_record(*arguments)
+        if records and next(left, None) is None:
+            die()
 
     files.process_record = late_learning.process_record = slowly  # type: ignore[assignment]
 
 
-def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_last: bool) -> int:
+def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_last: bool, records: int = 0) -> int:
     process = os.fork()
     if process == 0:
         try:
             if not is_last:
-                slow_down()
+                slow_down(records)
             if trap:
                 Trap(*trap)
             files.run(settings)
@@ -84,7 +91,7 @@ def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_la
     return process
 
 
-def main(path: str, kills: int, seed: int) -> None:
+def main(path: str, kills: int, seed: int, records: int = 0) -> None:
     logging.disable()
     settings = config.load(path)
     assert isinstance(settings, config.FileConfig)
@@ -96,9 +103,10 @@ def main(path: str, kills: int, seed: int) -> None:
         write, sync = (chance.randrange(1, 300), moment, True), (chance.randrange(16, 40), moment, False)
         trap = next(durable, None) or chance.choice([write, write, sync])
         is_left_alone = killed >= kills
-        is_trapped = not is_left_alone and (killed < 30 or killed % 2 == 0)
-        process = child(settings, trap if is_trapped else None, is_left_alone)
-        if not is_left_alone and not is_trapped:
+        is_trapped = not is_left_alone and not records and (killed < 30 or killed % 2 == 0)
+        end = chance.randrange(records // 2, records) if records else 0
+        process = child(settings, trap if is_trapped else None, is_left_alone, end)
+        if not is_left_alone and not is_trapped and not records:
             time.sleep(chance.uniform(0, 0.03))
             os.kill(process, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -110,4 +118,4 @@ def main(path: str, kills: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -12,6 +12,7 @@ from connectors.runtime.metrics import Metrics, Work
 from connectors.runtime.top_weights import SPAN
 
 EVERY = 10.0  # seconds between two points
+FIRST_EVERY = 0.2  # seconds, as long as there is no model
 LEARNER = "learner"  # the name of a model without challengers
 
 
@@ -60,6 +61,11 @@ class History:
         self.points: tuple[Point, ...] = ()
         self.sample()
 
+    @property
+    def has_models(self) -> bool:
+        """Whether the processor has models, which may have learned before."""
+        return bool(self._metrics.work.models)
+
     def sample(self) -> None:
         """Add a point for this moment, and forget those of more than an hour ago."""
         work, now, lag = self._metrics.work, time.time(), self._metrics.lag()
@@ -68,11 +74,13 @@ class History:
         point = Point(now, counts.read, counts.learned, counts.rejected, total, self._models(work))
         self.points = (*(old for old in self.points if old.time > now - SPAN), point)
 
-    def _models(self, work: Work) -> dict[str, Judged]:
+    def _models(self, work: Work) -> Mapping[str, Judged]:
         models = work.models
         contests = {number: model for number, model in models.items() if isinstance(model, ContestModel)}
         if contests:
             return self._contests(contests)
+        if not models:  # none was assigned yet, or all are with other processes now
+            return self.points[-1].models if self.points else {}
         return {LEARNER: judged_by(work.counts, any(model.is_regressor for model in models.values()))}
 
     def _contests(self, contests: Mapping[int, ContestModel]) -> dict[str, Judged]:
@@ -99,7 +107,7 @@ def judged_by(counts: Counts, is_regressor: bool) -> Judged:
 
 @contextlib.contextmanager
 def following(history: History) -> Iterator[None]:
-    """Add a point every ten seconds, in a thread of its own, while the block runs."""
+    """Add a point as soon as there is a model, and then every ten seconds, in a thread, while the block runs."""
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=[history, ended], name="history", daemon=True)
     thread.start()
@@ -111,5 +119,9 @@ def following(history: History) -> Iterator[None]:
 
 
 def _follow(history: History, ended: threading.Event) -> None:
+    while not history.has_models:
+        if ended.wait(FIRST_EVERY):
+            return
+    history.sample()
     while not ended.wait(EVERY):
         history.sample()

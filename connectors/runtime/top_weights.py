@@ -61,7 +61,7 @@ class TopWeights:
 
 
 def _with(samples: tuple[Sample, ...], new: Sample) -> tuple[Sample, ...]:
-    kept = [old for old in samples if old.time > new.time - SPAN]
+    kept = [old for old in samples if old.weights and old.time > new.time - SPAN]
     if len(kept) > 1 and kept[-1].time - kept[-2].time < KEPT_EVERY:
         kept.pop()
     return (*kept, new)

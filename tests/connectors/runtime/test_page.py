@@ -242,8 +242,9 @@ def test_the_last_hour_and_no_more(history, file):  # noqa: F811
 def test_a_partition_that_comes_with_its_past_adds_nothing_to_the_hour(ended, history, tmp_path):
     steps = {"learner": {"name": "pa", "steps": ["PAClassifier"]}, "challengers": {"arow": ["AROWClassifier"]}}
     health, _, found = history
-    with ended(phishing(100), **steps) as (_, file):
-        restored = files.FileProcessor(file, tmp_path / "snapshots" / "trial" / "files", Health(file))
+    with ended(phishing(100), **steps) as (_, settings):
+        folder = tmp_path / "snapshots" / "trial" / "files"
+        restored = files.FileProcessor(settings, folder, Health(settings))
     (model,) = restored.models.values()
     judged = model.committed.models["pa"].judged
     assert judged > 50

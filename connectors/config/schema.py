@@ -418,7 +418,7 @@ class AnyConfig(Section):
     )
     metrics: MetricsAddress | None = Field(
         default=None,
-        description="The address of `/metrics` for Prometheus, `/live` and `/ready`. Default: none.",
+        description="The address of a page at `/`, `/metrics` for Prometheus, `/live` and `/ready`. Default: none.",
     )
 
     _path: pathlib.Path | None = PrivateAttr(default=None)

@@ -151,7 +151,7 @@ class LateLearning:
         elif not self.waiting.add(id, sequence, record):
             reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
             record.known, record.reason = reject, reason_of(reject)
-            counts.add_unlearned(reject.kind)
+            counts.add_unlearned(reject.kind, record.source, record.reason)
         else:
             early = self.waiting.take_early(id)
             if early is not None:
@@ -263,7 +263,7 @@ class LateLearning:
 
     def _reject(self, record: Record, reject: Reject, counts: Counts) -> None:
         record.known, record.reason = reject, reason_of(reject)
-        counts.add_unlearned(reject.kind)
+        counts.add_unlearned(reject.kind, record.source, record.reason)
         self._rejects.append(record)
 
     def _message(self, early: EarlyLabel) -> Record:

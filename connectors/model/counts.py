@@ -2,11 +2,23 @@
 
 import bisect
 import math
-from collections import Counter
+import time
+from collections import Counter, deque
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
+LAST_REJECTS = 20
+LAST_SCORES = 1000
 DELAYS = (1.0, 10.0, 60.0, 600.0, 3600.0, 21600.0, 86400.0, 604800.0, 2592000.0, math.inf)  # seconds
+
+
+class LastReject(NamedTuple):
+    """A record or label that was rejected: when (seconds since 1970), which one, and why."""
+
+    time: float
+    source: str
+    kind: str
+    reason: str
 
 
 @dataclass
@@ -41,6 +53,9 @@ class Counts:
         record has a delay of 0.
     queries, withheld
         Records whose label was asked for, and those whose label the sampler asked for beyond `queries.at_most`.
+    last_rejects, last_scores
+        The last `LAST_REJECTS` rejects, and the scores of the last `LAST_SCORES` predictions. Where each class has a
+        score, it is that of the predicted class.
 
     >>> Counts(read=2, predicted=2) + Counts(read=1, rejected=1)
     Counts(read=3, predicted=2, learned=0, rejected=1, shortened=0, unsent=0, snapshots=0, checkpoints=0)
@@ -69,6 +84,10 @@ class Counts:
     delay: float = field(default=0.0, repr=False, compare=False)
     queries: int = field(default=0, repr=False, compare=False)
     withheld: int = field(default=0, repr=False, compare=False)
+    last_rejects: deque[LastReject] = field(
+        default_factory=lambda: deque(maxlen=LAST_REJECTS), repr=False, compare=False
+    )
+    last_scores: deque[Any] = field(default_factory=lambda: deque(maxlen=LAST_SCORES), repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the counts as words of a line of the log."""
@@ -77,10 +96,11 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Counts)))
 
-    def add_prediction(self, prediction: Any, label: Any, is_number: bool) -> None:
+    def add_prediction(self, prediction: Any, score: Any, label: Any, is_number: bool) -> None:
         """Count a record that was predicted and, unless its label is None, learned."""
         self.read += 1
         self.predicted += 1
+        self.last_scores.append(score.get(prediction) if type(score) is dict else score)
         if not is_number:
             self.classes[prediction] = self.classes.get(prediction, 0) + 1  # half the time of `+= 1` on a Counter
         if label is not None:
@@ -97,15 +117,16 @@ class Counts:
         elif prediction == label:
             self.right += 1
 
-    def add_reject(self, kind: str) -> None:
-        """Count a record that was rejected for a reason of this kind."""
+    def add_reject(self, kind: str, source: str, reason: str) -> None:
+        """Count a record from a source that was rejected for a reason of this kind."""
         self.read += 1
-        self.add_unlearned(kind)
+        self.add_unlearned(kind, source, reason)
 
-    def add_unlearned(self, kind: str) -> None:
+    def add_unlearned(self, kind: str, source: str, reason: str) -> None:
         """Count a record, counted as predicted already, that was rejected because it could not be learned."""
         self.rejected += 1
         self.reasons[kind] += 1
+        self.last_rejects.append(LastReject(time.time(), source, kind, reason))
 
     def add_delay(self, milliseconds: int) -> None:
         """Count a late label that came so long after its record."""

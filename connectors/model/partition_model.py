@@ -159,6 +159,15 @@ class PartitionModel:
         """How often the learner has moved its weights."""
         return getattr(self._last, "n_updates", 0)
 
+    @property
+    def weights(self) -> Mapping[Any, Any]:
+        """The weights of the last step, by feature, or by class and feature; empty for a learner that has none."""
+        try:
+            found = getattr(self._last, "weights", {})
+            return found if isinstance(found, Mapping) and len(found) else {}
+        except ValueError:  # of a kernel
+            return {}
+
     def predict(self, record: Record) -> None:
         """Fill in prediction and score; the model does not move. Raise Reject if a step refuses the features."""
         record.examples = self.examples

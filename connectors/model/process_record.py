@@ -46,12 +46,12 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         record.output = encode(record.id, record.prediction, record.score, None, record.explanation, record.challengers)
     except Reject as reject:
         record.reason, record.output = reason_of(reject), None
-        counts.add_reject(reject.kind)
+        counts.add_reject(reject.kind, record.source, record.reason)
         return
-    counts.add_prediction(record.prediction, record.label, model.is_regressor)
+    counts.add_prediction(record.prediction, record.score, record.label, model.is_regressor)
     if record.known is not None:
         record.reason = reason_of(record.known)
-        counts.add_unlearned(record.known.kind)
+        counts.add_unlearned(record.known.kind, record.source, record.reason)
 
 
 def first_score(label: Any) -> float | dict[Any, float]:

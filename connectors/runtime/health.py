@@ -1,4 +1,7 @@
-"""Health of a processor, served over HTTP: `/metrics` for Prometheus, `/live` and `/ready` for supervisors."""
+"""Health of a processor, served over HTTP.
+
+`/metrics` is for Prometheus, `/live` and `/ready` for supervisors, and `/` is a page for people.
+"""
 
 import contextlib
 import socketserver
@@ -12,7 +15,10 @@ from prometheus_client import make_wsgi_app
 
 from connectors.config.schema import MetricsAddress
 from connectors.errors import StartError
+from connectors.runtime import state
+from connectors.runtime.history import History, following
 from connectors.runtime.metrics import Metrics
+from connectors.runtime.page import Page
 
 if TYPE_CHECKING:
     from connectors.config import Config, FileConfig
@@ -98,18 +104,20 @@ def serving(health: Health, address: MetricsAddress | None) -> Iterator[None]:
             f"`metrics`: {where} cannot be had: {error.strerror or error}; give each process on a host a port of its "
             f'own, such as `port: "${{METRICS_PORT:-9464}}"`'
         ) from error
-    server.set_app(_app(health))
+    history = History(health.metrics)
+    server.set_app(_app(health, Page(address, lambda: state.as_json(health, history))))
     thread = threading.Thread(target=server.serve_forever, args=[0.1], name="metrics", daemon=True)
     thread.start()
     try:
-        yield
+        with following(history):
+            yield
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _app(health: Health) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
+def _app(health: Health, page: Page) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
     metrics = make_wsgi_app(health.metrics.registry)
 
     def app(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -117,6 +125,10 @@ def _app(health: Health) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
         if path == "/metrics":
             found: Iterable[bytes] = metrics(environ, start_response)
             return found
+        if (answer := page.answer(environ)) is not None:
+            status, kind, content = answer
+            start_response(status, [("Content-Type", kind), ("Content-Length", str(len(content))), *page.headers])
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
         if path == "/live":
             said = "the loop moves" if health.is_live else f"the loop has stood still for {health.silence:.0f} s"
             status = "200 OK" if health.is_live else "503 Service Unavailable"
@@ -129,7 +141,7 @@ def _app(health: Health) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
                 said += f"\npartition {number} is paused: {reason}"
             status = "200 OK" if is_ready else "503 Service Unavailable"
         else:
-            said, status = "there are /metrics, /live and /ready", "404 Not Found"
+            said, status = "there are /, /metrics, /live and /ready", "404 Not Found"
         start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
         return [f"{said}\n".encode()]
 

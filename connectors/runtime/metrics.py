@@ -20,6 +20,7 @@ from connectors.config.files_schema import FileConfig
 from connectors.model.contest import ContestModel
 from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
+from connectors.runtime.top_weights import TopWeights
 
 if TYPE_CHECKING:  # its schema imports parts of Kafka, which a processor between files does not need
     from connectors.config import Config
@@ -89,17 +90,27 @@ class Metrics(Collector):
         The work to report, read at each scrape.
     committed
         When the last commit was made, or the processor started; in seconds since 1970.
+    name
+        The name of the processor.
+    has_labels, has_queries
+        Whether labels come later, and whether they are asked for.
     source, is_file
         The name of the input topic or file, and which of the two it is. A file is one partition and has no lag.
+    sizes
+        The sizes of the last snapshots in bytes, by partition.
+    weights
+        The largest weights of the models; None if nobody can ask for them.
     """
 
     def __init__(self, config: "Config | FileConfig") -> None:
         self.work: Work = NoWork()
+        self.name = config.name
         self._ends: Mapping[int, int] = {}
-        self._sizes: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
-        self._has_labels, self._has_queries = config.labels is not None, config.queries is not None
+        self.weights = TopWeights() if config.metrics is not None else None
+        self.has_labels, self.has_queries = config.labels is not None, config.queries is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.registry = registry = CollectorRegistry()
 
@@ -139,16 +150,21 @@ class Metrics(Collector):
         self._ends = ends
 
     def note_commit(self, seconds: float, oldest: float = math.inf) -> None:
-        """Note a commit that took so long, with the timestamp of its oldest record, if it has one."""
+        """Note a commit that took so long, with the timestamp of its oldest record, if it has one.
+
+        Only the thread that learns may call this.
+        """
         self.committed = time.time()
         self.commit_seconds.observe(seconds)
+        if self.weights is not None and self.weights.is_due:
+            self.weights.take(self.work.models)
         if oldest < math.inf:
             self.record_to_commit_seconds.observe(max(0.0, self.committed - oldest))
 
     def note_snapshot(self, partition: int, seconds: float, size: int) -> None:
         """Note a snapshot of `size` bytes that took so long to make and write."""
         self.snapshot_seconds.observe(seconds)
-        self._sizes[partition] = size
+        self.sizes[partition] = size
 
     def lag(self) -> dict[int, int]:
         """Return the records from the committed offset to the last stable one, for partitions whose end is known."""
@@ -162,9 +178,9 @@ class Metrics(Collector):
         yield from self._certificates(self.work.models)
         yield from self._contests({n: m for n, m in self.work.models.items() if isinstance(m, ContestModel)})
         yield from self._drifts(self.work.models)
-        if self._has_labels:
+        if self.has_labels:
             yield from self._late(self.work.counts)
-        if self._has_queries:
+        if self.has_queries:
             yield from self._asked(self.work.counts)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
         yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
@@ -234,7 +250,7 @@ class Metrics(Collector):
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
         values: dict[str, tuple[str, Mapping[int, int]]] = {
             "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
-            "snapshot_bytes": ("Size of the last snapshot.", self._sizes),
+            "snapshot_bytes": ("Size of the last snapshot.", self.sizes),
             "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
             "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),
         }

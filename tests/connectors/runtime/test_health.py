@@ -87,6 +87,7 @@ def test_metrics_are_those_of_an_independent_count(stream):
         assert ask(port, "/ready") == (200, "partitions are restored\n")
         assert ask(port, "/live") == (200, "the loop moves\n")
         assert ask(port, "/nothing")[0] == 404
+        told = json.loads(ask(port, "/state.json")[1])
     models = [stream.config().build_learner() for _ in range(2)]
     said = [output for n in range(2) for output in twin(models[n], records[n::2])]
     accuracy = river_metrics.Accuracy()
@@ -106,6 +107,13 @@ def test_metrics_are_those_of_an_independent_count(stream):
         assert found["model_updates", *place] == model["PAClassifier"].n_updates
         newest = max((stream.folder / "snapshots").rglob(f"{number}/*.snapshot"))
         assert found["snapshot_bytes", *place] == newest.stat().st_size
+        page = told["partitions"][number]
+        assert (page["partition"], page["offset"], page["lag"], page["paused"]) == (number, 302, 0, None)
+        assert page["examples"] == model["PAClassifier"].n_seen
+    assert told["rejects"]["reasons"] == {"format": 2, "null": 1, "no_features": 1}
+    assert {each["source"] for each in told["rejects"]["last"]} == {
+        f"{stream.input}-{n % 2}-{300 + n // 2}" for n in range(4)
+    }
     assert found["assigned_partitions",] == 2 and 0 <= found["since_commit_seconds",] < DEADLINE
     assert found["commit_seconds_count",] >= 2 and found["snapshot_seconds_count",] >= 4
     assert found["restore_seconds_count",] == 0 and found["rebalances_total",] >= 1 and found["resets_total",] == 0

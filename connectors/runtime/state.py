@@ -70,8 +70,10 @@ def _models(metrics: Metrics, history: History, is_regressor: bool) -> Iterator[
         total, before = judged_by(work.counts, is_regressor), first.get(LEARNER, Judged())
         yield _model(LEARNER, "learner", total, Judged(total.number - before.number, total.loss - before.loss))
         return
-    names = {name: "challenger" for model in contests for name in model.challengers}
-    for name, role in ({model.name: "champion" for model in contests} | names).items():
+    # There are several if a drift has promoted one in some partitions.
+    champions = {model.name: "champion" for model in contests}
+    others = {name: "challenger" for model in contests for name in model.challengers if name not in champions}
+    for name, role in (champions | others).items():
         life = [found for model in contests if (found := model.committed.models.get(name))]
         total = Judged(sum(each.judged for each in life), sum(each.loss for each in life))
         before, now = first.get(name, Judged()), last.get(name, Judged())

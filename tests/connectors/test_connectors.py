@@ -29,6 +29,7 @@ MODULES = {
     "runtime",
     "secrets",
     "snapshots",
+    "spark",
     "suggest",
 }
 MODULES |= {"tools", "topics"}

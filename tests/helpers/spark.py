@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -62,15 +63,24 @@ def session(folder: Path, cores: int = 2, more: Mapping[str, Any] = {}) -> Itera
 
 
 def kafka_jars(folder: Path) -> list[Path]:
-    """Return the jars of Spark's connector for Kafka, in the version of the installed Spark, by way of a cache."""
+    """Return the jars of Spark's connector for Kafka, in the version of the installed Spark, by way of a cache.
+
+    Raise RuntimeError if Maven Central does not have them.
+    """
     import pyspark
     from jgo.maven import MavenContext
     from jgo.parse import Endpoint
 
-    endpoint = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}!"
+    version = os.environ.get("SPARK_KAFKA_VERSION", pyspark.__version__)
+    endpoint = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}!"
     context = MavenContext(repo_cache=folder)
     wanted = [context.create_dependency(replace(c, scope="compile")) for c in Endpoint.parse(endpoint).coordinates]
     direct, transitive = context.resolver.resolve(wanted)
-    present = {path.name for path in (Path(pyspark.__file__).parent / "jars").iterdir()}
+    present = {_artifact(path) for path in (Path(pyspark.__file__).parent / "jars").iterdir()}
     found = [*direct, *(each for each in transitive if each.scope in ("compile", "runtime"))]
-    return [jar for jar in (each.artifact.resolve() for each in found) if jar.name not in present]
+    jars = [each.artifact.resolve() for each in found if each.artifactId not in present]
+    return jars
+
+
+def _artifact(jar: Path) -> str:
+    return re.sub(r"-[0-9][^-]*\.jar$", "", jar.name)

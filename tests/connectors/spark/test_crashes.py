@@ -26,19 +26,16 @@ def kill(process):
     process.wait()
 
 
-def batches(folder):
-    """The rows of each batch of the sink that is complete."""
+def complete(folder):
+    """The folders of the batches of the sink that are complete, by number."""
+    found = [done.parent for done in (folder / "out").glob("batch=*/_SUCCESS")]
+    return {int(batch.name.removeprefix("batch=")): batch for batch in found}
+
+
+def rows_of(batch):
     import pyarrow.parquet as parquet
 
-    found = {}
-    for done in (folder / "out").glob("batch=*/_SUCCESS"):
-        rows = [
-            row
-            for path in sorted(done.parent.glob("*.parquet"))
-            for row in parquet.ParquetFile(path).read().to_pylist()
-        ]
-        found[int(done.parent.name.removeprefix("batch="))] = rows
-    return found
+    return [row for path in sorted(batch.glob("*.parquet")) for row in parquet.ParquetFile(path).read().to_pylist()]
 
 
 @pytest.mark.timeout(600)
@@ -52,16 +49,17 @@ def test_kill_and_restart_change_nothing(file, tmp_path):
     process = start(tmp_path, 5)
     wait_for(lambda: (tmp_path / "held").exists() or process.poll() is not None, "a batch is written")
     kill(process)
-    before = batches(tmp_path)
+    before = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
     assert sorted(before) == list(range(6))
     # anywhere in a later batch
     process = start(tmp_path)
-    wait_for(lambda: max(batches(tmp_path)) >= 9 or process.poll() is not None, "some batches are written")
+    wait_for(lambda: max(complete(tmp_path)) >= 9 or process.poll() is not None, "some batches are written")
+    assert process.poll() is None
     kill(process)
-    assert max(batches(tmp_path)) < 19
     assert start(tmp_path).wait() == 0, (tmp_path / "log").read_text()[-3000:]
-    after = batches(tmp_path)
-    assert sorted(after) == list(range(20)) and {number: after[number] for number in before} == before
+    # Spark may put the next file into a batch that was not written down yet: there can be fewer batches than files
+    after = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
+    assert {number: after[number] for number in before} == before
     found = [json.loads(row["output"]) for rows in after.values() for row in rows]
     assert len(found) == len(examples)
     assert {output["id"]: output for output in found} == twins(file, examples)

@@ -19,7 +19,7 @@ SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check repeat mutate lint docs image image-test bench figures torture sanitize clean
+.PHONY: help demo test check repeat mutate lint docs image image-test spark-test bench figures torture sanitize clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,9 @@ image:  ## the image of a processor, by docker, podman or buildah
 
 image-test: .venv/dev  ## the image built, and run against a real Kafka; as root, with buildah, crun and mmdebstrap
 	IMAGE_TEST=1 $(BIN)/python -m pytest -rP tests/deploy/test_image.py
+
+spark-test: .venv/spark  ## learners as keyed state of a real Spark; it downloads 450 MB once
+	$(BIN)/python -m pytest -rs tests/connectors/spark
 
 bench: .venv/dev  ## the benchmarks, peers in the same run
 	$(BIN)/python benchmarks/learners.py
@@ -108,6 +111,10 @@ clean:  ## remove what the recipes made here
 .venv/dev: pyproject.toml | .venv/compiled
 	$(PIP_INSTALL) -e '.[dev]'
 	touch $@ .venv/demo
+
+.venv/spark: pyproject.toml | .venv/dev
+	$(PIP_INSTALL) -e '.[spark]'
+	touch $@
 
 .venv/docs: pyproject.toml | .venv/compiled
 	$(PIP_INSTALL) -e '.[docs]'

@@ -3,13 +3,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from connectors.config.load import load, load_topics
+from connectors.config.load import load, load_for_spark, load_topics
 
 if TYPE_CHECKING:
     from connectors.config.files_schema import FileConfig
     from connectors.config.topics_schema import Config
 
-__all__ = ["Config", "FileConfig", "load", "load_topics"]
+__all__ = ["Config", "FileConfig", "load", "load_for_spark", "load_topics"]
 
 # A processor between files needs nothing of the schema of topics, which imports parts of Kafka.
 _SCHEMAS = {"Config": "connectors.config.topics_schema", "FileConfig": "connectors.config.files_schema"}

@@ -5,7 +5,7 @@
 
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -20,6 +20,7 @@ from connectors.suggest import describe, did_you_mean
 
 if TYPE_CHECKING:  # a file needs only one of the two
     from connectors.config.files_schema import FileConfig
+    from connectors.config.spark_schema import SparkConfig
     from connectors.config.topics_schema import Config
 
 _EXPECTED = {"string_type": "text", "list_type": "a list", "too_short": "a list of at least one field"}
@@ -42,6 +43,26 @@ def load(path: str | os.PathLike[str]) -> "Config | FileConfig":
     ConfigError
         With every problem of the file, one a line, as `file:line:column: sentence`.
     """
+    config: Config | FileConfig = _load(path, _schema_of)
+    return config
+
+
+def load_for_spark(path: str | os.PathLike[str]) -> "SparkConfig":
+    """Read what a Spark query needs of a file: `record`, `learner`, `start_from` and `output.explain`.
+
+    The file may be that of a processor. Raise ConfigError like `load`, also for sections that Spark cannot honour.
+    """
+    from connectors.config.spark_schema import SparkConfig, leave_out_ignored
+
+    config: SparkConfig = _load(path, lambda data: SparkConfig, leave_out_ignored)
+    return config
+
+
+def _load(
+    path: str | os.PathLike[str],
+    schema_of: Callable[[dict[str, Any]], type[AnyConfig]],
+    prepare: Callable[[Document], None] | None = None,
+) -> Any:
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -49,7 +70,9 @@ def load(path: str | os.PathLike[str]) -> "Config | FileConfig":
     except UnicodeDecodeError as error:
         raise ConfigError(f"`{path}` is not UTF-8 text (byte {error.start})") from error
     document = read(text, os.environ)
-    config, problems = _validate(document)
+    if prepare is not None:
+        prepare(document)
+    config, problems = _validate(document, schema_of)
     if config is None or problems:
         raise ConfigError("\n".join(_line(path, problem) for problem in problems))
     config._path = pathlib.Path(path)
@@ -71,7 +94,9 @@ def _line(path: str | os.PathLike[str], problem: Problem) -> str:
     return f"{path}:{problem.place.line}:{problem.place.column}: {one_line}"
 
 
-def _validate(document: Document) -> "tuple[Config | FileConfig | None, list[Problem]]":
+def _validate(
+    document: Document, schema_of: Callable[[dict[str, Any]], type[AnyConfig]]
+) -> tuple[AnyConfig | None, list[Problem]]:
     data = document.data
     if not isinstance(data, dict):
         if not document.problems:
@@ -79,8 +104,8 @@ def _validate(document: Document) -> "tuple[Config | FileConfig | None, list[Pro
             sentence = f"a processor's file is a mapping with the keys {keys}; found {describe(data)}"
             document.problems.append(Problem(document.value(()), sentence))
         return None, document.problems
-    schema = _schema_of(data)
-    config: Config | FileConfig | None = None
+    schema = schema_of(data)
+    config: AnyConfig | None = None
     found = schema.check_mixture(data)
     mixed = [problem.path[:1] for problem in found]
     try:

@@ -30,6 +30,7 @@ MODULES = {
     "runtime",
     "secrets",
     "snapshots",
+    "spark",
     "suggest",
 }
 MODULES |= {"tools", "topics"}

@@ -1,0 +1,152 @@
+"""`learn_many_models` and `score`: a model for each key of a batch DataFrame, and one model for all of its rows."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from river import base
+
+from connectors.config import load_for_spark
+from connectors.config.schema import Record as RecordFields
+from connectors.errors import StateError
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record, encode
+from connectors.model.rejects import Reject, reason_of
+from connectors.spark.keyed_model import KeyedModels, Recipe, decoder_of
+from connectors.spark.rows import KEY, bytes_of, keyed_rows
+from river_margins import snapshot
+
+MODELS = "model BINARY, examples LONG, rejected LONG, reject STRING"
+SCORES = "output STRING, reject STRING"
+
+
+def learn_many_models(
+    frame: DataFrame,
+    key: str | Column,
+    file: str | os.PathLike[str],
+    *,
+    value: str | None = None,
+    order: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Train a model for each key of a batch DataFrame.
+
+    Each model is the one that `learn` has after the same records, bit for bit.
+
+    Parameters
+    ----------
+    frame, key, file, value, order
+        As for `learn`. All records of one key must fit into the memory of an executor.
+
+    Returns
+    -------
+    A DataFrame with a row for each key that is not null: the key; `model`, a snapshot, which `score` and
+    `river_margins.snapshot.loads` take; `examples`, how many it learned; `rejected`, how many records could not be
+    predicted, or not be learned; `reject`, the reason of the first of these, or null.
+
+    Raises
+    ------
+    ConfigError
+        With all problems of the file, or for a column that is not there.
+    """
+    config = load_for_spark(file)
+    columns = StructType.fromDDL(MODELS)
+    rows, key_field = keyed_rows(frame, key, config.record, value, order, columns.names)
+    schema = StructType([key_field, *columns])
+    train = _trainer(Recipe.of(config), schema.names)
+    return rows.where(rows[KEY].isNotNull()).groupBy(KEY).applyInArrow(train, schema)
+
+
+def _trainer(recipe: Recipe, names: list[str]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Return what trains the model of a key. It takes Arrow tables: in pandas, a null turns integers to floats."""
+
+    def train(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
+        models, counts = KeyedModels(recipe), Counts()
+        model = models.restore(None, key[0])
+        rows = zip(*(column.to_pylist() for column in table.columns[1:]), strict=True)
+        reject = None
+        for scored in models.process(model, key[0], rows, counts):
+            reject = reject or scored.reject
+        state = models.save(model)
+        row = (table.column(0)[0], state.snapshot, state.examples, counts.rejected, reject)
+        types = (table.schema.types[0], pa.binary(), pa.int64(), pa.int64(), pa.string())
+        return pa.table([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names)
+
+    return train
+
+
+def score(
+    frame: DataFrame, model: base.Base | bytes | str | os.PathLike[str], *, value: str | None = None
+) -> DataFrame:
+    """Predict each row of a DataFrame, streaming or batch, by one model, which learns nothing.
+
+    Parameters
+    ----------
+    frame
+        The DataFrame.
+    model
+        A learner, the bytes of a snapshot, or the path of one. A snapshot that `learn_many_models` or a processor wrote
+        also says which fields of a record are its features. For other models, all fields are.
+    value
+        As for `learn`.
+
+    Returns
+    -------
+    The DataFrame with two more columns: `output`, the JSON object that a processor writes, or null; `reject`, the
+    reason why the row could not be predicted, or null.
+
+    Raises
+    ------
+    StateError
+        The snapshot cannot be read.
+    ConfigError
+        There is no column `value`.
+    """
+    data = _snapshot_of(model)
+    record = RecordFields(**snapshot.beside(data)[0].get("record", {}))
+    sent = frame.sparkSession.sparkContext.broadcast(data)
+
+    def score_batches(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        learner = snapshot.loads(sent.value)
+        scorer = PartitionModel(learner, "", 0, lambda _: snapshot.loads(sent.value), decoder_of(record))
+        for batch in batches:
+            scored = [_score(scorer, bytes_) for bytes_ in batch.to_pylist()]
+            yield pa.array(scored, pa.struct([("output", pa.string()), ("reject", pa.string())]))
+
+    scored = F.arrow_udf(score_batches, SCORES)(bytes_of(frame, record, value))
+    return frame.withColumn("scored", scored).select(*frame.columns, "scored.output", "scored.reject")
+
+
+def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:
+    record = Record("", None, value)
+    try:
+        model.decode(record)
+        model.predict(record)
+        output = encode(record.id or None, record.prediction, record.score, None)
+    except Reject as reject:
+        return {"output": None, "reject": reason_of(reject)}
+    return {"output": output.decode(), "reject": None}
+
+
+def _snapshot_of(model: base.Base | bytes | str | os.PathLike[str]) -> bytes:
+    if isinstance(model, base.Base):
+        return snapshot.dumps(model)
+    data = bytes(model) if isinstance(model, bytes | bytearray) else _read(model)
+    named = "the snapshot" if isinstance(model, bytes | bytearray) else f"the snapshot `{os.fspath(model)}`"
+    try:
+        snapshot.loads(data)
+    except snapshot.SnapshotError as error:
+        raise StateError(f"{named} cannot be read: {error}") from error
+    return data
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise StateError(f"the snapshot `{os.fspath(path)}` cannot be read: {error.strerror}") from error

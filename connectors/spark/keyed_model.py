@@ -1,0 +1,131 @@
+"""The model of one key: from its state, through the records of the key in order, to its next state."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from connectors.config.schema import Record as RecordFields
+from connectors.config.spark_schema import SparkConfig
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.process_record import process_record
+from connectors.model.records import Decoder, Record
+from connectors.snapshots.check_learner import check_learner, note_of
+from river_margins import snapshot
+
+START_OVER = "start the query with a new checkpoint location, where each key begins anew"
+
+
+class State(NamedTuple):
+    """The state of a key: the snapshot of its model, how many examples it learned, and the digest of its recipe."""
+
+    snapshot: bytes
+    examples: int
+    recipe: bytes
+
+
+class Scored(NamedTuple):
+    """What became of a record; these are columns of the result of `learn`."""
+
+    source: str | None
+    output: str | None
+    reject: str | None
+    record: bytes | None
+    examples: int
+
+
+SCORED = "source STRING, output STRING, reject STRING, record BINARY, examples LONG"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the executors need of a file: plain data, which Spark sends to them.
+
+    Attributes
+    ----------
+    learner
+        A snapshot of the learner with which a key starts.
+    record
+        The section `record` without its defaults.
+    explain
+        How many features an output names that weighed most.
+    """
+
+    learner: bytes
+    record: dict[str, Any]
+    explain: int
+
+    @classmethod
+    def of(cls, config: SparkConfig) -> "Recipe":
+        """Return the recipe of a file."""
+        first = snapshot.dumps(config.first_learner(), note_of(config.record))
+        return cls(first, config.record.model_dump(exclude_defaults=True), config.output.explain)
+
+
+def decoder_of(record: RecordFields) -> Callable[..., None]:
+    """Return what fills in a record from its bytes, by a section `record`."""
+    return Decoder(
+        record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time
+    ).decode
+
+
+class KeyedModels:
+    """Builds the models of keys by a recipe, and takes records through them."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._digest = hashlib.sha256(recipe.learner).digest()[:8]
+        self._record = RecordFields(**recipe.record)
+        self._decode = decoder_of(self._record)
+
+    def restore(self, state: State | None, key: Any) -> PartitionModel:
+        """Return the model of a key. Raise StateError if its learner, or its records, are not those of the file."""
+        data = self._recipe.learner if state is None else state.snapshot
+        changes = None
+        if state is not None and state.recipe != self._digest:
+            learner = snapshot.loads(self._recipe.learner)
+            changes = check_learner(learner, self._record, data, f"the model of the key `{key}`", START_OVER)
+
+        def load(_: str = "") -> Any:
+            learner = snapshot.loads(data)
+            if changes is not None and changes.made:
+                changes.apply(learner)
+            return learner
+
+        examples = 0 if state is None else state.examples
+        return PartitionModel(load(), "", examples, load, self._decode, explain=self._recipe.explain)
+
+    def save(self, model: PartitionModel) -> State:
+        """Return the state of a key with this model."""
+        return State(model.dumps(note_of(self._record)), model.examples, self._digest)
+
+    def process(
+        self, model: PartitionModel, key: Any, rows: Iterable[Sequence[Any]], counts: Counts
+    ) -> Iterator[Scored]:
+        """Take the records of a key through its model, in order. What was done is added to the counts.
+
+        A row is the bytes of a record, and the values of the columns that order it.
+        """
+        for value, *position in sorted(rows, key=_position):
+            source = _source(position)
+            record = Record(str(key) if source is None else source, None, value)
+            examples = model.examples
+            process_record(model, record, counts)
+            output = None if record.output is None else record.output.decode()
+            yield Scored(source, output, record.reason, None if record.reason is None else value, examples)
+
+
+def reject_without_key(rows: Iterable[Sequence[Any]]) -> Iterator[Scored]:
+    """Reject rows, as in `KeyedModels.process`, whose key is null: they are of different things, and share no model."""
+    for value, *position in sorted(rows, key=_position):
+        yield Scored(_source(position), None, "the key is null, and a model needs a key", value, 0)
+
+
+def _source(position: Sequence[Any]) -> str | None:
+    return "-".join(map(str, position)) or None
+
+
+def _position(row: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
+    """Return what a row is sorted by; null comes first, as in Spark."""
+    return tuple((value is not None, value) for value in row[1:])

@@ -1,0 +1,107 @@
+"""`learn`: a model for each key of a streaming DataFrame, as keyed state of the query."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import StructType
+
+from connectors.config import load_for_spark
+from connectors.errors import StartError
+from connectors.model.counts import Counts
+from connectors.spark.keyed_model import SCORED, KeyedModels, Recipe, Scored, State, reject_without_key
+from connectors.spark.rows import KEY, keyed_rows
+
+STATE = "snapshot BINARY, examples LONG, recipe BINARY"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def learn(
+    stream: DataFrame,
+    key: str | Column,
+    file: str | os.PathLike[str],
+    *,
+    value: str | None = None,
+    order: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Predict each record of a stream by the model of its key, then learn it if it has a label.
+
+    The predictions of a key are those of one learner that reads the records of this key in order, bit for bit. The
+    models are state of the query: with a checkpoint location they survive its restart, and a record counts once.
+
+    Parameters
+    ----------
+    stream
+        A streaming DataFrame. A batch DataFrame is taken as one micro-batch.
+    key
+        What has a model of its own: the name of a column, or an expression. Rows whose key is null are rejected.
+    file
+        The YAML file. Of it, `record`, `learner`, `start_from` and `output.explain` count; see `docs/spark.md`.
+    value
+        The column with the record as a JSON object, text or bytes; default: `value` of Spark's source for Kafka. In any
+        other DataFrame, the columns of a row are the fields of its record, except those of `key` and `order` that the
+        file does not name.
+    order
+        The columns that order the records of a key within a micro-batch. Default: `topic`, `partition` and `offset` of
+        Spark's source for Kafka. Other rows are taken in the order in which Spark hands them on: it is not defined if
+        a micro-batch is read in several parts.
+
+    Returns
+    -------
+    A streaming DataFrame with a row for each row of the stream: the key; `source`, the values of the order columns such
+    as `events-0-7`; `output`, the JSON object that a processor writes, or null; `reject`, the reason why the record
+    could not be predicted, or not be learned, or null; `record`, the bytes of a record with such a reason; `examples`,
+    how many examples the model had learned before.
+
+    Raises
+    ------
+    ConfigError
+        With all problems of the file, or for a column that is not there.
+    StartError
+        The state store of the session is not RocksDB.
+    """
+    config = load_for_spark(file)
+    provider = stream.sparkSession.conf.get(PROVIDER)
+    if provider != ROCKSDB:
+        raise StartError(f"`learn` needs the state store RocksDB: set `{PROVIDER}` to `{ROCKSDB}`, found `{provider}`")
+    rows, key_field = keyed_rows(stream, key, config.record, value, order, Scored._fields)
+    schema = StructType([key_field, *StructType.fromDDL(SCORED)])
+    models = ModelsOfKeys(Recipe.of(config), key_field.name)
+    return rows.groupBy(KEY).transformWithState(models, schema, "append", "none")
+
+
+class ModelsOfKeys(StatefulProcessor):
+    """The models of keys as state of a query. Spark sends it to the executors, so it holds plain data until `init`.
+
+    It takes rows and not pandas frames: Spark makes a frame for each key, which costs more than the learner.
+    """
+
+    def __init__(self, recipe: Recipe, key: str) -> None:
+        self._recipe, self._key = recipe, key
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state, and read the recipe."""
+        self._state = handle.getValueState("model", STATE)
+        self._models = KeyedModels(self._recipe)
+        self._row = Row(self._key, *Scored._fields)
+
+    def handleInputRows(self, key: tuple[Any, ...], rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """Take all records of a key in a micro-batch through its model."""
+        (name,) = key
+        records = (tuple(row)[1:] for row in rows)
+        if name is None:
+            yield from (self._row(None, *scored) for scored in reject_without_key(records))
+            return
+        found = self._state.get()
+        state = None if found is None else State(*found)
+        model = self._models.restore(state, name)
+        for scored in self._models.process(model, name, records, Counts()):
+            yield self._row(name, *scored)
+        if state is None or model.examples != state.examples:
+            self._state.update(self._models.save(model))
+
+    def close(self) -> None:
+        """Nothing is left open."""

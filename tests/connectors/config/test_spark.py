@@ -1,0 +1,77 @@
+"""What a Spark query reads of a file, which may be that of a processor."""
+
+import pytest
+
+from connectors import config
+from connectors.config import spark_schema
+from connectors.config.schema import Record
+from connectors.errors import ConfigError
+
+PROCESSOR = """\
+name: cards
+kafka:
+  bootstrap_servers: ${NOT_SET_FOR_SPARK}
+  sasl_plain_password: ${file:/no/such/secret}
+input: {topic: payments}
+record: {id: id, label: fraud, features: [amount]}
+learner: [StandardScaler, PAClassifier: {C: 0.5}]
+output: {topic: predictions, explain: 2}
+rejects: {topic: rejects}
+checkpoint: {every: 1s}
+snapshots: s3://models/cards
+metrics: {port: 9464}
+"""
+
+
+def read(tmp_path, text):
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    return config.load_for_spark(file)
+
+
+def problems(tmp_path, text):
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, text)
+    return [line.partition("p.yaml:")[2] for line in str(error.value).splitlines()]
+
+
+def test_the_file_of_a_processor_serves_spark(tmp_path):
+    found = read(tmp_path, PROCESSOR)
+    assert (found.record.id, found.record.label, found.record.features) == ("id", "fraud", ["amount"])
+    assert found.output.explain == 2
+    assert found.build_learner()["PAClassifier"].C == 0.5
+
+
+def test_record_and_learner_are_enough(tmp_path):
+    assert read(tmp_path, "learner: [PAClassifier]\n").record == Record()
+
+
+def test_sections_that_would_change_what_is_learned_are_refused(tmp_path):
+    late = "labels: {topic: l, label: y, within: 1d}\noutcomes: {topic: o}\n"
+    others = "queries: {topic: q, sampler: MarginSampler, at_most: 1 per 10}\nchallengers: {b: [Perceptron]}\n"
+    found = problems(tmp_path, f"learner: {{name: a, steps: [PAClassifier]}}\n{late}{others}")
+    assert [line.split(" ")[:2] for line in found] == [
+        ["2:1:", "`labels`:"],
+        ["3:1:", "`outcomes`:"],
+        ["4:1:", "`queries`:"],
+        ["5:1:", "`challengers`:"],
+    ]
+    assert "join late ones to their records before" in found[0]
+
+
+def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):
+    text = PROCESSOR.replace("label: fraud", "lable: fraud").replace("PAClassifier", "PAClasifier") + "lerner: []\n"
+    found = problems(tmp_path, text)
+    assert [line.partition(": ")[0] for line in found] == ["6:18", "7:27", "13:1"]
+    assert "did you mean `label`" in found[0] and "did you mean `PAClassifier`" in found[1]
+    assert "unknown key `lerner`, did you mean `learner`" in found[2]
+    assert problems(tmp_path, "name: x\n") == ["1:1: `learner` is missing"]
+    assert problems(tmp_path, 'learner: [PAClassifier: {C: "${NOT_SET_FOR_SPARK}"}]\n')[0].startswith(
+        "1:29: the environment"
+    )
+
+
+def test_each_section_of_a_processor_is_read_ignored_or_refused():
+    known = {*config.Config.model_fields, *config.FileConfig.model_fields}
+    sorts = [*spark_schema.IGNORED, *spark_schema.REFUSED, "record", "learner", "start_from", "output"]
+    assert sorted(sorts) == sorted(known)

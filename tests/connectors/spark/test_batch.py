@@ -1,0 +1,90 @@
+"""The batch forms: models of all keys at once, and one model for all rows."""
+
+import json
+
+import pytest
+
+from connectors import config
+from connectors import spark as in_spark
+from connectors.errors import ConfigError, StateError
+from river_margins import PAClassifier, snapshot
+from tests.connectors.spark.customers import FIELDS, LEARNER, NAMES, records, run, write
+
+
+@pytest.fixture
+def frame(spark, tmp_path):
+    write(tmp_path / "in" / "a.json", [*records(300), {"id": 300, "customer": "c0"}, {"id": 301}])
+    return spark.read.schema(FIELDS).json(str(tmp_path / "in"))
+
+
+def test_models_are_those_that_the_stream_has(spark, frame, file, tmp_path):
+    found = {row.customer: row for row in in_spark.learn_many_models(frame, "customer", file, order="id").collect()}
+    assert set(found) == {"c0", "c1", "c2"}
+    for customer, row in found.items():
+        learner, learned = config.load_for_spark(file).build_learner(), 0
+        for example in records(300):
+            if example["customer"] == customer and example["y"] is not None:
+                learner.learn_one({name: example[name] for name in NAMES}, example["y"])
+                learned += 1
+        about, _ = snapshot.beside(bytes(row.model))
+        assert bytes(row.model) == snapshot.dumps(learner, about) and row.examples == learned
+    assert [(row.rejected, row.reject and row.reject[:20]) for _, row in sorted(found.items())] == [
+        (1, "feature 'f0' is None"),
+        (0, None),
+        (0, None),
+    ]
+
+
+def test_keys_start_from_a_snapshot(frame, file, tmp_path):
+    trained = config.load_for_spark(file).build_learner()
+    trained.learn_one(dict.fromkeys(NAMES, 1.0), True)
+    snapshot.save(trained, tmp_path / "trained.snapshot")
+    file.write_text(json.dumps(LEARNER | {"start_from": str(tmp_path / "trained.snapshot")}))
+    labelled = next(example for example in records(300) if example["y"] is not None)
+    (row,) = in_spark.learn_many_models(frame.where(f"id = {labelled['id']}"), "customer", file).collect()
+    trained.learn_one({name: labelled[name] for name in NAMES}, labelled["y"])
+    x = dict.fromkeys(NAMES, 0.5)
+    assert snapshot.loads(bytes(row.model)).score_one(x) == trained.score_one(x) and row.examples == 1
+
+
+def test_score_predicts_each_row_by_one_model(spark, frame, file, tmp_path):
+    row = in_spark.learn_many_models(frame, "customer", file, order="id").where("customer = 'c1'").first()
+    path = tmp_path / "c1.snapshot"
+    path.write_bytes(row.model)
+    model = snapshot.loads(bytes(row.model))
+    for form in (path, bytes(row.model)):
+        scored = in_spark.score(frame, form)
+        assert scored.columns == [*frame.columns, "output", "reject"]
+        for found in scored.where("id < 300").collect():
+            x = {name: found[name] for name in NAMES}
+            output = json.loads(found.output)
+            assert (output["prediction"], output["score"]) == (model.predict_one(x), model.score_one(x))
+            assert found.reject is None
+        assert all("feature 'f0' is None" in found.reject for found in scored.where("id >= 300").collect())
+    features = frame.select(*NAMES).where("f0 is not null")
+    assert in_spark.score(features, model).select("output").collect() == [
+        (
+            json.dumps(
+                {"id": None, "prediction": model.predict_one(x), "score": model.score_one(x)}, separators=(",", ":")
+            ),
+        )
+        for x in (row.asDict() for row in features.collect())
+    ]
+
+
+def test_score_of_a_stream(spark, file, tmp_path):
+    model = PAClassifier()
+    model.learn_one({"f0": 1.0}, True)
+    write(tmp_path / "in" / "a.json", [{"f0": 2.0, "f1": 1.0}])
+    stream = spark.readStream.schema("f0 DOUBLE, f1 DOUBLE").json(str(tmp_path / "in"))
+    (row,) = run(in_spark.score(stream, model), tmp_path)
+    assert json.loads(row.output)["score"] == model.score_one({"f0": 2.0, "f1": 1.0})
+
+
+def test_what_is_no_model_is_refused(frame, tmp_path):
+    with pytest.raises(StateError, match=r"the snapshot `.*none` cannot be read: No such file"):
+        in_spark.score(frame, tmp_path / "none")
+    with pytest.raises(StateError, match="the snapshot cannot be read"):
+        in_spark.score(frame, b"no snapshot")
+    with pytest.raises(ConfigError, match="`value`: the DataFrame has no column `json`"):
+        in_spark.score(frame, PAClassifier(), value="json")

@@ -23,6 +23,7 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import ValidValues
+from connectors.formats.codecs import JSON
 
 FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")
 WRITTEN, SVMLIGHT, TABLES = ("jsonl", "csv"), ("svm", "svmlight", "libsvm"), ("parquet", "arrow", "feather")
@@ -206,6 +207,7 @@ class FileConfig(AnyConfig):
             *_check_column_of_explanation(values),
             *_check_labels_of_files(values),
             *_check_guarantee(values),
+            *_check_format_of_files(values),
             *super().check_values(values, data),
         ]
 
@@ -250,6 +252,12 @@ def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:
                 f"`{name}.file`: with `labels` it cannot be standard input, which cannot be read again: name a file"
             )
             yield PathProblem((name, "file"), sentence, blames_key=False)
+
+
+def _check_format_of_files(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("record", "format") not in (None, JSON):
+        sentence = "`record.format` is for topics: the name of a file says its format; leave it out"
+        yield PathProblem(("record", "format"), sentence, blames_key=False)
 
 
 def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:

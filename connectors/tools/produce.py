@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from connectors.config import Config
 from connectors.config.schema import Record
 from connectors.errors import AccessError, ConfigError, StartError
+from connectors.formats.codecs import JSON as JSON_FORMAT
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
 from connectors.model.field_paths import MISSING, FieldPath
 from connectors.model.rejects import Reject
@@ -70,6 +71,9 @@ def produce(
         A permission is missing.
     """
     topic, fields = _labels(config) if are_labels else (config.input.topic, config.record)
+    section = (config.labels if are_labels else None) or config.record
+    if section.format != JSON_FORMAT:
+        raise ConfigError(f"this command sends JSON, and the format of `{topic}` is `{section.format}`")
     kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": fields}), data)
     if are_labels and isinstance(source, evaluate.DataSet):
         raise ConfigError(f"`{data}` is a data set of River, which has its labels in its records: send a file")

@@ -22,6 +22,7 @@ MODULES = {
     "config",
     "errors",
     "files",
+    "formats",
     "kafka",
     "labels",
     "logs",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from tests.helpers.paths import ROOT
 
 PACKAGE = ROOT / "connectors"
-WITHOUT_KAFKA = ("files", "model", "runtime", "snapshots")
+WITHOUT_KAFKA = ("files", "formats", "model", "runtime", "snapshots")
 
 
 def imports(tree):

@@ -1,6 +1,7 @@
 """Codecs of other packages: registered, named in a file, and held to the contract."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -13,7 +14,12 @@ from connectors.model.rejects import Reject
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, phishing, running, twin
 
-EXAMPLE = ROOT / "docs" / "examples" / "pipes_codec.py"
+PAGE = ROOT / "docs" / "formats.md"
+
+
+def code_of_the_page():
+    """Return the class `Pipes`, as the page shows it."""
+    return next(block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "class " in block)
 
 
 @pytest.fixture
@@ -21,7 +27,7 @@ def guest(tmp_path, monkeypatch):
     """An installed package with the codec of the page."""
     folder = tmp_path / "site"
     (folder / "guest_codecs").mkdir(parents=True)
-    (folder / "guest_codecs" / "__init__.py").write_text(EXAMPLE.read_text() + "\nNUMBER = 3\n")
+    (folder / "guest_codecs" / "__init__.py").write_text(f"{code_of_the_page()}\nNUMBER = 3\n")
     info = folder / "guest_codecs-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-codecs\nVersion: 1.0\n")

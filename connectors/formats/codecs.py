@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 GROUP = "river_margins.codecs"
 JSON = "json"  # needs no codec
-REGISTERED_SCHEMAS = ("avro",)  # the formats whose schemas are in a registry
+REGISTERED_SCHEMAS = ("avro", "json_schema")  # the formats whose schemas are in a registry
 
 
 class Codec(Protocol):
@@ -64,6 +64,10 @@ def _factory(name: str) -> Callable[..., Codec]:
         from connectors.formats.avro import Avro
 
         return Avro
+    if name == "json_schema":
+        from connectors.formats.json_schema import JsonSchema
+
+        return JsonSchema
     point = _entry_points().get(name)
     if point is None:
         known = [JSON, *REGISTERED_SCHEMAS, *sorted(_entry_points())]

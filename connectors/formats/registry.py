@@ -37,7 +37,10 @@ class Registry:
     """
 
     def __init__(self, url: str, username: str | None = None, password: str | None = None) -> None:
-        from confluent_kafka.schema_registry import SchemaRegistryClient  # slow to import
+        try:
+            from confluent_kafka.schema_registry import SchemaRegistryClient  # slow to import
+        except ImportError as error:
+            raise StartError(f"a schema registry needs packages: {INSTALL}") from error
 
         self._url = url
         settings: dict[str, Any] = {"url": url, "timeout": SECONDS, "max.retries": 1}

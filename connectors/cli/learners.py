@@ -14,7 +14,7 @@ def evaluate(
     data: Annotated[
         str | None,
         typer.Option(
-            help="A .jsonl or .csv file, perhaps .gz or .zst, or - for JSON lines from standard input, or a data set"
+            help="A .jsonl, .csv, .svm, .parquet or .arrow file, or - for JSON lines from standard input, or a data set"
             " of River, such as phishing.  [default: the input file of the processor]",
             show_default=False,
         ),

@@ -18,8 +18,8 @@ def produce(
     data: Annotated[
         str,
         typer.Argument(
-            help="A .jsonl or .csv file, perhaps .gz or .zst, or - for JSON lines from standard input, or a data set of"
-            " River, such as Phishing.",
+            help="A .jsonl, .csv, .svm, .parquet or .arrow file, or - for JSON lines from standard input, or a data set"
+            " of River, such as Phishing.",
             show_default=False,
         ),
     ],

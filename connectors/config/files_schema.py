@@ -23,8 +23,12 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import ValidValues
+from connectors.formats.codecs import JSON
 
 FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")
+WRITTEN, SVMLIGHT, TABLES = ("jsonl", "csv"), ("svm", "svmlight", "libsvm"), ("parquet", "arrow", "feather")
+LINES = WRITTEN + SVMLIGHT
+FORMATS = "`.jsonl`, `.csv`, `.svm`, `.parquet` or `.arrow`"
 STANDARD = "-"  # the file name of standard input or standard output
 
 
@@ -33,9 +37,15 @@ def _file(value: Any) -> str:
         return STANDARD
     path = path_of(value)
     if not is_file(path.name):
-        rule = "a name ends with `.jsonl` or `.csv`, and may go on with `.gz` or `.zst`"
+        rule = f"a name ends with {FORMATS}; only `.parquet` and `.arrow` do not go on with `.gz` or `.zst`"
         raise ValueError(f"`{value}` does not say what it holds: {rule}; `-` is JSON lines")
     return str(path)
+
+
+def _written(path: str) -> str:
+    if path != STANDARD and suffix_of(path) not in WRITTEN:
+        raise ValueError(f"`{path}` can be read only: use a name that ends with `.jsonl` or `.csv`")
+    return path
 
 
 def _folder(value: Any) -> Any:
@@ -55,10 +65,19 @@ def _json_lines(path: str) -> str:
 def is_file(name: str) -> bool:
     """Tell whether a file of this name holds records.
 
-    >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz")
-    (True, True, False, False)
+    >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz"), is_file("a.parquet.gz")
+    (True, True, False, False, False)
     """
-    return re.search(r"\.(jsonl|csv)(\.gz|\.zst)?$", name) is not None
+    return suffix_of(name) in (LINES if name.endswith((".gz", ".zst")) else LINES + TABLES)
+
+
+def suffix_of(path: str) -> str:
+    """Return the end of a name that says the format, without the one that says the compression.
+
+    >>> suffix_of("a.b.csv.gz"), suffix_of("phishing")
+    ('csv', '')
+    """
+    return re.sub(r"\.(gz|zst)$", "", path).rpartition(".")[2] if "." in path else ""
 
 
 def is_csv(path: str) -> bool:
@@ -67,30 +86,42 @@ def is_csv(path: str) -> bool:
     >>> is_csv("a.csv.gz"), is_csv("a.csv.jsonl"), is_csv("-")
     (True, False, False)
     """
-    return path.removesuffix(".gz").removesuffix(".zst").endswith(".csv")
+    return suffix_of(path) == "csv"
+
+
+def is_svmlight(path: str) -> bool:
+    """Tell whether a file of this name holds svmlight, compressed or not."""
+    return suffix_of(path) in SVMLIGHT
+
+
+def is_table(path: str) -> bool:
+    """Tell whether a file of this name holds Parquet or Arrow."""
+    return suffix_of(path) in TABLES
 
 
 File = Annotated[str, BeforeValidator(_file)]
+WrittenFile = Annotated[File, AfterValidator(_written)]
 
 
 class InputFile(Section):
     file: File = Field(
-        description="The file to read, to its end. Its name ends with `.jsonl` (one JSON object a line) or `.csv`,"
-        " and then perhaps `.gz` or `.zst`. `-`: JSON lines from standard input."
+        description="The file to read, to its end. Its name ends with `.jsonl` (one JSON object a line), `.csv` or"
+        " `.svm` (svmlight), and then perhaps `.gz` or `.zst`; or with `.parquet` or `.arrow` (they need"
+        " `pip install river-margins[arrow]`). `-`: JSON lines from standard input. See [Formats](formats.md)."
     )
 
 
 class OutputFile(Section):
-    file: File = Field(
-        description="The file to write, with the same suffixes. It must not exist at the first start. `-`: JSON lines"
-        " on standard output."
+    file: WrittenFile = Field(
+        description="The file to write, `.jsonl` or `.csv`, and then perhaps `.gz` or `.zst`. It must not exist at the"
+        " first start. `-`: JSON lines on standard output."
     )
     explain: Count = Field(default=0, description=f"{EXPLAIN} For JSON lines.")
     challengers: Truth = Field(default=False, description=f"{TELLS_CHALLENGERS} For JSON lines.")
 
 
 class RejectsFile(Section):
-    file: Annotated[File, AfterValidator(_json_lines)] = Field(
+    file: Annotated[WrittenFile, AfterValidator(_json_lines)] = Field(
         description="The file for records that cannot be processed, JSON lines: the reason, the position, and the"
         " original bytes as `text`, or as `base64` if they are not UTF-8. Without `rejects` they are logged and"
         " counted."
@@ -102,7 +133,7 @@ class LabelsFile(AnyLabels):
 
 
 class OutcomesFile(Section):
-    file: File = Field(
+    file: WrittenFile = Field(
         description="The file for what became of a record, JSON lines:"
         ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in'
         " milliseconds. It must not exist at the first start."
@@ -110,7 +141,7 @@ class OutcomesFile(Section):
 
 
 class QueriesFile(AnyQueries):
-    file: File = Field(
+    file: WrittenFile = Field(
         description='The file for records whose label is asked for, JSON lines: `{"id", "prediction", "score",'
         ' "record"}`. It must not exist at the first start.'
     )
@@ -176,6 +207,7 @@ class FileConfig(AnyConfig):
             *_check_column_of_explanation(values),
             *_check_labels_of_files(values),
             *_check_guarantee(values),
+            *_check_format_of_files(values),
             *super().check_values(values, data),
         ]
 
@@ -220,6 +252,12 @@ def _check_labels_of_files(values: ValidValues) -> Iterator[PathProblem]:
                 f"`{name}.file`: with `labels` it cannot be standard input, which cannot be read again: name a file"
             )
             yield PathProblem((name, "file"), sentence, blames_key=False)
+
+
+def _check_format_of_files(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("record", "format") not in (None, JSON):
+        sentence = "`record.format` is for topics: the name of a file says its format; leave it out"
+        yield PathProblem(("record", "format"), sentence, blames_key=False)
 
 
 def _check_guarantee(values: ValidValues) -> Iterator[PathProblem]:

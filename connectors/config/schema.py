@@ -30,7 +30,9 @@ from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
 from connectors.drift.watch import PROMOTE, RESET, WARN, Plan
 from connectors.errors import ConfigError
+from connectors.formats.codecs import JSON, REGISTERED_SCHEMAS, check_format
 from connectors.model.field_paths import FEATURES, FieldPath, named
+from connectors.secrets import STARS, Secret
 from connectors.suggest import describe, did_you_mean
 from river_margins import snapshot
 
@@ -154,7 +156,23 @@ def _feature(value: Any) -> Any:
     return {name: _path(text)}
 
 
+def _url(text: str) -> str:
+    match = re.fullmatch(r"https?://([^/?#]+)([^?#]*)", text)
+    if match is None:
+        raise ValueError(
+            f"`{STARS if '@' in text else text}` is no URL: write `https://host:port`, perhaps with a path"
+        )
+    if "@" in match[1]:
+        raise ValueError("a URL must not hold a password: write `{url: ..., username: ..., password: ${PASSWORD}}`")
+    return text
+
+
+def _secret(text: str | None) -> str | None:
+    return None if text is None else Secret(text)
+
+
 Name = Annotated[str, AfterValidator(_name)]
+Format = Annotated[str, AfterValidator(check_format)]
 PathText = Annotated[str, AfterValidator(_path)]
 _RENAMED = {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1, "maxProperties": 1}
 Feature = Annotated[
@@ -211,6 +229,25 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class RegistryAddress(Section):
+    """`registry: URL` is short for `registry: {url: URL}`."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
+
+    url: Annotated[str, AfterValidator(_url)] = Field(
+        description="The address of the schema registry, such as `https://registry.example.org`."
+    )
+    username: str | None = Field(default=None, description="The user, if the registry wants one.")
+    password: Annotated[str | None, AfterValidator(_secret)] = Field(default=None, description="The password.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _url_alone(cls, value: Any) -> Any:
+        return {"url": value} if isinstance(value, str) else value
+
+
 class Record(Section):
     """The meaning of the fields of a record, which is a JSON object."""
 
@@ -245,10 +282,22 @@ class Record(Section):
         " without it, the timestamp of the record; between files with `labels` it is needed.",
     )
 
+    format: Format = Field(
+        default=JSON,
+        description="The format of the records in a topic: `json`, `avro` and `json_schema` (which need `registry`),"
+        " or the name of a codec that an installed package registers, see [Formats](formats.md#formats-of-topics).",
+    )
+    registry: RegistryAddress | None = Field(
+        default=None,
+        description="The schema registry of records, labels and outputs whose format is `avro` or `json_schema`: its"
+        " URL, or the keys below.",
+    )
+
     @property
     def shape(self) -> dict[str, Any]:
         """What decides on features, label and weight of a record. Two sections with the same shape teach the same."""
         given = self.model_dump(mode="json", exclude_defaults=True)
+        given.pop("registry", None)
         if self.features is not None:  # then id and time are not taken out of the features
             given.pop("id", None)
             given.pop("time", None)
@@ -490,7 +539,7 @@ class AnyConfig(Section):
         """
         checks = (
             _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
-            _check_queries, _check_names, _check_challengers, _check_drift,
+            _check_queries, _check_names, _check_challengers, _check_drift, _check_formats,
         )  # fmt: skip
         return [problem for check in checks for problem in check(values)]
 
@@ -515,6 +564,22 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
             names.add(name)
             continue
         yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_formats(values: ValidValues) -> Iterator[PathProblem]:
+    names = {key: values.get(key, "format") for key in ("record", "labels", "output")}
+    users = [key for key, name in names.items() if name in REGISTERED_SCHEMAS]
+    if not values.has("record", "registry"):
+        return
+    if users and values.get("record", "registry") is None:
+        key = users[0]
+        sentence = (
+            f"`{key}.format`: the schemas of `{names[key]}` are in a registry: write its URL as `record.registry`"
+        )
+        yield PathProblem((key, "format"), sentence, blames_key=False)
+    if not users and values.get("record", "registry") is not None:
+        sentence = "`record.registry`: no format needs it: add `format: avro`, or leave it out"
+        yield PathProblem(("record", "registry"), sentence, blames_key=False)
 
 
 def _check_weight(values: ValidValues) -> Iterator[PathProblem]:

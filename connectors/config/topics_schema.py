@@ -25,6 +25,7 @@ from connectors.config.schema import (
     AnyQueries,
     Count,
     Every,
+    Format,
     Keep,
     Name,
     PathProblem,
@@ -35,6 +36,7 @@ from connectors.config.schema import (
 )
 from connectors.config.valid_values import ValidValues
 from connectors.config.yaml_file import Path
+from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client
 from connectors.secrets import STARS, Settings, is_secret
 from connectors.suggest import describe
@@ -140,6 +142,9 @@ class Output(Section):
         default="input",
         description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
     )
+    format: Format = Field(
+        default=JSON, description="The format of the outputs, as `record.format`. Outcomes and queries are JSON."
+    )
     explain: Count = Field(default=0, description=EXPLAIN)
     challengers: Truth = Field(default=False, description=TELLS_CHALLENGERS)
 
@@ -156,6 +161,7 @@ class Labels(AnyLabels):
         description="The topic of the labels. It has as many partitions as the input, and a label has the key of its"
         " record, so that both are in the same partition."
     )
+    format: Format = Field(default=JSON, description="The format of the labels, as `record.format`.")
     wait: Every = Field(
         default=1.0,
         description="How long one of the two topics waits for the other one when that has nothing to read, a duration"

@@ -16,7 +16,7 @@ from connectors.files.merged import (
     decoder_of_labels,
     merged,
 )
-from connectors.files.record_files import Reader
+from connectors.files.readers import AnyReader
 from connectors.labels import state
 from connectors.labels.asking import Asked, Asking
 from connectors.labels.late_learning import LateLearning, Results
@@ -134,8 +134,8 @@ class LateLabels:
     def __init__(
         self,
         config: FileConfig,
-        records: Reader,
-        labels: Reader,
+        records: AnyReader,
+        labels: AnyReader,
         model: PartitionModel,
         waiting: WaitingRecords,
         asking: Asking | None = None,
@@ -143,9 +143,9 @@ class LateLabels:
         assert config.labels is not None
         section, path = config.labels, config.labels.file
         self.waiting = waiting
-        self.records = Lookahead(records, clock_of_records(config.record, records.columns))
-        self.labels = Lookahead(labels, clock_of_labels(section, labels.columns))
-        decoder = decoder_of_labels(section, labels.columns, path)
+        self.records = Lookahead(records, clock_of_records(config.record, records))
+        self.labels = Lookahead(labels, clock_of_labels(section, labels))
+        decoder = decoder_of_labels(section, labels)
         sources = (f"{pathlib.Path(config.input.file).name}:", f"{pathlib.Path(path).name}:")
         self._route = LateLearning(model, waiting, decoder, sources, section.otherwise, asking)
 

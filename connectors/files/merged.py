@@ -6,9 +6,9 @@ from typing import NamedTuple
 from connectors.config.schema import AnyLabels
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError
-from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
-from connectors.files.record_files import Mark, Reader
+from connectors.files.readers import AnyReader
+from connectors.files.record_files import Mark
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.merging import Side, choose
 from connectors.labels.times import Clock
@@ -28,7 +28,7 @@ class Lookahead:
         Reads the time of its records.
     """
 
-    def __init__(self, reader: Reader, clock: Clock) -> None:
+    def __init__(self, reader: AnyReader, clock: Clock) -> None:
         self._reader, self._records, self._clock = reader, iter(reader), clock
         self._head: Record | None = None
         self._time: float | None = None
@@ -93,22 +93,23 @@ def merged(records: Lookahead, labels: Lookahead) -> Iterator[Taken]:
         yield Taken(side, record, int(record.source.rpartition(":")[2]), time)
 
 
-def clock_of_records(record: RecordFields, columns: list[str] | None) -> Clock:
-    """Return what reads the time of the records of a file with these columns."""
-    return Clock(record.time, csv_rows.parser(columns, record.id) if columns else None)
+def clock_of_records(record: RecordFields, reader: AnyReader) -> Clock:
+    """Return what reads the time of the records of a file."""
+    return Clock(record.time, reader.parser(record.id))
 
 
-def clock_of_labels(labels: AnyLabels, columns: list[str] | None) -> Clock:
-    """Return what reads the time of the labels in a file with these columns."""
-    return Clock(labels.time, csv_rows.parser(columns, labels.id) if columns else None)
+def clock_of_labels(labels: AnyLabels, reader: AnyReader) -> Clock:
+    """Return what reads the time of the labels in a file."""
+    return Clock(labels.time, reader.parser(labels.id))
 
 
-def decoder_of_labels(labels: AnyLabels, columns: list[str] | None, path: str) -> LabelDecoder:
-    """Return a decoder for the labels in a file with these columns. Raise StartError if a column is missing."""
+def decoder_of_labels(labels: AnyLabels, reader: AnyReader) -> LabelDecoder:
+    """Return a decoder for the labels in a file. Raise StartError if a column is missing."""
+    columns = reader.columns
     if columns is None:
-        return LabelDecoder(labels.id, labels.label)
+        return LabelDecoder(labels.id, labels.label, reader.parser(labels.id))
     id, *others = (text and FieldPath.parse(text).name for text in (labels.id, labels.label, labels.time))
     for name in (id, *others):
         if name is not None and name not in columns:
-            raise StartError(f"the labels `{path}` have no column `{name}`{did_you_mean(name, columns)}")
-    return LabelDecoder(labels.id, labels.label, csv_rows.parser(columns, id))
+            raise StartError(f"the labels `{reader.path}` have no column `{name}`{did_you_mean(name, columns)}")
+    return LabelDecoder(labels.id, labels.label, reader.parser(id))

@@ -23,11 +23,11 @@ from connectors.config.files_schema import STANDARD, FileConfig
 from connectors.config.schema import AnyConfig
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
-from connectors.files import csv_rows
 from connectors.files.byte_streams import Unfit
 from connectors.files.late_labels import Kept, LateLabels, WaitingStore
 from connectors.files.merged import Lookahead
-from connectors.files.record_files import Mark, Reader, Writer
+from connectors.files.readers import AnyReader, open_records
+from connectors.files.record_files import Mark, Writer
 from connectors.labels.asking import Asked, Asking
 from connectors.labels.merging import Side
 from connectors.labels.waiting import BadState, WaitingRecords
@@ -174,9 +174,9 @@ class FileProcessor:
         self._config, self._store, self._path = config, FolderStore(folder), folder / "checkpoint.json"
         self._state = self._last_state()
         with self._named("input", config.input.file):
-            self._reader = Reader(config.input.file)
+            self._reader = open_records(config.input.file)
         has_labels = config.labels is not None
-        self._decode = make_decoder(config.record, self._reader.columns, config.input.file, has_labels).decode
+        self._decode = make_decoder(config.record, self._reader, has_labels).decode
         self._model = self._new_model() if self._state is None else self._restore(self._state)
         self.models = {PARTITION: self._model}
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
@@ -241,14 +241,12 @@ class FileProcessor:
             return None
         waiting = WaitingRecords(labels.within_ms, labels.pending)
         with self._named("labels", labels.file):
-            reader = Reader(labels.file)
+            reader = open_records(labels.file)
             if state is not None and state.labels is not None and state.waiting is not None:
                 assert state.labels.mark is not None
                 waiting = self._waiting.read(state.waiting, labels.within_ms, labels.pending)
                 reader.skip(state.labels.mark, state.lines_of_labels)
-        asking = make_asking(
-            self._config, self._reader.columns, state.waiting.asked if state and state.waiting else None
-        )
+        asking = make_asking(self._config, self._reader, state.waiting.asked if state and state.waiting else None)
         return LateLabels(self._config, self._reader, reader, self._model, waiting, asking)
 
     def _writer(self, what: str, path: str, last: Place | None) -> Writer:
@@ -285,7 +283,7 @@ class FileProcessor:
         return {} if self._late is None else {PARTITION: len(self._late.waiting.records)}
 
     @property
-    def _input(self) -> Reader | Lookahead:
+    def _input(self) -> AnyReader | Lookahead:
         return self._late.records if self._late is not None else self._reader
 
     def run(self, stop: Stop) -> Counts:
@@ -438,12 +436,12 @@ class FileProcessor:
         self._waiting.delete_superseded()
 
 
-def make_asking(config: AnyConfig, columns: list[str] | None, asked: Asked | None) -> Asking | None:
-    """Return what decides which labels of a file with these columns are asked for; None without `queries`."""
+def make_asking(config: AnyConfig, reader: AnyReader, asked: Asked | None) -> Asking | None:
+    """Return what decides which labels of a file are asked for; None without `queries`."""
     queries = getattr(config, "queries", None)
     if queries is None:
         return None
-    parse = orjson.Fragment if columns is None else csv_rows.parser(columns, config.record.id)
+    parse = reader.parser(config.record.id) or orjson.Fragment
     try:
         return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
     except BadState as error:
@@ -464,20 +462,20 @@ def committed_snapshot(config: FileConfig) -> bytes | None:
     return None
 
 
-def make_decoder(record: RecordFields, columns: list[str] | None, path: str, is_joined: bool = False) -> Decoder:
-    """Return a decoder for the records of a file with these columns. Raise StartError if a column is missing.
+def make_decoder(record: RecordFields, reader: AnyReader, is_joined: bool = False) -> Decoder:
+    """Return a decoder for the records of a file. Raise StartError if a column is missing.
 
     `is_joined` tells that labels come later.
     """
+    columns = reader.columns
     if columns is None:
-        return _decoder(record, None, is_joined)
+        return _decoder(record, reader.parser(None), is_joined)
     fields = (record.id, record.label, record.weight, record.time)
     id, *others = (text and FieldPath.parse(text).name for text in fields)
     for name in (id, *others, *(field.name for _, field in named(record.features or ()))):
         if name is not None and name not in columns:
-            raise StartError(f"the input `{path}` has no column `{name}`{did_you_mean(name, columns)}")
-    parse = csv_rows.parser(columns, id)
-    return _decoder(record, parse, is_joined)
+            raise StartError(f"the input `{reader.path}` has no column `{name}`{did_you_mean(name, columns)}")
+    return _decoder(record, reader.parser(id), is_joined)
 
 
 def _decoder(record: RecordFields, parse: Callable[[bytes], Any] | None, is_joined: bool) -> Decoder:

@@ -5,11 +5,11 @@ import hashlib
 import itertools
 import os
 import pathlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from connectors.config.files_schema import STANDARD, is_csv
-from connectors.files import csv_rows
+from connectors.config.files_schema import STANDARD, is_csv, is_svmlight
+from connectors.files import csv_rows, svmlight
 from connectors.files.byte_streams import CHUNK, Unfit, appending, read_chunks
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
@@ -53,9 +53,11 @@ class Reader:
     path
         The file.
     columns
-        The column names of a CSV file; None for JSON lines.
+        The column names of a CSV file; None for other formats, whose records may have any fields.
     lines
         How many lines were read.
+    total
+        The length of the file, if it is known beforehand.
 
     Raises
     ------
@@ -66,9 +68,17 @@ class Reader:
     def __init__(self, path: str) -> None:
         self.path, self.lines = path, 0
         self._name = pathlib.Path(path).name
-        self._meter, self._is_whole = Meter(), True
+        self._meter, self._is_whole, self._is_svmlight = Meter(), True, is_svmlight(path)
         self._chunks, self._rest = read_chunks(path), b""
         self.columns = self._header() if is_csv(path) else None
+        is_packed = path == STANDARD or path.endswith((".gz", ".zst"))
+        self.total = None if is_packed else os.path.getsize(path)
+
+    def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
+        """Return what turns a value into fields; None for JSON. In CSV, the cells of column `id` stay text."""
+        if self.columns is not None:
+            return csv_rows.parser(self.columns, id)
+        return svmlight.parse if self._is_svmlight else None
 
     @property
     def length(self) -> int:
@@ -95,6 +105,9 @@ class Reader:
         for content in csv_rows.rows(self._raw_lines()) if self.columns else self._raw_lines():
             if not content:
                 yield None
+            elif self._is_svmlight and self._is_whole and svmlight.is_comment(content):
+                self._take(content)
+                self.lines += 1
             elif self._is_whole:
                 first = self.lines + 1
                 self._take(content)

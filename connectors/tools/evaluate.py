@@ -14,10 +14,10 @@ from typing import Any
 from river import base, datasets, metrics, stream
 
 from connectors.config import Config, FileConfig
-from connectors.config.files_schema import STANDARD, is_file
+from connectors.config.files_schema import FORMATS, STANDARD, is_file
 from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
-from connectors.files.record_files import Reader
+from connectors.files.readers import open_records
 from connectors.model.field_paths import FieldPath, Picker, named
 from connectors.model.partition_model import PartitionModel, no_decoder
 from connectors.model.records import Record
@@ -210,14 +210,12 @@ class FileSource:
     def __init__(self, config: Config | FileConfig, path: str) -> None:
         self.name, self._path = path, path
         with as_start_errors(self._path):
-            self._reader = Reader(path)
-        self._decoder = make_decoder(config.record, self._reader.columns, path)
-        is_plain = path.endswith((".jsonl", ".csv"))
-        self.total = os.path.getsize(path) if is_plain else None
+            self._reader = open_records(path)
+        self._decoder, self.total = make_decoder(config.record, self._reader), self._reader.total
 
     @property
     def done(self) -> int:
-        """The number of bytes read so far."""
+        """The number of bytes or rows read so far."""
         return self._reader.length
 
     def examples(self, result: Result) -> Iterator[Record]:
@@ -233,10 +231,9 @@ class FileSource:
                 else:
                     yield record
 
-    @property
-    def columns(self) -> list[str] | None:
-        """The header of a CSV file, else None."""
-        return self._reader.columns
+    def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
+        """Return what turns a value into fields; None for JSON."""
+        return self._reader.parser(id)
 
     def records(self) -> Iterator[Record]:
         """Yield the records, not decoded."""
@@ -295,9 +292,7 @@ def source_of(config: Config | FileConfig, data: str | None) -> FileSource | Dat
     if data == STANDARD or is_file(data):
         return FileSource(config, data)
     if os.path.exists(data):
-        raise ConfigError(
-            f"`{data}` does not say what it holds: give it a name that ends with `.jsonl` or `.csv`, perhaps with `.gz`"
-        )
+        raise ConfigError(f"`{data}` does not say what it holds: give it a name that ends with {FORMATS}")
     return DataSet(config, data)
 
 

@@ -1,7 +1,6 @@
 """Progressive validation with labels that come later: the route of a processor with `labels`, with River's metrics."""
 
 import contextlib
-import os
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from river import base
 
 from connectors.config import Config, FileConfig
-from connectors.config.files_schema import STANDARD, is_file
+from connectors.config.files_schema import FORMATS, STANDARD, is_file
 from connectors.errors import ConfigError, StartError
 from connectors.files.byte_streams import Unfit
 from connectors.files.merged import Lookahead, clock_of_labels, clock_of_records, decoder_of_labels, merged
 from connectors.files.processor import make_asking, make_decoder
-from connectors.files.record_files import Reader
+from connectors.files.readers import AnyReader, open_records
 from connectors.labels.late_learning import LateLearning, Results
 from connectors.labels.merging import Side
 from connectors.labels.waiting import WaitingRecords
@@ -48,27 +47,28 @@ class LateSource:
         self.name = data
         self.record, self.section = _sections(config, time, label_time)
         self._readers = [self._reader(path) for path in (data, labels)]
-        sizes = [os.path.getsize(path) for path in (data, labels) if path.endswith((".jsonl", ".csv"))]
-        self.total = sum(sizes) if len(sizes) == 2 else None
         records, of_labels = self._readers
-        self.decode = make_decoder(self.record, records.columns, data, is_joined=True).decode
-        self.asking = make_asking(config, records.columns, None)
-        self.decoder_of_labels = decoder_of_labels(self.section, of_labels.columns, labels)
+        self.total = None
+        if records.total is not None and of_labels.total is not None:
+            self.total = records.total + of_labels.total
+        self.decode = make_decoder(self.record, records, is_joined=True).decode
+        self.asking = make_asking(config, records, None)
+        self.decoder_of_labels = decoder_of_labels(self.section, of_labels)
         self.sources = f"{pathlib.Path(data).name}:", f"{pathlib.Path(labels).name}:"
         self._heads = (
-            Lookahead(records, clock_of_records(self.record, records.columns)),
-            Lookahead(of_labels, clock_of_labels(self.section, of_labels.columns)),
+            Lookahead(records, clock_of_records(self.record, records)),
+            Lookahead(of_labels, clock_of_labels(self.section, of_labels)),
         )
 
-    def _reader(self, path: str) -> Reader:
+    def _reader(self, path: str) -> AnyReader:
         if path == STANDARD or not is_file(path):
-            raise ConfigError(f"`{path}`: with labels, two files are needed, whose names end with `.jsonl` or `.csv`")
+            raise ConfigError(f"`{path}`: with labels, two files are needed, whose names end with {FORMATS}")
         with as_start_errors(path):
-            return Reader(path)
+            return open_records(path)
 
     @property
     def done(self) -> int:
-        """The number of bytes read so far."""
+        """The number of bytes or rows read so far."""
         return sum(reader.length for reader in self._readers)
 
     def __iter__(self) -> Iterator[Any]:

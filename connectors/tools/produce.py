@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from connectors.config import Config
 from connectors.config.schema import Record
 from connectors.errors import AccessError, ConfigError, StartError
-from connectors.files import csv_rows
+from connectors.formats.codecs import JSON as JSON_FORMAT
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
 from connectors.model.field_paths import MISSING, FieldPath
 from connectors.model.rejects import Reject
@@ -51,7 +51,7 @@ def produce(
         The processor's file. `record.id` is the field with the key of a record; `record.id` and `record.label` are
         also the fields into which id and label of a River data set go.
     data
-        A `.jsonl` or `.csv` file, perhaps `.gz` or `.zst`, `-` for JSON lines from standard input, or a River data set
+        A file of any format that `docs/formats.md` lists, `-` for JSON lines from standard input, or a River data set
         by name. A line of JSON is sent as it is, also a damaged one.
     rate
         Records per second; default: as fast as possible.
@@ -71,6 +71,9 @@ def produce(
         A permission is missing.
     """
     topic, fields = _labels(config) if are_labels else (config.input.topic, config.record)
+    section = (config.labels if are_labels else None) or config.record
+    if section.format != JSON_FORMAT:
+        raise ConfigError(f"this command sends JSON, and the format of `{topic}` is `{section.format}`")
     kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": fields}), data)
     if are_labels and isinstance(source, evaluate.DataSet):
         raise ConfigError(f"`{data}` is a data set of River, which has its labels in its records: send a file")
@@ -143,7 +146,7 @@ def _of_data_set(record: Record, source: evaluate.DataSet) -> Iterator[Message]:
 
 
 def _of_file(record: Record, source: evaluate.FileSource, counts: Counts) -> Iterator[Message]:
-    parse = csv_rows.parser(source.columns, record.id and FieldPath.parse(record.id).name) if source.columns else None
+    parse = source.parser(record.id and FieldPath.parse(record.id).name)
     for line in source.records():
         place, value = line.source, line.value or b""
         try:

@@ -1,7 +1,7 @@
 """Reads the committed output, outcomes or rejects of a processor: `river-margins tail`."""
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, Literal
 
 import orjson
@@ -13,6 +13,7 @@ from connectors.kafka import ClientError, NotPermitted
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import from_any_client
 from connectors.tools.create_topics import look
+from connectors.topics.formats import Formats
 
 WAIT_MS = 200
 WITHOUT = {
@@ -50,6 +51,7 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
     if found is None:
         raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
     places = [TopicPartition(topic, number) for number in range(found.partitions)]
+    decode = Formats(config).decode_output if what == "output" else None
     settings = from_any_client(config.kafka.consumer_settings)
     settings |= {"isolation_level": "read_committed", "enable_auto_commit": False, "allow_auto_create_topics": False}
     try:
@@ -58,20 +60,23 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
             consumer.seek_to_beginning() if from_beginning else consumer.seek_to_end()
             while True:
                 for records in consumer.poll(timeout_ms=WAIT_MS).values():
-                    yield from map(_shown, records)
+                    yield from (_shown(record, decode) for record in records)
     except NotPermitted as error:
         raise AccessError(f"grant `Read` on topic `{topic}` to this user ({error})") from error
     except ClientError as error:
         raise StartError(f"the topic `{topic}` cannot be read: {error}") from error
 
 
-def _shown(record: Any) -> bytes:
+def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:
     """Return a line of JSON: key, source and reason of a record, and its value, as text if that is not JSON."""
     headers = {name: _text(content) for name, content in record.headers if name in SHOWN_HEADERS}  # the last is ours
-    return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value)})
+    return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value, decode)})
 
 
-def _value(value: bytes | None) -> Any:
+def _value(value: bytes | None, decode: Callable[[bytes], Any] | None) -> Any:
+    if value is not None and decode is not None:
+        with contextlib.suppress(ValueError):
+            return decode(value)
     if value is not None:
         with contextlib.suppress(orjson.JSONDecodeError):
             return orjson.Fragment(orjson.dumps(orjson.loads(value)))

@@ -1,6 +1,7 @@
 """The labels of one partition that come later: read from a topic of their own, joined, and committed with the model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from connectors.config.schema import Record as RecordFields
 from connectors.config.topics_schema import Labels
@@ -15,6 +16,8 @@ from connectors.labels.waiting_files import WaitingFiles
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
+
+Parser = Callable[[bytes], Any]
 
 
 def place_of(side: Side, number: int) -> int:
@@ -39,6 +42,8 @@ class LateLabels:
         The offset of the next label to take.
     asking
         Decides which labels are asked for; None: none.
+    parsers
+        What turns the values of records and of labels into fields; None: they are JSON objects.
 
     Attributes
     ----------
@@ -57,11 +62,14 @@ class LateLabels:
         files: WaitingFiles,
         position: int,
         asking: Asking | None = None,
+        parsers: tuple[Parser | None, Parser | None] = (None, None),
     ) -> None:
         self.position, self.files, self.inbox = position, files, Inbox(labels.wait)
         self._sources = {Side.RECORDS: sources[0], Side.LABELS: sources[1]}
-        self._times = {Side.RECORDS: Clock(record.time).time_of, Side.LABELS: Clock(labels.time).time_of}
-        decoder = LabelDecoder(labels.id, labels.label)
+        of_records, of_labels = parsers
+        clocks = Clock(record.time, of_records), Clock(labels.time, of_labels)
+        self._times = {Side.RECORDS: clocks[0].time_of, Side.LABELS: clocks[1].time_of}
+        decoder = LabelDecoder(labels.id, labels.label, of_labels)
         self._route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking)
 
     @property

@@ -12,6 +12,7 @@ from connectors.labels.late_learning import Results
 from connectors.logs import where_read
 from connectors.model.counts import Counts
 from connectors.model.records import Record
+from connectors.topics.formats import Formats
 from connectors.topics.messages import (
     Message,
     outcome_message,
@@ -68,6 +69,7 @@ class Outbox:
         self._sends_apart = False
         self._keeps_timestamps = config.output.timestamp == "input"
         self._has_bad_timestamps = False
+        self._encode = Formats(config).encode_output
 
     def align(self, topics: Collection[str]) -> None:
         """Keep the partition number of records in these topics: they have as many partitions as the input."""
@@ -90,6 +92,8 @@ class Outbox:
             self.oldest = record.timestamp
         if record.output is not None:
             message = output_message(record, partition.model.snapshot)
+            if self._encode is not None:
+                message = message[0], self._encode(record.output), message[2]
             self._send(number, (number, offset, self._output), record, self._output, message)
         if record.reason is not None and self._rejects is not None:
             self._send(number, (number, offset, self._rejects), record, self._rejects, reject_message(record))

@@ -5,6 +5,7 @@ has the problem.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import re
@@ -30,6 +31,7 @@ from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
 from connectors.topics.bad_partitions import PartitionStateError
+from connectors.topics.formats import Formats
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.partition import Partition
@@ -54,6 +56,10 @@ class Restorer:
     aligned: frozenset[str]
     said: set[str] = field(default_factory=set, compare=False)
     labels: Topic | None = None
+
+    @functools.cached_property
+    def _formats(self) -> Formats:
+        return Formats(self.config)
 
     def unlike_partitions(self) -> str | None:
         """Return what is wrong if input and labels have unlike numbers of partitions, or None."""
@@ -152,15 +158,16 @@ class Restorer:
         if section is None or sampler is None:
             return None
         try:
-            return Asking(sampler, section.at_most, section.all_wait, waiting.asked)
+            fields = self._formats.parse_record or orjson.Fragment
+            return Asking(sampler, section.at_most, section.all_wait, waiting.asked, fields)
         except BadState as error:
             raise PartitionStateError(partition, f"{self._of(partition)}: {error}; {self._start_over()}") from error
 
     def _builder(self, number: int) -> Builder:
         record = self.config.record
         decode = Decoder(
-            record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time,
-            is_joined=self.config.labels is not None,
+            record.id, record.label, record.features, self._formats.parse_record, nulls=record.nulls,
+            weight=record.weight, time=record.time, is_joined=self.config.labels is not None,
         ).decode  # fmt: skip
         can_replay = self.config.snapshots.every is not None
 
@@ -180,7 +187,9 @@ class Restorer:
         if section is not None and waiting is not None and committed.labels is not None:
             sources = source, f"{section.topic}-{number}-"
             asking = self._asking(number, waiting)
-            labels = LateLabels(section, record, sources, model, waiting, committed.labels.offset, asking)
+            parsers = self._formats.parse_record, self._formats.parse_label
+            position = committed.labels.offset
+            labels = LateLabels(section, record, sources, model, waiting, position, asking, parsers)
         return Partition(source, model, proof, committed, labels)
 
     @contextlib.contextmanager

@@ -23,6 +23,7 @@ MODULES = {
     "drift",
     "errors",
     "files",
+    "formats",
     "kafka",
     "labels",
     "logs",

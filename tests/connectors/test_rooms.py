@@ -6,7 +6,7 @@ from collections import defaultdict
 from tests.helpers.paths import ROOT
 
 PACKAGE = ROOT / "connectors"
-WITHOUT_KAFKA = ("drift", "files", "model", "runtime", "snapshots")
+WITHOUT_KAFKA = ("drift", "files", "formats", "model", "runtime", "snapshots")
 
 
 def imports(tree):

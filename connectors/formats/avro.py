@@ -1,0 +1,104 @@
+"""Avro in the wire format of Confluent: a zero byte, the id of the writer's schema in a registry, the content."""
+
+import io
+import json
+from typing import Any
+
+import orjson
+
+from connectors.formats.plain import plain
+from connectors.formats.registry import INSTALL, Registry, Schema, join, split
+
+try:
+    import fastavro
+except ImportError as error:
+    raise ValueError(f"the format `avro` needs packages: {INSTALL}") from error
+
+SCALAR = ["null", "boolean", "long", "double", "string"]
+SCORE = ["null", "double", {"type": "map", "values": "double"}]
+OF_CHALLENGER = [
+    "null",
+    {
+        "type": "record",
+        "name": "Challenger",
+        "fields": [{"name": "prediction", "type": SCALAR}, {"name": "score", "type": SCORE}],
+    },
+]
+OPTIONAL = {
+    "label": SCALAR,
+    "explanation": ["null", {"type": "map", "values": "double"}],
+    "challengers": ["null", {"type": "map", "values": OF_CHALLENGER}],
+}
+# An output. What is missing in JSON is null, and has this default, so that a schema may lose or get such a field.
+OUTPUT = {
+    "type": "record",
+    "name": "Output",
+    "namespace": "river_margins",
+    "fields": [
+        {"name": "id", "type": SCALAR},
+        {"name": "prediction", "type": SCALAR},
+        {"name": "score", "type": SCORE},
+        *({"name": name, "type": kind, "default": None} for name, kind in OPTIONAL.items()),
+    ],
+}
+
+
+class Avro:
+    """A codec for Avro. A value is read with the schema it was written with: a field that it lacks is absent.
+
+    Parameters
+    ----------
+    registry
+        The registry.
+    topic
+        The topic. Outputs have the subject `TOPIC-value`.
+    """
+
+    def __init__(self, registry: Registry, topic: str) -> None:
+        self._registry, self._topic = registry, topic
+        self._schemas: dict[int, Any] = {}
+        self._output = fastavro.parse_schema(OUTPUT)
+        self._id: int | None = None
+
+    def decode(self, value: bytes) -> dict[str, Any]:
+        """Return the fields of a value."""
+        id, content = split(value)
+        schema = self._schemas.get(id)
+        if schema is None:
+            schema = self._schemas[id] = _parsed(self._registry.schema(id))
+        stream = io.BytesIO(content)
+        try:
+            fields = fastavro.schemaless_reader(stream, schema, None)
+        except EOFError:
+            raise ValueError(f"the value ends too early for schema {id}") from None
+        except Exception as error:  # damaged bytes lead to errors of many classes
+            raise ValueError(f"the value does not fit schema {id}: {error}") from error
+        if stream.tell() < len(content):
+            raise ValueError(f"{len(content) - stream.tell()} bytes follow the value of schema {id}")
+        return plain(fields)  # type: ignore[no-any-return]
+
+    def encode(self, fields: dict[str, Any]) -> bytes:
+        """Return the value for an output; its schema is registered with the first one."""
+        if self._id is None:
+            self._id = self._registry.register(f"{self._topic}-value", json.dumps(OUTPUT), "AVRO")
+        id = fields["id"]
+        if isinstance(id, dict | list):
+            fields = fields | {"id": orjson.dumps(id).decode()}
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, self._output, fields)
+        return join(self._id, stream.getvalue())
+
+
+def _parsed(schema: Schema) -> Any:
+    named: dict[str, Any] = {}
+    _parse_references(schema, named)
+    try:
+        return fastavro.parse_schema(json.loads(schema.text), named)
+    except (fastavro.schema.SchemaParseException, json.JSONDecodeError) as error:
+        raise ValueError(f"the schema cannot be used: {error}") from error
+
+
+def _parse_references(schema: Schema, named: dict[str, Any]) -> None:
+    for reference in schema.references:
+        _parse_references(reference, named)
+        fastavro.parse_schema(json.loads(reference.text), named)

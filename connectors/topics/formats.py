@@ -1,0 +1,45 @@
+"""The codecs of the topics of a processor."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from connectors.config import Config
+from connectors.formats.codecs import make_codec, parser
+from connectors.formats.registry import Registry
+
+
+class Formats:
+    """What reads records and labels, and writes outputs. Each attribute is None for JSON.
+
+    Parameters
+    ----------
+    config
+        The processor's file.
+
+    Attributes
+    ----------
+    parse_record, parse_label
+        Turn a value into fields, or raise Reject, or OSError if a registry does not answer.
+    encode_output
+        Turns an output in JSON into the value to write, or raises OSError.
+    decode_output
+        Turns such a value into its fields.
+    """
+
+    encode_output: Callable[[bytes], bytes] | None = None
+    decode_output: Callable[[bytes], dict[str, Any]] | None = None
+
+    def __init__(self, config: Config) -> None:
+        address, labels = config.record.registry, config.labels
+        registry = Registry(address.url, address.username, address.password) if address else None
+        of_records, of_outputs = config.record.format, config.output.format
+        of_labels = labels.format if labels else of_records
+        topic = labels.topic if labels else ""
+        self.parse_record = parser(of_records, make_codec(of_records, registry, config.input.topic))
+        self.parse_label = parser(of_labels, make_codec(of_labels, registry, topic))
+        codec = make_codec(of_outputs, registry, config.output.topic)
+        if codec is not None:
+            encode = codec.encode
+            self.encode_output, self.decode_output = lambda value: encode(orjson.loads(value)), codec.decode

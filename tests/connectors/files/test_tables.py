@@ -1,0 +1,239 @@
+"""Parquet and Arrow files: what becomes of each type, what is refused, and where a processor goes on."""
+
+import datetime
+import decimal
+import json
+import signal
+import subprocess
+import sys
+import time
+import uuid
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from connectors.errors import StartError, StateError
+from connectors.files.byte_streams import Unfit
+from connectors.files.tables import ROWS, TableReader
+from connectors.tools import evaluate
+from tests.connectors.files.test_processor import Folder
+from tests.helpers.deadline import DEADLINE
+from tests.helpers.paths import ROOT
+from tests.helpers.streams import phishing, twin
+
+NOON = datetime.datetime(2024, 5, 1, 12, 30, tzinfo=datetime.UTC)
+CELLS = [
+    (pa.array([7], pa.uint64()), 7),
+    (pa.array([0.5], pa.float32()), 0.5),
+    (pa.array([0.5]).cast(pa.float16()), 0.5),
+    (pa.array([float("nan")]), None),
+    (pa.array([None], pa.int64()), None),
+    (pa.array([None]), None),
+    (pa.array([True]), True),
+    (pa.array(["ä"], pa.large_string()), "ä"),
+    (pa.array([b"abc"]), "abc"),
+    (pa.array(["red"]).dictionary_encode(), "red"),
+    (pa.array([decimal.Decimal("12.50")]), 12.5),
+    (pa.array([NOON.replace(tzinfo=None)], pa.timestamp("ns")), "2024-05-01T12:30:00"),
+    (pa.array([NOON], pa.timestamp("ms", "Europe/Zurich")), "2024-05-01T12:30:00+00:00"),
+    (pa.array([NOON.date()]), "2024-05-01"),
+    (pa.array([datetime.time(12, 30)]), "12:30:00"),
+    (pa.array([[1, None]]), [1, None]),
+    (pa.array([{"a": {"b": [NOON]}}]), {"a": {"b": ["2024-05-01T12:30:00+00:00"]}}),
+    (pa.array([{"price": decimal.Decimal("1.5")}]), {"price": 1.5}),
+    (pa.array([[("a", 1), ("b", 2)]], pa.map_(pa.string(), pa.int64())), {"a": 1, "b": 2}),
+    (pa.array([[]], pa.map_(pa.string(), pa.int64())), {}),
+    (pa.array([[{"m": [("a", 1)]}]], pa.list_(pa.struct({"m": pa.map_(pa.string(), pa.int64())}))), [{"m": {"a": 1}}]),
+]
+
+
+def write(path, table):
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path)
+    elif path.suffix == ".feather":
+        pyarrow.feather.write_feather(table, str(path))
+    else:
+        with pa.ipc.new_stream(str(path), table.schema) as stream:
+            stream.write_table(table)
+    return str(path)
+
+
+def only(path):
+    (record,) = TableReader(path)
+    return record
+
+
+@pytest.mark.parametrize(("array", "expected"), CELLS, ids=[str(array.type) for array, _ in CELLS])
+def test_a_cell_is_what_json_would_say(tmp_path, array, expected):
+    for suffix in ("parquet", "arrow"):
+        if suffix == "parquet" and array.type == pa.float16():
+            continue  # older readers of Parquet have no such type
+        record = only(write(tmp_path / f"a.{suffix}", pa.table({"x": array})))
+        assert (json.loads(record.value), record.known, record.source) == ({"x": expected}, None, f"a.{suffix}:1")
+
+
+@pytest.mark.parametrize(
+    ("array", "reason"),
+    [
+        (pa.array([1.5, float("inf"), 2.5]), "the number inf"),
+        (pa.array([[1.5], [float("-inf")], [2.5]]), "the number -inf"),
+        (pa.array([b"a", b"\xff", b"b"]), "can't decode byte 0xff"),
+        (pa.array([0, 10**18, 0], pa.timestamp("ms")), "out of range"),
+    ],
+    ids=["inf", "list", "binary", "timestamp"],
+)
+def test_a_cell_that_json_cannot_express_rejects_its_row_and_no_other(tmp_path, array, reason):
+    path = write(tmp_path / "a.parquet", pa.table({"id": ["a", "b", "c"], "x": array}))
+    first, second, third = TableReader(path)
+    assert (first.known, third.known) == (None, None)
+    assert str(second.known).startswith("the column `x` cannot be said in JSON: ") and reason in str(second.known)
+    assert json.loads(second.value) == {"id": "b", "x": None}
+    assert json.loads(third.value)["id"] == "c" and json.loads(third.value)["x"] is not None
+
+
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.struct({"a": pa.list_(pa.duration("s"))})], ids=str)
+def test_a_type_that_json_cannot_express_is_refused_with_its_column(tmp_path, kind):
+    path = write(tmp_path / "a.arrow", pa.table({"id": [1], "x": pa.array([None], kind)}))
+    with pytest.raises(Unfit, match=r"the column `x(\.a\[\])?` has the type `duration\[s\]`.*: write the file without"):
+        TableReader(path)
+
+
+def test_keys_that_are_no_text(tmp_path):
+    path = write(tmp_path / "a.arrow", pa.table({"x": pa.array([[(1, 2)]], pa.map_(pa.int64(), pa.int64()))}))
+    with pytest.raises(Unfit, match="the keys of a JSON object are text"):
+        TableReader(path)
+
+
+def test_a_uuid(tmp_path):
+    if not hasattr(pa, "uuid"):
+        pytest.skip("this pyarrow has no UUID")
+    id = uuid.uuid4()
+    array = pa.array([id.bytes], pa.uuid())
+    assert json.loads(only(write(tmp_path / "a.arrow", pa.table({"x": array}))).value) == {"x": str(id)}
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.arrow"])
+def test_files_that_are_damaged(tmp_path, name):
+    path = tmp_path / name
+    with pytest.raises(Unfit, match="does not exist"):
+        TableReader(str(path))
+    path.write_bytes(b"ARROW1 and no more")
+    with pytest.raises(Unfit, match="it cannot be read"):
+        TableReader(str(path))
+    write(path, pa.table({"x": range(10 * ROWS)}))
+    path.write_bytes(path.read_bytes()[:-1000] if name != "a.arrow" else path.read_bytes()[:5000])
+    with pytest.raises(Unfit, match=r"it cannot be read|it is damaged"):
+        list(TableReader(str(path)))
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = write(tmp_path / "a.arrow", pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(Unfit, match="two columns `a`"):
+        TableReader(path)
+
+
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
+    path = write(tmp_path / "in.parquet", pa.table({"a": [1]}))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        StartError, match=r"in\.parquet`: .* need the package `pyarrow`: pip install 'river-margins\[ar"
+    ):
+        Folder(tmp_path, output={"file": str(tmp_path / "out.jsonl")}).run(input={"file": path})
+
+
+def table(records):
+    return pa.Table.from_pylist([{"y": None, **record} for record in records])
+
+
+def folder_of(tmp_path, name, records):
+    path = write(tmp_path / name, table(records))
+    return Folder(tmp_path, input={"file": path})
+
+
+@pytest.mark.parametrize("name", ["in.parquet", "in.feather", "in.arrow"])
+def test_a_processor_equals_the_bare_pipeline(tmp_path, name):
+    records = phishing(300)
+    folder = folder_of(tmp_path, name, records)
+    counts = folder.run()
+    assert folder.output() == twin(folder.config().build_learner(), records)
+    assert (counts.read, folder.state()["lines"], folder.state()["input"]["mark"][0]) == (300, 300, 300)
+    assert folder.run().read == 0  # nothing was added
+
+
+def test_a_reject_keeps_the_row(tmp_path):
+    records = phishing(3)
+    name, other = [key for key in records[1] if key not in ("y", "id")][:2]
+    records = [record | {name: float("inf") if n == 1 else float(record[name])} for n, record in enumerate(records)]
+    folder = folder_of(tmp_path, "in.parquet", records)
+    folder.run()
+    (reject,) = folder.rejects()
+    assert reject["source"] == "in.parquet:2" and f"column `{name}`" in reject["reason"]
+    assert json.loads(reject["text"])[other] == records[1][other]
+    assert [output["id"] for output in folder.output()] == [records[0]["id"], records[2]["id"]]
+
+
+def test_an_exchanged_file_is_refused(tmp_path):
+    folder = folder_of(tmp_path, "in.parquet", phishing(50))
+    folder.run()
+    write(tmp_path / "in.parquet", table(phishing(60)))
+    with pytest.raises(StateError, match="it is not the file that was read"):
+        folder.run()
+
+
+def test_killed_again_and_again_it_goes_on_after_the_last_checkpoint(tmp_path):
+    records = [record | {"id": f"{n}"} for n, record in enumerate(phishing(1000) * 6)]
+    folder = folder_of(tmp_path, "in.parquet", records)
+    command = [sys.executable, "-m", "connectors.cli", "run", str(folder.file())]
+    kills = 0
+    for rows in (500, 2500):
+        with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+            wait_for_rows(folder, rows, process)
+            process.send_signal(signal.SIGKILL)
+        kills += 0 < folder.state()["lines"] < len(records)
+    assert kills
+    folder.run()
+    assert folder.output() == twin(folder.config().build_learner(), records)
+
+
+def wait_for_rows(folder, rows, process):
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            if folder.state()["lines"] >= rows:
+                return
+        except FileNotFoundError:
+            pass
+        time.sleep(0.005)
+
+
+def test_evaluate_says_what_it_says_of_the_same_json_lines(tmp_path):
+    records = phishing(400)
+    folder = folder_of(tmp_path, "in.parquet", records)
+    folder.put([json.dumps({"y": None, **record}).encode() for record in records])
+    of_rows, of_lines = (
+        evaluate.run(folder.config(), str(tmp_path / name), ["Accuracy", "ROCAUC"])
+        for name in ("in.parquet", "in.jsonl")
+    )
+    assert {name: metric.get() for name, metric in of_rows.metrics.items()} == {
+        name: metric.get() for name, metric in of_lines.metrics.items()
+    }
+    assert (of_rows.examples, of_rows.unlabelled) == (of_lines.examples, of_lines.unlabelled)
+    source = evaluate.source_of(folder.config(), str(tmp_path / "in.parquet"))
+    assert source.total == 400 and sum(1 for _ in source.records()) == source.done == 400
+
+
+def test_labels_in_a_file_of_their_own(tmp_path):
+    records = [{"id": str(n), "a": float(n % 2), "at": 10 * n} for n in range(40)]
+    labels = [{"id": str(n), "y": n % 2 == 0, "at": 10 * n + 5} for n in range(40)]
+    write(tmp_path / "labels.parquet", pa.Table.from_pylist(labels))
+    write(tmp_path / "in.parquet", pa.Table.from_pylist(records))
+    settings = {"id": "id", "label": "y", "time": "at", "within": "1h"}
+    counts = Folder(
+        tmp_path,
+        input={"file": str(tmp_path / "in.parquet")},
+        record={"id": "id", "time": "at"},
+        labels={"file": str(tmp_path / "labels.parquet")} | settings,
+    ).run()
+    assert (counts.predicted, counts.learned, counts.rejected) == (40, 40, 0)

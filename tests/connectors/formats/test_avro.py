@@ -1,0 +1,194 @@
+"""Avro through a real schema registry."""
+
+import contextlib
+import datetime
+import decimal
+import io
+import json
+import socket
+import socketserver
+import threading
+import urllib.parse
+import uuid
+
+import fastavro
+import pytest
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+
+from connectors.errors import StartError
+from connectors.formats import codecs
+from connectors.formats.avro import OUTPUT, Avro
+from connectors.formats.check_codec import check_codec
+from connectors.formats.registry import Registry, RegistryUnavailable, join, split
+from connectors.model.rejects import Reject
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
+
+AT = datetime.datetime(2024, 5, 1, 12, 30, tzinfo=datetime.UTC)
+TYPES = {
+    "price": ({"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}, decimal.Decimal("12.50"), 12.5),
+    "day": ({"type": "int", "logicalType": "date"}, AT.date(), "2024-05-01"),
+    "at": ({"type": "long", "logicalType": "timestamp-millis"}, AT, "2024-05-01T12:30:00+00:00"),
+    "time": ({"type": "int", "logicalType": "time-millis"}, AT.time(), "12:30:00"),
+    "uuid": ({"type": "string", "logicalType": "uuid"}, uuid.UUID(int=7), str(uuid.UUID(int=7))),
+    "raw": ("bytes", b"abc", "abc"),
+    "nothing": (["null", "string"], None, None),
+    "not_a_number": ("double", float("nan"), None),
+    "kind": ({"type": "enum", "name": "Kind", "symbols": ["A", "B"]}, "B", "B"),
+    "items": ({"type": "array", "items": {"type": "map", "values": "long"}}, [{"a": 1}], [{"a": 1}]),
+}
+
+
+def schema_of(fields, name="Event"):
+    return {"type": "record", "name": name, "fields": [{"name": key, "type": kind} for key, kind in fields.items()]}
+
+
+class Writer:
+    """A producer of another team: it registers its schemas itself."""
+
+    def __init__(self, url):
+        self.client = SchemaRegistryClient({"url": url})
+
+    def register(self, subject, schema, references=()):
+        return self.client.register_schema(subject, Schema(json.dumps(schema), "AVRO", list(references)))
+
+    def value(self, subject, schema, fields):
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), fields)
+        return join(self.register(subject, schema), stream.getvalue())
+
+
+@pytest.fixture
+def writer(registry):
+    return Writer(registry)
+
+
+def subject():
+    return f"s{uuid.uuid4().hex[:12]}"
+
+
+def test_the_codec_keeps_the_contract(registry, writer):
+    """Logical types, nulls, enums and nested values become what JSON would give; what is damaged raises ValueError."""
+    value = writer.value(subject(), schema_of({k: v[0] for k, v in TYPES.items()}), {k: v[1] for k, v in TYPES.items()})
+    check_codec(Avro(Registry(registry), subject()), [(value, {k: v[2] for k, v in TYPES.items()})])
+
+
+def test_a_schema_that_refers_to_another_one(registry, writer):
+    names = [subject(), subject()]
+    writer.register(names[0], schema_of({"country": "string"}, "Card"))
+    reference = SchemaReference("Card", names[0], 1)
+    id = writer.register(names[1], schema_of({"card": "Card", "amount": "double"}), [reference])
+    stream = io.BytesIO()
+    whole = schema_of({"card": schema_of({"country": "string"}, "Card"), "amount": "double"})
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(whole), {"card": {"country": "CH"}, "amount": 1.5})
+    found = Avro(Registry(registry), "t").decode(join(id, stream.getvalue()))
+    assert found == {"card": {"country": "CH"}, "amount": 1.5}
+
+
+def test_what_is_a_reject(registry, writer):
+    parse = codecs.parser("avro", Avro(Registry(registry), "t"))
+    value = writer.value(subject(), schema_of({"a": "double"}), {"a": 0.5})
+    infinite = join(split(value)[0], b"\0\0\0\0\0\0\xf0\x7f")
+    reasons = {
+        b"": "does not begin with a zero byte",
+        b'{"a": 0.5}': "does not begin with a zero byte",
+        join(99_999, b"\0"): "99999 not found|Schema 99999",
+        value[:-1]: "ends too early|bytes",
+        value + b"\0": "1 bytes follow the value",
+        infinite: "JSON has no number inf",
+    }
+    for damaged, reason in reasons.items():
+        with pytest.raises(Reject, match=f"not avro: .*({reason})"):
+            parse(damaged)
+
+
+def test_a_registry_that_does_not_answer_is_no_reject(registry):
+    parse = codecs.parser("avro", Avro(Registry("http://127.0.0.1:1"), "t"))
+    with pytest.raises(RegistryUnavailable, match=r"http://127\.0\.0\.1:1 does not answer"):
+        parse(join(1, b"\0"))
+    with pytest.raises(StartError, match="check the path of the URL"):
+        Registry(f"{registry}/nothing").schema(1)
+
+
+@BOTH_CLIENTS
+def test_avro_in_and_out_with_a_kill_and_a_changing_schema(kafka, registry, writer, tmp_path):
+    """A field is added and dropped in mid-stream. After kill -9, each output is there once, with its exact bits."""
+    stream = Stream(kafka, tmp_path, partitions=2, checkpoint={"every": "50ms"})
+    stream.forget_the_dead_soon()
+    records = [record | {"y": record.get("y")} for record in phishing(400)]
+    for n, record in enumerate(records):
+        if 100 <= n < 250:
+            record["added"] = n / 100
+    values = [writer.value(f"{stream.input}-value", _schema_of_record(record), record) for record in records]
+    file = stream.file(
+        record=stream.settings["record"] | {"format": "avro", "registry": registry},
+        output={"topic": stream.output, "format": "avro"},
+    )
+    stream.produce(values[:200])
+    process = start(file)
+    try:
+        wait_for(lambda: stream.committed(0) is not None and stream.committed(0).offset > 30, "a commit")
+    finally:
+        process.kill()
+        process.communicate()
+    bad = join(99_999, b"\0")
+    process = start(file)
+    try:
+        stream.produce([*values[200:], bad, bad])
+        messages = stream.read(stream.output, 400)
+        rejects = stream.read(stream.rejects, 2)
+    finally:
+        process.kill()
+        process.communicate()
+    found = {0: [], 1: []}
+    for message in messages:
+        id, content = split(message.value)
+        found[message.partition].append(fastavro.schemaless_reader(io.BytesIO(content), OUTPUT, None))
+    assert json.loads(writer.client.get_schema(id).schema_str) == OUTPUT
+    assert writer.client.get_latest_version(f"{stream.output}-value").schema_id == id
+    nothing = {"label": None, "explanation": None, "challengers": None}
+    for n in (0, 1):
+        assert found[n] == [nothing | output for output in twin(stream.config().build_learner(), records[n::2])]
+    assert [reject.value for reject in rejects] == [bad, bad]
+
+
+class Forwarder(socketserver.BaseRequestHandler):
+    """Passes the bytes of a connection on to the registry."""
+
+    def handle(self):
+        with socket.create_connection(self.server.target) as other:
+            back = threading.Thread(target=self._copy, args=(other, self.request))
+            back.start()
+            self._copy(self.request, other)
+            back.join()
+
+    @staticmethod
+    def _copy(source, target):
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+
+
+def test_a_processor_waits_for_its_registry(kafka, registry, writer, tmp_path, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    records = [record | {"y": record.get("y")} for record in phishing(20)]
+    stream.produce([writer.value(f"{stream.input}-value", _schema_of_record(record), record) for record in records])
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address = urllib.parse.urlsplit(registry)
+    url = f"http://127.0.0.1:{port}{address.path}"
+    with running(stream.config(record=stream.settings["record"] | {"format": "avro", "registry": url})) as process:
+        wait_for(lambda: f"{url} does not answer" in caplog.text, "a warning about the registry")
+        with socketserver.ThreadingTCPServer(("127.0.0.1", port), Forwarder) as server:
+            server.daemon_threads, server.target = True, (address.hostname, address.port)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            outputs = stream.outputs(20)
+            counts = process.end()
+            server.shutdown()
+    assert outputs[0] == twin(stream.config().build_learner(), records)
+    assert counts.rejected == 0
+
+
+def _schema_of_record(record):
+    kinds = {"id": "string", "y": ["null", "boolean"]}
+    return schema_of({name: kinds.get(name, "double") for name in record})

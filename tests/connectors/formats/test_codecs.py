@@ -1,0 +1,164 @@
+"""Codecs of other packages: registered, named in a file, and held to the contract."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from connectors import config
+from connectors.errors import ConfigError
+from connectors.formats import codecs
+from connectors.formats.check_codec import check_codec
+from connectors.model.rejects import Reject
+from tests.helpers.paths import ROOT
+from tests.helpers.streams import Stream, phishing, running, twin
+
+PAGE = ROOT / "docs" / "formats.md"
+
+
+def code_of_the_page():
+    """Return the class `Pipes`, as the page shows it."""
+    return next(block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "class " in block)
+
+
+@pytest.fixture
+def guest(tmp_path, monkeypatch):
+    """An installed package with the codec of the page."""
+    folder = tmp_path / "site"
+    (folder / "guest_codecs").mkdir(parents=True)
+    (folder / "guest_codecs" / "__init__.py").write_text(f"{code_of_the_page()}\nNUMBER = 3\n")
+    info = folder / "guest_codecs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guest-codecs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[river_margins.codecs]\npipes = guest_codecs:Pipes\nnumber = guest_codecs:NUMBER\ngone = guest_nowhere:X\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    codecs._entry_points.cache_clear()
+    import guest_codecs
+
+    yield guest_codecs
+    sys.modules.pop("guest_codecs")
+    codecs._entry_points.cache_clear()
+
+
+VALUES = [(b"id=a|x=1.5|y=true", {"id": "a", "x": 1.5, "y": True}), (b"x=-2|name=b", {"x": -2, "name": "b"})]
+
+
+def test_the_codec_of_the_page_passes_the_suite(guest):
+    check_codec(guest.Pipes(), VALUES)
+
+
+def codec(base, **methods):
+    return type("Broken", (base,), methods)()
+
+
+@pytest.mark.parametrize(
+    ("method", "function", "message"),
+    [
+        ("decode", lambda self, value: [1], "`decode` returns list, and not a dict"),
+        ("decode", lambda self, value: {"x": 1}, r"`decode` returns \{'x': 1\}, and not"),
+        ("encode", lambda self, fields: "text", "`encode` returns str, and not bytes"),
+        ("encode", lambda self, fields: fields.clear() or b"x", "`encode` changes the output"),
+        ("encode", lambda self, fields: str(id(fields)).encode(), "`encode` returns other bytes for the same output"),
+    ],
+)
+def test_a_codec_that_breaks_the_contract_is_found(guest, method, function, message):
+    with pytest.raises(AssertionError, match=message):
+        check_codec(codec(guest.Pipes, **{method: function}), VALUES)
+
+
+def test_a_codec_whose_values_json_lacks_or_that_dies_of_noise_is_found(guest):
+    class Bytes(guest.Pipes):
+        def decode(self, value):
+            return super().decode(value) | {"raw": value}
+
+    with pytest.raises(AssertionError, match="`raw` is b'x=1': no value of JSON"):
+        check_codec(Bytes(), [(b"x=1", {"x": 1, "raw": b"x=1"})])
+
+    class Fragile(guest.Pipes):
+        def decode(self, value):
+            return super().decode(value) if value[:1] else [][0]
+
+    with pytest.raises(AssertionError, match=r"`decode` raises IndexError.* for b'', and not ValueError"):
+        check_codec(Fragile(), VALUES)
+
+
+def test_any_error_of_a_codec_is_a_reject_and_one_of_the_network_is_not(guest):
+    def fails(error):
+        def decode(self, value):
+            raise error
+
+        return codecs.parser("pipes", codec(guest.Pipes, decode=decode))
+
+    with pytest.raises(Reject, match="not pipes: 7"):
+        fails(KeyError(7))(b"x")
+    with pytest.raises(OSError, match="away"):
+        fails(OSError("away"))(b"x")
+
+
+FILE = {
+    "name": "p",
+    "kafka": {"bootstrap_servers": "localhost:1"},
+    "input": {"topic": "a"},
+    "output": {"topic": "b"},
+    "learner": ["PAClassifier"],
+}
+
+
+def problems(tmp_path, **changes):
+    path = tmp_path / "p.yaml"
+    path.write_text(json.dumps(FILE | changes))
+    with pytest.raises(ConfigError) as caught:
+        config.load(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"format": "pips"}, "there is no format `pips`, did you mean `pipes`?"),
+        ({"format": "number"}, "the codec `number` of `guest_codecs:NUMBER` has no method `decode`"),
+        ({"format": "gone"}, "the codec `gone` of `guest_nowhere:X` cannot be imported: No module named"),
+        ({"format": "avro"}, "the schemas of `avro` are in a registry: write its URL as `record.registry`"),
+        ({"registry": "http://h:1"}, "`record.registry`: no format needs it"),
+        ({"format": "avro", "registry": "h:1"}, "`h:1` is no URL"),
+        ({"format": "avro", "registry": "http://u:geheim@h:1"}, "a URL must not hold a password"),
+    ],
+)
+def test_lint_says_what_is_wrong(guest, tmp_path, record, sentence):
+    said = problems(tmp_path, record=record)
+    assert sentence in said and "geheim" not in said
+
+
+def test_a_password_is_shown_as_stars(tmp_path):
+    path = tmp_path / "p.yaml"
+    registry = {"url": "http://h:1", "username": "u", "password": "geheim"}
+    path.write_text(json.dumps(FILE | {"record": {"format": "avro", "registry": registry}}))
+    found = config.load(path)
+    assert found.record.registry.password == "geheim" and "geheim" not in repr(found)
+    assert "registry" not in found.record.shape and found.record.shape["format"] == "avro"
+
+
+def test_a_file_says_its_format_by_its_name(guest, tmp_path):
+    files = {"input": {"file": "a.jsonl"}, "output": {"file": "b.jsonl"}, "kafka": None}
+    path = tmp_path / "p.yaml"
+    path.write_text(json.dumps({k: v for k, v in (FILE | files).items() if v} | {"record": {"format": "pipes"}}))
+    with pytest.raises(ConfigError, match=r"`record\.format` is for topics"):
+        config.load(path)
+
+
+def test_a_processor_with_a_codec_of_another_package(guest, kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    records = phishing(60)
+    values = [guest.Pipes().encode({k: v for k, v in record.items() if v is not None}) for record in records]
+    stream.produce([*values, b"no pair"])
+    formats = {"record": stream.settings["record"] | {"format": "pipes"}}
+    with running(stream.config(**formats, output={"topic": stream.output, "format": "pipes"})) as process:
+        outputs = [guest.Pipes().decode(message.value) for message in stream.read(stream.output, 60)]
+        (reject,) = stream.read(stream.rejects, 1)
+        process.end()
+    expected = twin(stream.config().build_learner(), records)
+    assert outputs == [guest.Pipes().decode(guest.Pipes().encode(output)) for output in expected]
+    assert reject.value == b"no pair" and b"not pipes: " in dict(reject.headers)["reason"]

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from connectors.config.schema import EXPLAIN, AnyConfig, Count, Name, PathProblem, Section
 from connectors.config.yaml_file import Document, Place
+from connectors.formats.codecs import JSON
 
 # Spark has its own source, sink, checkpoint and state.
 IGNORED = (
@@ -18,6 +19,7 @@ REFUSED = {
     "outcomes": "a Spark query has no labels that come later: leave this out",
     "queries": "a Spark query does not ask for labels: leave this out",
     "challengers": "a Spark query has one model for each key: leave them out, and start a query for each of them",
+    "drift": "a Spark query does not watch for drift: leave this out",
 }
 
 
@@ -35,7 +37,12 @@ class SparkConfig(AnyConfig):
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:
         """Find sections that a query cannot honour."""
-        return [PathProblem((name,), f"`{name}`: {why}") for name, why in REFUSED.items() if name in data]
+        found = [PathProblem((name,), f"`{name}`: {why}") for name, why in REFUSED.items() if name in data]
+        record = data.get("record")
+        if isinstance(record, dict) and record.get("format", JSON) != JSON:
+            sentence = "`record.format`: a Spark query reads JSON, or columns: decode other formats in the query before"
+            found.append(PathProblem(("record", "format"), sentence, blames_key=False))
+        return found
 
 
 def leave_out_ignored(document: Document) -> None:

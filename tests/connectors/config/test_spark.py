@@ -57,6 +57,8 @@ def test_sections_that_would_change_what_is_learned_are_refused(tmp_path):
         ["5:1:", "`challengers`:"],
     ]
     assert "join late ones to their records before" in found[0]
+    avro = "learner: [PAClassifier]\nrecord: {format: avro, registry: 'http://localhost:8081'}\n"
+    assert problems(tmp_path, avro)[0].endswith("decode other formats in the query before")
 
 
 def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):

@@ -8,6 +8,7 @@ import http.client
 import json
 import re
 import shutil
+import socket
 import time
 import tomllib
 

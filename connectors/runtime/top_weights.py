@@ -71,7 +71,7 @@ def largest(model: PartitionModel) -> dict[str, float]:
     """Return the weights of a model that are the largest without their sign; none for a learner without weights.
 
     >>> from river_margins import PAClassifier
-    >>> learner = PAClassifier(intercept=False)
+    >>> learner = PAClassifier(C=1.0, intercept=False)
     >>> learner.learn_one({"a": 1.0, "b": -2.0}, True)
     >>> largest(PartitionModel(learner, "", 1, {}.get))
     {'b': -0.4, 'a': 0.2}

@@ -114,4 +114,4 @@ def test_every_figure_is_shown_and_every_picture_is_there():
         for page in PAGES
         for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())
     }
-    assert shown == {figure.resolve() for figure in SCRIPT.parent.glob("*.svg")}
+    assert shown == {figure.resolve() for kind in ("svg", "png") for figure in SCRIPT.parent.glob(f"*.{kind}")}

@@ -1,6 +1,5 @@
 """The state of a running processor as JSON, for its page. It has no part of the processor's file but its name."""
 
-import math
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from connectors.runtime.top_weights import Sample
 if TYPE_CHECKING:
     from connectors.runtime.health import Health
 
+LARGEST = 1e150  # of a score that is shown, so that differences stay finite
 BARS = 24  # of the histogram of scores
 TAILS = (1.0, 99.0)  # percentiles: scores beyond them count in the outermost bars
 
@@ -86,13 +86,14 @@ def _model(name: str, role: str, total: Judged, hour: Judged) -> dict[str, Any]:
 
 def _histogram(counts: Counts) -> dict[str, Any]:
     scores = [float(score) for score in tuple(counts.last_scores) if isinstance(score, int | float)]
-    found = np.array([score for score in scores if math.isfinite(score)])
+    found = np.array([score for score in scores if abs(score) < LARGEST])  # which no NaN is
     if not found.size:
         return {"edges": [], "numbers": []}
     low, high = np.percentile(found, TAILS)
-    if low == high:
+    try:
+        numbers, edges = np.histogram(np.clip(found, low, high), BARS, (low, high) if low < high else None)
+    except ValueError:  # the scores are too close together for so many bars
         return {"edges": [low, high], "numbers": [found.size]}
-    numbers, edges = np.histogram(np.clip(found, low, high), BARS)
     return {"edges": edges.tolist(), "numbers": numbers.tolist()}
 
 

@@ -162,3 +162,38 @@ def test_a_processor_with_a_codec_of_another_package(guest, kafka, tmp_path):
     expected = twin(stream.config().build_learner(), records)
     assert outputs == [guest.Pipes().decode(guest.Pipes().encode(output)) for output in expected]
     assert reject.value == b"no pair" and b"not pipes: " in dict(reject.headers)["reason"]
+
+
+def test_labels_and_queries_with_a_codec_of_another_package(guest, kafka, tmp_path):
+    """Records and labels are decoded for their times, for learning, and for a query; the query shows the fields."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    labels, queries, outcomes = (f"{stream.name}-{part}" for part in ("labels", "queries", "outcomes"))
+    kafka.create_topics({labels: 1, queries: 1, outcomes: 1})
+    encode, count = guest.Pipes().encode, 30
+    stream.produce([encode({"id": f"r{n}", "x": n % 2, "at": 1000 + 10 * n}) for n in range(count)])
+    records = stream.input
+    stream.input = labels
+    stream.produce([encode({"id": f"r{n}", "y": n % 2 == 0, "at": 1005 + 10 * n}) for n in range(count)])
+    stream.input = records
+    with running(
+        stream.config(
+            record={"id": "id", "time": "at", "format": "pipes"},
+            labels={"topic": labels, "id": "id", "label": "y", "time": "at", "within": "1h", "format": "pipes"},
+            queries={
+                "topic": queries,
+                "sampler": {"ShareSampler": {"share": 1.0, "seed": 7}},
+                "at_most": "1000 per 1000",
+            },
+            outcomes={"topic": outcomes},
+        )
+    ) as process:
+        asked = [json.loads(message.value) for message in stream.read(queries, count)]
+        learned = [json.loads(message.value) for message in stream.read(outcomes, count)]
+        counts = process.end()
+    assert [query["record"] for query in asked] == [
+        {"id": f"r{n}", "x": n % 2, "at": 1000 + 10 * n} for n in range(count)
+    ]
+    assert [(outcome["id"], outcome["label"], outcome["delay"]) for outcome in learned] == [
+        (f"r{n}", n % 2 == 0, 5) for n in range(count)
+    ]
+    assert (counts.predicted, counts.learned, counts.rejected) == (count, count, 0)

@@ -305,6 +305,18 @@ def test_text_that_utf8_cannot_hold_is_told_all_the_same(history):
     assert told["scores"]["numbers"] == []
 
 
+@pytest.mark.parametrize("scores", [[1.0, 1.0 + 2**-52], [0.0], [1e308, -1e308, 2.0, 3.0], [1e20, 1e20 + 16384.0]])
+def test_scores_of_any_size_are_counted(history, scores):
+    health, _, found = history
+    counts = Counts()
+    for score in scores:
+        counts.add_prediction(True, score, None, False)
+    health.metrics.report(Work(counts, {}))
+    told = json.loads(state.as_json(health, found))["scores"]
+    assert sum(told["numbers"]) == sum(abs(score) < 1e150 for score in scores)
+    assert len(told["edges"]) == len(told["numbers"]) + 1
+
+
 @pytest.fixture
 def browser():
     """Debian's Chromium, or the one that is there."""

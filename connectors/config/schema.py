@@ -436,6 +436,11 @@ class MetricsAddress(Section):
     host: str = Field(
         default="127.0.0.1", description="The address to listen on; `0.0.0.0` is for all who can reach the host."
     )
+    page: bool | None = Field(
+        default=None,
+        description="Whether to serve the [page](operating.md#the-page), which shows weights and the reasons of rejects."
+        " Left out: on loopback only.",
+    )
 
 
 class AnyConfig(Section):

@@ -33,6 +33,7 @@ class Page:
 
     def __init__(self, address: MetricsAddress, state: Callable[[], bytes]) -> None:
         self._is_local, self._host, self._state = _is_loopback(address.host), address.host, state
+        self._is_served = self._is_local if address.page is None else address.page
         self._content = importlib.resources.files("connectors.runtime").joinpath("page.html").read_bytes()
         self.headers = [
             ("Content-Security-Policy", _policy(self._content.decode())),
@@ -47,6 +48,12 @@ class Page:
         path = environ["PATH_INFO"]
         if path not in ("/", "/state.json"):
             return None
+        if not self._is_served:
+            return (
+                "404 Not Found",
+                TEXT,
+                b"the page is served on loopback only; `metrics: {page: true}` serves it here\n",
+            )
         if environ["REQUEST_METHOD"] not in SAFE_METHODS:
             return "405 Method Not Allowed", TEXT, b"this page is read-only: use GET or HEAD\n"
         asked = environ.get("HTTP_HOST", "")

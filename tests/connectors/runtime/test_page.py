@@ -178,6 +178,17 @@ def test_the_policy_allows_what_the_page_holds_and_no_more(ended):
     assert set(re.findall(r"https?://[^\"' ]+", text)) == {"http://www.w3.org/2000/svg"}, "nothing from outside"
 
 
+@pytest.mark.parametrize(("host", "page", "is_served"), [
+    ("127.0.0.1", None, True), ("127.0.0.1", False, False), ("0.0.0.0", None, False), ("0.0.0.0", True, True),
+])  # fmt: skip
+def test_beyond_loopback_it_is_served_only_if_the_file_says_so(host, page, is_served):
+    served = Page(MetricsAddress(port=1, host=host, page=page), lambda: b"{}")
+    for path in ("/", "/state.json"):
+        status, _, content = served.answer({"PATH_INFO": path, "REQUEST_METHOD": "GET", "HTTP_HOST": "localhost"})
+        assert status == ("200 OK" if is_served else "404 Not Found")
+        assert is_served or b"`metrics: {page: true}` serves it here" in content
+
+
 def test_on_loopback_another_name_is_refused(ended):
     """A page of another site whose name was changed to resolve to this host is that site's origin for a browser."""
     with ended(phishing(20)) as (port, _):
@@ -188,7 +199,7 @@ def test_on_loopback_another_name_is_refused(ended):
                 status, _, content = request(port, "GET", path, host)
                 assert status == 403 and b"`localhost` or an IP address" in content and b"learn" not in content
         assert request(port, "GET", "/metrics", "evil.example")[0] == 200, "as before"
-    page = Page(MetricsAddress(port=1, host="0.0.0.0"), lambda: b"{}")
+    page = Page(MetricsAddress(port=1, host="0.0.0.0", page=True), lambda: b"{}")
     environ = {"PATH_INFO": "/", "REQUEST_METHOD": "GET", "HTTP_HOST": "host.example:9464"}
     assert page.answer(environ)[0] == "200 OK", "who listens for all has any name"
 

@@ -438,8 +438,8 @@ class MetricsAddress(Section):
     )
     page: bool | None = Field(
         default=None,
-        description="Whether to serve the [page](operating.md#the-page), which shows weights and the reasons of rejects."
-        " Left out: on loopback only.",
+        description="Whether to serve the [page](operating.md#the-page), which shows weights and the reasons of"
+        " rejects. Left out: on loopback only.",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from connectors.drift.detectors import RiseDetector
+from river_margins import river_internals
 
 _PLAIN = (bool, int, str, type(None))
 _ADWIN = struct.Struct("<diQ6d4iQ")  # the parameters, four sums, four counts, and the number of rows
@@ -65,7 +66,9 @@ def _filled(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Ris
 
 def _attributes(thing: Any, detector: RiseDetector | None = None) -> dict[str, Any]:
     """Return what an object of River holds, but for parameters of a detector and methods of its own."""
-    parameters = detector.river._get_params().keys() - {"window"} if detector else ()  # KSWIN fills its `window`
+    parameters = (
+        river_internals.parameters(detector.river).keys() - {"window"} if detector else ()
+    )  # KSWIN fills its `window`
     return {name: value for name, value in vars(thing).items() if name not in parameters and not callable(value)}
 
 

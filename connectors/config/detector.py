@@ -6,7 +6,7 @@ from typing import Any
 from connectors.config.learner import LearnerBuilder
 from connectors.config.yaml_file import Path
 from connectors.drift import state
-from connectors.drift.detectors import MODULES, RiseDetector, detector_class, is_binary
+from connectors.drift.detectors import MODULES, RiseDetector, check_parameters, detector_class, is_binary
 from connectors.suggest import did_you_mean
 
 
@@ -43,6 +43,10 @@ def assemble_detector(step: Any, is_regressor: bool) -> tuple[RiseDetector | Non
     for key, value in parameters.items():
         if isinstance(value, float) and not math.isfinite(value):
             return None, [((*path, key), f"`{name}` needs a finite number as `{key}`")]
+    try:
+        check_parameters(name, parameters)
+    except ValueError as error:
+        return None, [(path, f"`{name}` cannot be used: {error}")]
     river: Any = builder.build(name, detector_class(name), parameters, path)
     if river is None:
         return None, builder.problems

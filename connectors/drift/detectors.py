@@ -16,6 +16,18 @@ MODULES = {
 }
 
 
+# The window of ADWIN is compiled: with others than these it ends the process, or never sees anything.
+_RANGES = {"delta": (0.0, 1.0), "clock": (1, 10**9), "max_buckets": (1, 1000)}
+
+
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError if the detector would not survive its parameters."""
+    for key, (least, most) in _RANGES.items() if name == "ADWIN" else ():
+        value = parameters.get(key, most)
+        if type(value) in (int, float) and (not least <= value <= most or value == 0.0):
+            raise ValueError(f"`{key}` is {value!r}: it must lie between {least} and {most}")
+
+
 def detector_class(name: str) -> type:
     """Import the class of a name in `MODULES`; River's detectors import SciPy, which takes time."""
     found: type = getattr(importlib.import_module(MODULES[name]), name)
@@ -63,6 +75,7 @@ class RiseDetector:
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
+        check_parameters(name, parameters)
         self.name, self.parameters = name, dict(parameters)
         self.river: Any = detector_class(name)(**parameters)
         self._mean, self._rose = _MEANS.get(name), _ROSE.get(name)

@@ -14,6 +14,7 @@ try:
 except ImportError as error:
     raise ValueError(f"the format `avro` needs packages: {INSTALL}") from error
 
+MOST_PARTS = 100_000  # of one value, without the items of its arrays and maps
 SCALAR = ["null", "boolean", "long", "double", "string"]
 SCORE = ["null", "double", {"type": "map", "values": "double"}]
 OF_CHALLENGER = [
@@ -93,9 +94,58 @@ def _parsed(schema: Schema) -> Any:
     named: dict[str, Any] = {}
     _parse_references(schema, named)
     try:
-        return fastavro.parse_schema(json.loads(schema.text), named)
+        parsed = fastavro.parse_schema(json.loads(schema.text), named)
     except (fastavro.schema.SchemaParseException, json.JSONDecodeError) as error:
         raise ValueError(f"the schema cannot be used: {error}") from error
+    _Extent(named).of(parsed)
+    return parsed
+
+
+class _Extent:
+    """The largest number of parts of a value, without the items of its arrays and maps, and its fewest bytes.
+
+    Whoever writes a record chooses its schema. With some, a few bytes would end the process or occupy it for years:
+    with a type that refers to itself, with arrays of items that take no bytes, and with records of records of records.
+    """
+
+    def __init__(self, named: dict[str, Any]) -> None:
+        self._named, self._known, self._open = named, dict[str, tuple[int, int]](), set[str]()
+
+    def of(self, schema: Any) -> tuple[int, int]:
+        """Return both numbers, or raise ValueError for a schema that is refused."""
+        if isinstance(schema, list):
+            found = [self.of(one) for one in schema]
+            return 1 + max((parts for parts, _ in found), default=0), 1
+        if isinstance(schema, str):
+            return self._of_named(schema, self._named[schema]) if schema in self._named else (1, schema != "null")
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            return self._of_named(schema["name"], schema)
+        if kind in ("array", "map"):
+            of_items = self.of(schema["items" if kind == "array" else "values"])
+            if kind == "array" and not of_items[1]:
+                raise ValueError("the schema cannot be used: it has an array of items that take no bytes")
+            return self._checked(1 + of_items[0]), 1
+        if kind == "fixed":
+            return 1, schema["size"]
+        return (1, 1) if kind == "enum" else self.of(kind)
+
+    def _of_named(self, name: str, schema: Any) -> tuple[int, int]:
+        if schema["type"] not in ("record", "error"):
+            return self.of(schema)
+        if name in self._open:
+            raise ValueError(f"the schema cannot be used: `{name}` refers to itself")
+        if name not in self._known:
+            self._open.add(name)
+            found = [self.of(field["type"]) for field in schema["fields"]]
+            self._open.remove(name)
+            self._known[name] = self._checked(1 + sum(parts for parts, _ in found)), sum(size for _, size in found)
+        return self._known[name]
+
+    def _checked(self, parts: int) -> int:
+        if parts > MOST_PARTS:
+            raise ValueError(f"the schema cannot be used: a value has more than {MOST_PARTS:,} parts")
+        return parts
 
 
 def _parse_references(schema: Schema, named: dict[str, Any]) -> None:

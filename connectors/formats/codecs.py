@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from connectors.errors import ConnectorError
 from connectors.formats.registry import Registry
 from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
@@ -99,7 +100,7 @@ def parser(name: str, codec: Codec | None) -> Callable[[bytes], Any] | None:
     def parse(value: bytes) -> Any:
         try:
             return decode(value)
-        except OSError:
+        except (OSError, ConnectorError):  # of the registry, and not of this value
             raise
         except Exception as error:  # also an error of the codec itself is about this value: the process goes on
             raise Reject(f"not {name}: {error or type(error).__name__}") from error

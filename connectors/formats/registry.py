@@ -1,6 +1,7 @@
 """A schema registry with the interface of Confluent's, which others offer, too."""
 
 import struct
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ MAGIC = 0
 HEADER = struct.Struct(">BI")
 NOT_FOUND = (40401, 40402, 40403)  # error codes of a subject, a version and a schema
 SECONDS = 5.0
+UNKNOWN_SECONDS, MOST_UNKNOWN = 60.0, 10_000  # how long, and how many, unknown ids are remembered
 
 
 class RegistryUnavailable(OSError):
@@ -48,6 +50,7 @@ class Registry:
             settings["basic.auth.user.info"] = f"{username}:{password or ''}"
         self._client = SchemaRegistryClient(settings)
         self._schemas: dict[int, Schema] = {}
+        self._unknown: dict[int, float] = {}
 
     def __repr__(self) -> str:
         return f"Registry({self._url!r}, {STARS})"
@@ -55,7 +58,15 @@ class Registry:
     def schema(self, id: int) -> Schema:
         """Return the schema of an id, or raise ValueError if there is none."""
         if id not in self._schemas:
-            found = self._ask(f"the schema {id}", lambda: self._client.get_schema(id))
+            if self._unknown.get(id, 0.0) > time.monotonic():
+                raise ValueError(f"the schema registry had no schema {id} when it was asked within the last minute")
+            try:
+                found = self._ask(f"the schema {id}", lambda: self._client.get_schema(id))
+            except ValueError:
+                if len(self._unknown) >= MOST_UNKNOWN:
+                    self._unknown.clear()
+                self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS
+                raise
             self._schemas[id] = Schema(found.schema_str, tuple(self._references(found)))
         return self._schemas[id]
 

@@ -171,7 +171,7 @@ class PartitionModel:
     def predict(self, record: Record) -> None:
         """Fill in prediction and score; the model does not move. Raise Reject if a step refuses the features."""
         record.examples = self.examples
-        features = record.features
+        features = self._features(record)
         try:
             if self._predict_score_one is not None:
                 record.prediction, record.score = self._predict_score_one(features)
@@ -190,7 +190,7 @@ class PartitionModel:
         return None
 
     def _explanation(self, record: Record) -> dict[str, float]:
-        explained = self.learner.explain_one(record.features)
+        explained = self.learner.explain_one(self._features(record))
         if isinstance(record.score, dict):
             explained = explained.get(record.prediction, {})
         weighing = ((str(name), part) for name, part in explained.items() if part and name is not INTERCEPT)
@@ -248,11 +248,15 @@ class PartitionModel:
             self._learned.append(record if value is None else (value, record.label) if is_late else value)
         self.examples += 1
 
+    def _features(self, record: Record) -> dict[str, Any]:
+        """Return features for the learner: a copy for one whose steps may change them, since others get them too."""
+        return record.features if self._is_pure else record.features.copy()
+
     def _learn_one(self, record: Record) -> None:
         if record.weight == 1.0:  # as without weights, which not every learner takes
-            self.learner.learn_one(record.features, record.label)
+            self.learner.learn_one(self._features(record), record.label)
         else:
-            self.learner.learn_one(record.features, record.label, w=record.weight)
+            self.learner.learn_one(self._features(record), record.label, w=record.weight)
 
     def _blame(self, error: Exception, record: Record) -> Exception:
         """Return why an example cannot be learned whose features could be predicted."""

@@ -271,6 +271,9 @@ class Processor:
                 skipped.add(number)
                 assignment.partitions[number].replay_and_reject(needed.reject)
                 assignment.seek(number)
+            except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
+                self._outbox.add_moved([number])
+                raise
             if now() >= committer.due:
                 committer.commit()
         if now() >= committer.due:

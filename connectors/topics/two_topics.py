@@ -78,7 +78,11 @@ class TwoTopics:
         while (side := inbox.next) is not None:
             taken = inbox.take(side)
             record = taken.record
-            results = labels.process(side, taken, outbox.pending)
+            try:
+                results = labels.process(side, taken, outbox.pending)
+            except OSError:  # the partition has moved half-way: it must be dropped with the uncommitted work
+                outbox.add_moved([number])
+                raise
             if side is Side.RECORDS:
                 partition.proof.advance(taken.offset, record.value, partition.model.examples)
                 outbox.send(number, taken.offset, record, partition)

@@ -15,8 +15,9 @@ import fastavro
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
-from connectors.errors import StartError
+from connectors.errors import AccessError, StartError
 from connectors.formats import codecs
+from connectors.formats import registry as registries
 from connectors.formats.avro import OUTPUT, Avro
 from connectors.formats.check_codec import check_codec
 from connectors.formats.registry import Registry, RegistryUnavailable, join, split
@@ -192,3 +193,82 @@ def test_a_processor_waits_for_its_registry(kafka, registry, writer, tmp_path, c
 def _schema_of_record(record):
     kinds = {"id": "string", "y": ["null", "boolean"]}
     return schema_of({name: kinds.get(name, "double") for name in record})
+
+
+NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
+NOTHING = {"type": "record", "name": "Nothing", "fields": [{"name": "a", "type": "null"}]}
+
+
+def doubled(depth):
+    """Returns a record of two records of two records, and so on."""
+    inner: object = "null"
+    for level in range(depth):
+        fields = [{"name": "a", "type": inner}, {"name": "b", "type": f"R{level - 1}" if level else "null"}]
+        inner = {"type": "record", "name": f"R{level}", "fields": fields}
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sentence"),
+    [
+        (NODE, b"\x02" * 20000 + b"\0", "`Node` refers to itself"),
+        ({"type": "record", "name": "A", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]},
+         b"\x80\x80\x80\x80\x80\x80\x01\0", "items that take no bytes"),
+        ({"type": "record", "name": "A", "fields": [{"name": "a", "type": {"type": "array", "items": NOTHING}}]},
+         b"\x80\x80\x80\x80\x80\x80\x01\0", "items that take no bytes"),
+        (doubled(40), b"", "more than 100,000 parts"),
+    ],
+)  # fmt: skip
+def test_a_schema_with_which_a_few_bytes_end_or_occupy_the_process_is_refused(schema, value, sentence):
+    codec = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t")
+    with pytest.raises(ValueError, match=sentence):
+        codec.decode(join(7, value))
+
+
+def test_types_that_are_used_twice_are_no_types_that_refer_to_themselves():
+    point = {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "double"}]}
+    fields = [{"name": "a", "type": point}, {"name": "b", "type": "Point"},
+              {"name": "c", "type": {"type": "array", "items": "Point"}}]  # fmt: skip
+    schema = {"type": "record", "name": "Pair", "fields": fields}
+    stream, value = io.BytesIO(), {"a": {"x": 1.0}, "b": {"x": 2.0}, "c": [{"x": 3.0}]}
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), value)
+    assert Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t").decode(join(7, stream.getvalue())) == value
+
+
+class Memory:
+    """A registry with schemas by id."""
+
+    def __init__(self, schemas):
+        self.schemas = schemas
+
+    def schema(self, id):
+        return self.schemas[id]
+
+
+@pytest.mark.parametrize("error", [AccessError("401"), StartError("404"), RegistryUnavailable("away")])
+def test_an_error_of_the_registry_is_no_reject(error):
+    def refuse(value):
+        raise error
+
+    codec = Avro(Memory({}), "t")
+    codec.decode = refuse
+    with pytest.raises(type(error)):
+        codecs.parser("avro", codec)(b"x")
+
+
+def test_an_unknown_schema_is_asked_for_once_a_minute(monkeypatch):
+    registry, asked = Registry("http://127.0.0.1:1"), []
+
+    def refuse(what, ask):
+        asked.append(what)
+        raise ValueError(what)
+
+    monkeypatch.setattr(registry, "_ask", refuse)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="schema 7"):
+            registry.schema(7)
+    assert len(asked) == 1
+    monkeypatch.setattr(registry, "_unknown", {7: 0.0})
+    with pytest.raises(ValueError, match="schema 7"):
+        registry.schema(7)
+    assert len(asked) == 2

@@ -1,10 +1,12 @@
 """A champion with challengers that refuse, fail and say impossible things: nothing of it changes the champion."""
 
+import copy
 import json
 import math
 
 import pytest
 from river import base
+from river.compose import Renamer
 
 from connectors.model.contest import ContestModel
 from connectors.model.counts import Counts
@@ -127,3 +129,20 @@ def test_numbers_are_compared_by_their_absolute_errors():
     )
     pair = life.pair("first", "big")
     assert pair.difference == pytest.approx(sum(losses["first"]) - sum(losses["big"]))
+
+
+@pytest.mark.parametrize("is_renamed", ["champion", "challenger"])
+def test_a_step_that_changes_the_features_of_its_caller_changes_those_of_no_other_model(is_renamed):
+    renamed, plain = Renamer({"a": "z"}) | PAClassifier(), StandardScaler() | PAClassifier()
+    both = (renamed, plain) if is_renamed == "champion" else (plain, renamed)
+    alone = [copy.deepcopy(one) for one in both]
+    records = [{"a": n % 7 - 3.0, "b": n % 5 - 2.0, "y": n % 7 > 2} for n in range(60)]
+    found, _ = run(contest(both[0], is_told=True, other=both[1]), records)
+    for fields, record in zip(records, found, strict=True):
+        x = {"a": fields["a"], "b": fields["b"]}
+        said = [(model.predict_one(dict(x)), model.score_one(dict(x))) for model in alone]
+        if record is not found[0]:  # before the first label
+            assert (record.prediction, record.score) == said[0]
+            assert tuple(record.challengers["other"].values()) == said[1]
+        for model in alone:
+            model.learn_one(dict(x), fields["y"])

@@ -15,6 +15,7 @@ from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from connectors.errors import StartError, StateError
 from connectors.kafka import settings as kafka_settings
 from connectors.kafka.kafka_python import consumer as kafka_python_consumer
+from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor, startup
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
@@ -286,3 +287,25 @@ def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):
     stream.assert_exact(records)
     names = [SnapshotName.parse(path.stem) for path in (tmp_path / "snapshots").rglob("*.snapshot")]
     assert max(names).time < min(names).time, "the clock was not set back"
+
+
+def test_a_step_fails_half_way(kafka, tmp_path, monkeypatch):
+    """As when a store does not answer: the partition is loaded again, also if it is its first record since a commit."""
+    learn, calls = PartitionModel.learn, []
+
+    def fail(model, record, **options):
+        learn(model, record, **options)
+        calls.append(record)
+        if len(calls) < 3:
+            raise OSError("the store does not answer")
+
+    stream = Stream(kafka, tmp_path, partitions=1)
+    records = phishing(40, unlabelled=10**9)
+    with running(stream.config()):
+        wait_for(lambda: stream.committed(0), "the start")
+        monkeypatch.setattr(PartitionModel, "learn", fail)
+        stream.produce(records)
+        outputs = stream.outputs(40)
+        monkeypatch.undo()
+    assert len(calls) > 40
+    stream.assert_exact(records, outputs)

@@ -11,6 +11,7 @@ from kafka.structs import OffsetAndMetadata
 from connectors.errors import StartError, StateError
 from connectors.labels import inbox
 from connectors.labels.merging import Side
+from connectors.model.partition_model import PartitionModel
 from connectors.tools import create_topics
 from connectors.topics import check_broker, processor, snapshot_admin
 from tests.helpers import late_labels
@@ -402,3 +403,29 @@ def test_a_rewind_moves_both_topics(waiting):
     with running(waiting.config()):
         waiting.send(Side.RECORDS, mixed(20, partitions=1)[0])
         wait_for(waiting.are_done, "the records with the new model")
+
+
+def test_a_step_that_fails_half_way_leaves_nothing_of_it(kafka, tmp_path, monkeypatch):
+    """As when a store or a registry does not answer: the partition is loaded again, also if nothing came before."""
+    learn, calls = PartitionModel.learn, []
+
+    def fail(model, record, **options):
+        learn(model, record, **options)
+        calls.append(record)
+        if len(calls) in (1, 2, 10):
+            raise OSError("the store does not answer")
+
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.settings["checkpoint"] = {"every": "200ms"}
+    records = [(0, x, BEGIN + n) for n, x in enumerate(phishing(40, unlabelled=10**9)) if x.pop("y", True) or True]
+    stream.send(Side.RECORDS, records)
+    with running(stream.config()):
+        wait_for(lambda: stream.committed(0) and stream.committed(0).offset == 40, "the records")
+        monkeypatch.setattr(PartitionModel, "learn", fail)
+        stream.send(
+            Side.LABELS, [(0, {"of": x["id"], "is": n % 3 > 0}, BEGIN + 100 + n) for n, (_, x, _) in enumerate(records)]
+        )
+        wait_for(stream.are_done, "all labels")
+        monkeypatch.undo()
+    assert len(calls) > 40
+    stream.assert_bare()

@@ -300,7 +300,7 @@ def test_a_step_fails_half_way(kafka, tmp_path, monkeypatch):
             raise OSError("the store does not answer")
 
     stream = Stream(kafka, tmp_path, partitions=1)
-    records = phishing(40, unlabelled=10**9)
+    _, *records = phishing(41, unlabelled=10**9)  # each with a label
     with running(stream.config()):
         wait_for(lambda: stream.committed(0), "the start")
         monkeypatch.setattr(PartitionModel, "learn", fail)

@@ -262,15 +262,14 @@ def _crash(config: Config) -> list[str]:
 
 
 def _others(config: Config) -> list[str]:
-    topics = f"`{config.output.topic}`" + (f" and `{config.rejects.topic}`" if config.rejects else "")
     reads = " and ".join(f"`{name}`" for role, name in config.topics.items() if role in ("input", "labels"))
     writes = " and ".join(f"`{name}`" for role, name in config.topics.items() if role not in ("input", "labels"))
     is_exact = config.checkpoint.guarantee == "exactly_once"
     return [
-        f"Readers of {topics} must set `isolation.level=read_committed`, which is not the default: otherwise they also "
+        f"Readers of {writes} must set `isolation.level=read_committed`, which is not the default: otherwise they also "
         "see the output of aborted transactions, and then the same output again."
         if is_exact
-        else f"Readers of {topics} must drop repeated messages: these have the same header `source`.",
+        else f"Readers of {writes} must drop repeated messages: these have the same header `source`.",
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"`{config.input.topic}` must keep records until they are read.",
         f"Permissions: Read on {reads} and group `{config.name}`, Write on {writes}"

@@ -18,7 +18,6 @@ from connectors.config.files_schema import FORMATS, STANDARD, is_file
 from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
 from connectors.files.readers import open_records
-from connectors.model.contest import ContestModel
 from connectors.model.field_paths import FieldPath, Picker, named
 from connectors.model.partition_model import PartitionModel, no_decoder
 from connectors.model.records import Record
@@ -95,10 +94,7 @@ class Result:
 
     def note_end(self, model: PartitionModel) -> None:
         """Note the learner at the end, and how many drifts there were."""
-        self.drifts = None if model.watch is None else model.watch.past.drifts
-        others = model.challengers if isinstance(model, ContestModel) else {}
-        # after a promotion, the learner of the file is among the challengers
-        self.learner = others.get(self._watched.champion, model).learner if self._watched else model.learner
+        self.learner, self.drifts = model.learner, None if model.watch is None else model.watch.past.drifts
 
     def note_one(self) -> None:
         """Count an example and add a point to the curve; drop every second point when there are too many."""

@@ -51,26 +51,37 @@ def _fetch(found: Path) -> None:
 @contextlib.contextmanager
 def running() -> Iterator[str]:
     """Run a registry on loopback, and yield its URL."""
-    jar = folder() / "quarkus-run.jar"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    settings = ["-XX:TieredStopAtLevel=1", "-Xmx512m", "-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}"]
-    process = subprocess.Popen([java(), *settings, "-jar", jar], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
+    process, url = _started()
     try:
-        _wait(f"{url}/subjects", process)
         yield url
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+def _started() -> tuple[subprocess.Popen[bytes], str]:
+    """Start a registry; again if it ends, as it does when something else takes its port first."""
+    jar = folder() / "quarkus-run.jar"
+    for _ in range(5):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        address = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}"]
+        command = [java(), "-XX:TieredStopAtLevel=1", "-Xmx512m", *address, "-jar", jar]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
+        if _answers(f"{url}/subjects", process):
+            return process, url
+        process.kill()
+        process.wait()
+    raise AssertionError("the registry does not start")
+
+
+def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
     end = time.monotonic() + 2 * DEADLINE
     while time.monotonic() < end and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=5):
-                return
+                return True
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise AssertionError("the registry does not start")
+    return False

@@ -4,7 +4,6 @@ Each function says why it is needed. `tests/connectors/kafka/confluent/test_inte
 function when a release of confluent-kafka no longer does what it relies on.
 """
 
-import contextlib
 import functools
 import operator
 import queue
@@ -93,16 +92,17 @@ def is_contradiction(refusal: str) -> bool:
     return refusal.startswith("Failed to create")
 
 
-def drop_work(producer: Producer) -> None:
-    """Drop the messages of a producer, and leave its transaction, so that its end neither waits nor aborts the process.
+def drop_messages_and_close(producer: Producer) -> None:
+    """Drop the messages of a producer, so that its end does not wait for the brokers.
 
     A producer closes when its last reference goes. The public `close` and `flush` wait for messages; an end without
-    any message waits for nothing. The library aborts the process if a producer ends right before it adds a partition to
-    its transaction. It adds none to one that is being aborted. No answer is waited for.
+    any message waits for nothing. The transaction stays open: the next producer with its id fences this one, and so its
+    requests that are still on the way. To abort here would let such a request in behind the end of the transaction.
     """
-    for drop in (producer.purge, functools.partial(producer.abort_transaction, 0)):
-        with contextlib.suppress(KafkaException, SystemError):  # there is nothing to drop
-            drop()
+    try:
+        producer.purge()
+    except (KafkaException, SystemError):
+        return
 
 
 _unused: queue.SimpleQueue[Any] = queue.SimpleQueue()

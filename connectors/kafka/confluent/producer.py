@@ -164,5 +164,5 @@ class Producer:
 
     def close(self) -> None:
         if self._producer is not None:
-            internals.drop_work(self._producer)
+            internals.drop_messages_and_close(self._producer)
             self._producer = None

@@ -60,12 +60,15 @@ def running() -> Iterator[str]:
 
 
 def _started() -> tuple[subprocess.Popen[bytes], str]:
-    """Start a registry; again if it ends, as it does when something else takes its port first."""
+    """Start a registry; again if it ends, as it does when something else takes its port first.
+
+    It has a second port, of its management, which would be a fixed one.
+    """
     jar = folder() / "quarkus-run.jar"
     for _ in range(5):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-        address = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}"]
+        address = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}", "-Dquarkus.management.port=0"]
         command = [java(), "-XX:TieredStopAtLevel=1", "-Xmx512m", *address, "-jar", jar]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         url = f"http://127.0.0.1:{port}/apis/ccompat/v7"

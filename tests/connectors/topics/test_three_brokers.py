@@ -35,7 +35,12 @@ def test_topics_are_created_with_three_replicas(three, tmp_path):
     file = stream.config(output={"topic": f"{stream.name}-new"}, rejects=None)
     assert create_topics.create(file)[1].replicas == 3
     with stream.admin() as admin:
-        (topic,) = admin.describe_topics([f"{stream.name}-new"])
+
+        def heard_of():  # a broker other than the one that was asked to create it hears of it later
+            (found,) = admin.describe_topics([f"{stream.name}-new"])
+            return found if found["partitions"] else None
+
+        topic = wait_for(heard_of, "a broker that knows the topic")
         asked = ConfigResource(ConfigResourceType.TOPIC, topic["name"])
         configs = admin.describe_configs([asked], config_filter="all")["topic"][topic["name"]]
     assert [len(partition["replica_nodes"]) for partition in topic["partitions"]] == [3, 3]

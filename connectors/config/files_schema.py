@@ -14,15 +14,11 @@ from connectors.config.schema import (
     AnyConfig,
     AnyLabels,
     AnyQueries,
-    Count,
-    Every,
-    PathProblem,
     Section,
-    Truth,
-    path_of,
     sections_with,
 )
-from connectors.config.valid_values import ValidValues
+from connectors.config.valid_values import PathProblem, ValidValues
+from connectors.config.value_types import Count, Every, Truth, path_of
 from connectors.formats.codecs import JSON
 
 FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")

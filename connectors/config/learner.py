@@ -9,11 +9,14 @@ import contextlib
 import copy
 import importlib
 import inspect
+import pathlib
 from collections.abc import Iterable
 from typing import Any
 
 from connectors.config.yaml_file import Path
+from connectors.errors import ConfigError
 from connectors.suggest import describe, did_you_mean
+from river_margins import snapshot
 
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
 NOT_FOR_FILES = {"river.compose.Pipeline": "the list of steps is a pipeline already"}
@@ -368,3 +371,30 @@ def _works_without(kind: type, values: dict[str, Any], key: str) -> bool:
     except Exception:  # another parameter is wrong as well, or this one is required
         return False
     return True
+
+
+def build(steps: list[Any]) -> Any:
+    """Return a fresh, untrained learner of these steps. Raise ConfigError."""
+    learner, problems = assemble(steps)
+    if problems:
+        raise ConfigError("\n".join(sentence for _, sentence in problems))
+    return learner
+
+
+def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
+    """Return the learner that a new model starts with: `learner`, or the one of a snapshot. Raise ConfigError."""
+    if start_from is None:
+        return learner
+    try:
+        data = start_from.read_bytes()
+        changes = snapshot.difference(data, learner)
+        if not changes:
+            return snapshot.loads(data)
+    except OSError as error:
+        raise ConfigError(f"the snapshot `{start_from}` cannot be read: {error.strerror}") from error
+    except snapshot.SnapshotError as error:
+        raise ConfigError(f"`{start_from}`: {error}") from error
+    raise ConfigError(
+        f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes)}; "
+        f"make `learner` that one, or leave `start_from` out"
+    )

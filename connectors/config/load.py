@@ -12,8 +12,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from connectors.config.learner import assemble
-from connectors.config.schema import AnyConfig, PathProblem
-from connectors.config.valid_values import ValidValues, section_of
+from connectors.config.schema import AnyConfig
+from connectors.config.valid_values import PathProblem, ValidValues, section_of
 from connectors.config.yaml_file import Document, Path, Problem, read
 from connectors.errors import ConfigError
 from connectors.suggest import describe, did_you_mean

@@ -4,7 +4,9 @@ from typing import Any
 
 from pydantic import Field
 
-from connectors.config.schema import EXPLAIN, AnyConfig, Count, Name, PathProblem, Section
+from connectors.config.schema import EXPLAIN, AnyConfig, Section
+from connectors.config.valid_values import PathProblem
+from connectors.config.value_types import Count, Name
 from connectors.config.yaml_file import Document, Place
 from connectors.formats.codecs import JSON
 

@@ -17,24 +17,17 @@ from pydantic import (
 )
 
 from connectors.config.schema import (
-    DURATION,
     EXPLAIN,
     TELLS_CHALLENGERS,
     AnyConfig,
     AnyLabels,
     AnyQueries,
-    Count,
-    Every,
-    Format,
     Keep,
-    Name,
-    PathProblem,
     Section,
-    Truth,
-    seconds_of,
     sections_with,
 )
-from connectors.config.valid_values import ValidValues
+from connectors.config.valid_values import PathProblem, ValidValues
+from connectors.config.value_types import DURATION, Count, Every, Format, Name, Truth, seconds_of
 from connectors.config.yaml_file import Path
 from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client

@@ -2,11 +2,19 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from connectors.config.yaml_file import Path
+
+
+class PathProblem(NamedTuple):
+    """A problem at a path of the data; `blames_key` is False if the value is to blame and not its key."""
+
+    path: Path
+    sentence: str
+    blames_key: bool = True
 
 
 class ValidValues:

@@ -79,7 +79,7 @@ class _Sampler(DelegatingClassifier):
         A class that the classifier does not know yet is learned, too, and counts as requested.
         So a loop that hands over every label, such as `evaluate.progressive_val_score`, learns the requested ones.
         """
-        before = self._position()
+        before = self.position
         self.check_label(y)
         if not self.n_open and not self.query_one(x):
             if not self._is_new(x, y):
@@ -88,20 +88,13 @@ class _Sampler(DelegatingClassifier):
         try:
             self.learner.learn_one(x, y, w=w)
         except BaseException:
-            self._go_back(before)
+            self.go_to(before)
             raise
         vars(self).update(n_open=self.n_open - 1)
 
     def _is_new(self, x: Mapping[Any, Any], y: Any) -> bool:
         scores = self.learner.score_one(x)
         return isinstance(scores, dict) and plain(y) not in scores
-
-    def _position(self) -> dict[str, Any]:
-        """Return what `query_one` changes, to go back to it soon."""
-        return {"n_rounds": self.n_rounds, "n_queries": self.n_queries, "n_open": self.n_open}
-
-    def _go_back(self, position: dict[str, Any]) -> None:
-        vars(self).update(position)
 
     def as_river(self) -> river_active.ActiveLearningClassifier:
         """Return a River active learner around this sampler: each prediction comes with the decision to request.
@@ -131,13 +124,6 @@ class _Drawing(_Sampler):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from (parameters | {"seed": 1} for parameters in super()._unit_test_params())
-
-    def _position(self) -> dict[str, Any]:
-        return super()._position() | {"generator": self._generator.getstate()}
-
-    def _go_back(self, position: dict[str, Any]) -> None:
-        self._generator.setstate(position.pop("generator"))
-        super()._go_back(position)
 
     @property
     def position(self) -> dict[str, Any]:

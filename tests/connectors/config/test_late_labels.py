@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from connectors import config
-from connectors.config.schema import long_seconds_of
+from connectors.config.value_types import long_seconds_of
 from connectors.errors import ConfigError
 
 TOPICS = """\

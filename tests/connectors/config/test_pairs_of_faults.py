@@ -40,7 +40,7 @@ instance: a
 
 # A fault replaces one line of the file. The problem has this place and begins with this sentence.
 SINGLE_VALUES = {
-    "name": ("name: trial", "name: a/b", "1:7: `name`: `a/b` cannot be a group"),
+    "name": ("name: trial", "name: a/b", "1:7: `name`: `a/b` cannot be a name"),
     "servers": (
         "  bootstrap_servers: localhost:9092",
         "  bootstrap_servers: x",
@@ -106,7 +106,7 @@ checkpoint:
   every: 1s
 """
 OF_FILES = {
-    "name": ("name: trial", "name: a/b", "1:7: `name`: `a/b` cannot be a group"),
+    "name": ("name: trial", "name: a/b", "1:7: `name`: `a/b` cannot be a name"),
     "id": ("  id: id", "  id: 3", "5:7: `record.id` must be text"),
     "learner": ("learner: [PAClassifier]", "learner: [PAClasifier]", "6:11: there is no class"),
     "every": ("  every: 1s", "  every: 1", "13:10: `checkpoint.every`: a duration"),

@@ -1,0 +1,229 @@
+"""Checks of values that are valid by themselves and contradict each other, for all kinds of files."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from river import base
+
+from connectors.config.detector import assemble_detector
+from connectors.config.learner import assemble, assemble_sampler, first_learner, last_step, why_no_weights
+from connectors.config.valid_values import PathProblem, ValidValues
+from connectors.config.value_types import name_of
+from connectors.drift.watch import PROMOTE
+from connectors.errors import ConfigError
+from connectors.formats.codecs import REGISTERED_SCHEMAS
+from connectors.model.field_paths import FieldPath, named
+from connectors.suggest import did_you_mean
+
+
+def contradictions(values: ValidValues) -> Iterator[PathProblem]:
+    """Find values that contradict each other. Those that are wrong by themselves are reported already."""
+    for check in (
+        _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
+        _check_queries, _check_names, _check_challengers, _check_drift, _check_formats,
+    ):  # fmt: skip
+        yield from check(values)
+
+
+def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
+    taken: dict[FieldPath, str] = {}
+    for key in ("id", "label", "weight", "time"):
+        text = values.get("record", key)
+        if text is None:
+            continue
+        first = taken.setdefault(FieldPath.parse(text), f"the {key}")
+        if first != f"the {key}":
+            sentence = f"`record.{key}`: `{text}` is {first} already, the {key} must be another field"
+            yield PathProblem(("record", key), sentence, blames_key=False)
+    names = set()
+    for name, path in named(values.get("record", "features") or []):
+        if path in taken:
+            said = f"`{path.name}` is {taken[path]}, and cannot be a feature as well"
+        elif name in names:
+            said = f"`{name}` appears twice"
+        else:
+            names.add(name)
+            continue
+        yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_formats(values: ValidValues) -> Iterator[PathProblem]:
+    names = {key: values.get(key, "format") for key in ("record", "labels", "output")}
+    users = [key for key, name in names.items() if name in REGISTERED_SCHEMAS]
+    if not values.has("record", "registry"):
+        return
+    if users and values.get("record", "registry") is None:
+        key = users[0]
+        sentence = (
+            f"`{key}.format`: the schemas of `{names[key]}` are in a registry: write its URL as `record.registry`"
+        )
+        yield PathProblem((key, "format"), sentence, blames_key=False)
+    if not users and values.get("record", "registry") is not None:
+        sentence = "`record.registry`: no format needs it: add `format: avro`, or leave it out"
+        yield PathProblem(("record", "registry"), sentence, blames_key=False)
+
+
+def _check_weight(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("record", "weight") is None:
+        return
+    learner, problems = assemble(values.get("learner", "steps"))
+    if problems:
+        return
+    said: str | None
+    if values.get("record", "label") is None and values.has("record", "label") and not _has_labels(values):
+        said = "a weight is of learning, and there is no label to learn: name its field as `record.label`"
+    else:
+        said = why_no_weights(learner)
+    if said:
+        yield PathProblem(("record", "weight"), f"`record.weight`: {said}", blames_key=False)
+
+
+def _has_labels(values: ValidValues) -> bool:
+    return not values.has("labels") or values.get("labels") is not None
+
+
+def _check_labels(values: ValidValues) -> Iterator[PathProblem]:
+    if not _has_labels(values):
+        if values.get("outcomes") is not None:
+            sentence = "`outcomes`: there are none without labels that come later: add `labels`, or leave this out"
+            yield PathProblem(("outcomes",), sentence, blames_key=False)
+        if values.get("record", "time") is not None:
+            sentence = (
+                "`record.time`: records are ordered by it among labels that come later, and there are no `labels`"
+            )
+            yield PathProblem(("record", "time"), f"{sentence}: leave it out", blames_key=False)
+        return
+    taken: dict[FieldPath, str] = {}
+    for key in ("id", "label", "time"):
+        text = values.get("labels", key)
+        if text is not None:
+            first = taken.setdefault(FieldPath.parse(text), key)
+            if first != key:
+                sentence = f"`labels.{key}`: `{text}` is the {first} already, the {key} must be another field"
+                yield PathProblem(("labels", key), sentence, blames_key=False)
+
+
+def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
+    label = values.get("labels", "otherwise")
+    learner, problems = assemble(values.get("learner", "steps"))
+    check = None if label is None or problems else getattr(last_step(learner), "check_label", None)
+    if check is not None:
+        try:
+            check(label)
+        except ValueError as error:
+            yield PathProblem(("labels", "otherwise"), f"`labels.otherwise`: {error}", blames_key=False)
+
+
+def _check_queries(values: ValidValues) -> Iterator[PathProblem]:
+    if values.has("queries") and values.get("queries") is None:
+        return
+    if not _has_labels(values) and values.get("queries") is not None:
+        sentence = "`queries`: the labels that are asked for come back through `labels`: add that section"
+        yield PathProblem(("queries",), sentence, blames_key=False)
+    step = values.get("queries", "sampler")
+    learner, problems = assemble(values.get("learner", "steps"))
+    if step is None or problems:
+        return
+    for path, sentence in assemble_sampler(step, learner)[1]:
+        yield PathProblem(("queries", "sampler", *path), f"`queries.sampler`: {sentence}")
+
+
+def _check_start_from(values: ValidValues) -> Iterator[PathProblem]:
+    learner, problems = assemble(values.get("learner", "steps"))
+    if problems:
+        return
+    try:
+        first_learner(learner, values.get("start_from"))
+    except ConfigError as error:
+        yield PathProblem(("start_from",), f"`start_from`: {error}", blames_key=False)
+
+
+def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
+    if not values.get("output", "explain"):
+        return
+    learner, problems = assemble(values.get("learner", "steps"))
+    if problems:
+        return
+    try:
+        last_step(learner).explain_one({})
+    except TypeError as error:
+        yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
+
+
+def _check_names(values: ValidValues) -> Iterator[PathProblem]:
+    challengers, champion = values.get("challengers") or {}, values.get("learner", "name")
+    if challengers and champion is None and values.has("learner", "name"):
+        sentence = "`learner` needs a name beside `challengers`: write `learner: {name: ..., steps: [...]}`"
+        yield PathProblem(("learner",), sentence)
+    for name in challengers:
+        try:
+            name_of(name)
+        except ValueError as error:
+            yield PathProblem(("challengers", name), f"`challengers`: {error}")
+        if name == champion:
+            sentence = f"`challengers.{name}`: `{name}` is the name of `learner` already, give it another one"
+            yield PathProblem(("challengers", name), sentence)
+    if values.has("challengers") and not challengers and values.get("output", "challengers"):
+        sentence = "`output.challengers`: there are none: add `challengers`, or leave this out"
+        yield PathProblem(("output", "challengers"), sentence, blames_key=False)
+
+
+def _check_challengers(values: ValidValues) -> Iterator[PathProblem]:
+    """Find what a challenger cannot do that its champion does."""
+    champion, problems = assemble(values.get("learner", "steps"))
+    weight, otherwise = values.get("record", "weight"), values.get("labels", "otherwise")
+    for name, section in (values.get("challengers") or {}).items():
+        learner, wrong = assemble(section.steps)
+        if wrong:
+            continue
+        for said in _why_no_challenger(learner, champion if not problems else None, weight, otherwise):
+            yield PathProblem(("challengers", name), f"`challengers.{name}`: {said}", blames_key=False)
+        try:
+            first_learner(learner, section.start_from)
+        except ConfigError as error:
+            yield PathProblem(("challengers", name), f"`challengers.{name}.start_from`: {error}", blames_key=False)
+
+
+def _why_no_challenger(learner: Any, champion: Any, weight: str | None, otherwise: Any) -> Iterator[str]:
+    last = last_step(learner)
+    is_regressor = isinstance(last, base.Regressor)
+    if champion is not None and is_regressor != isinstance(last_step(champion), base.Regressor):
+        kinds = ("predicts classes", "predicts numbers")
+        yield f"it {kinds[is_regressor]} and `learner` {kinds[not is_regressor]}: all must predict the same"
+    if weight is not None and (why := why_no_weights(learner)):
+        yield f"{why}, because there is `record.weight`"
+    check = getattr(last, "check_label", None)
+    if otherwise is not None and check is not None:
+        try:
+            check(otherwise)
+        except ValueError as error:
+            yield f"it cannot learn `labels.otherwise`: {error}"
+
+
+def _check_drift(values: ValidValues) -> Iterator[PathProblem]:
+    if values.has("drift") and values.get("drift") is None:
+        return
+    learner, problems = assemble(values.get("learner", "steps"))
+    step, then = values.get("drift", "detector"), values.get("drift", "then")
+    if step is not None and not problems:
+        for path, said in assemble_detector(step, isinstance(last_step(learner), base.Regressor))[1]:
+            yield PathProblem(("drift", "detector", *path), f"`drift.detector`: {said}")
+    if values.has("record", "label") and values.get("record", "label") is None and not _has_labels(values):
+        sentence = "`drift`: a loss needs labels, and there are none: name their field as `record.label`"
+        yield PathProblem(("drift",), sentence)
+    if isinstance(then, tuple) and then[0] == PROMOTE and values.has("challengers"):
+        for said in _why_no_promotion(values, then[1]):
+            yield PathProblem(("drift", "then"), f"`drift.then`: {said}", blames_key=False)
+
+
+def _why_no_promotion(values: ValidValues, name: str) -> Iterator[str]:
+    challengers = values.get("challengers") or {}
+    if name not in challengers:
+        yield f"`{name}` is none of the `challengers`{did_you_mean(name, challengers)}"
+        return
+    learner, problems = assemble(challengers[name].steps)
+    if not problems and values.get("output", "explain"):
+        try:
+            last_step(learner).explain_one({})
+        except TypeError as error:
+            yield f"`{name}` would have to explain its predictions, because of `output.explain`: {error}"

@@ -147,7 +147,18 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"river_margins.{name}")
     if name in _ROOM_OF:
         return getattr(importlib.import_module(f"river_margins.{_ROOM_OF[name]}"), name)
+    if name == "__version__":
+        return _version()
     raise AttributeError(f"module 'river_margins' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("river-margins")
+    except metadata.PackageNotFoundError:  # the sources, not installed
+        return "unknown"
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,8 @@ exit code of that error. A command imports what it needs when it runs, so that `
 
 import logging
 import sys
+from importlib import metadata, util
+from typing import Annotated
 
 import typer
 
@@ -13,6 +15,8 @@ from connectors import logs
 from connectors.cli import learners, processors, records, schemas, snapshots, topics, trials
 from connectors.errors import ConnectorError, exit_codes
 
+# Packages whose versions decide what a processor does, and the modules by which one sees that they are installed.
+USED = {"river": "river", "kafka-python": "kafka", "confluent-kafka": "confluent_kafka"}
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
 COMMANDS = (
     processors.run,
@@ -36,6 +40,27 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import river_margins
+
+        python = ".".join(map(str, sys.version_info[:3]))
+        others = [f"{name} {metadata.version(name)}" for name in USED if util.find_spec(USED[name])]
+        print(f"river-margins {river_margins.__version__} ({', '.join([f'Python {python}', *others])})")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Prints the versions in use.")
+    ] = False,
+) -> None:
+    """Has no work of its own: each option does its own."""
+
+
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(snapshots.app, name="snapshots")

@@ -1,8 +1,8 @@
 """The line of the log with which a processor starts."""
 
-import importlib.metadata
 import logging
 
+import river_margins
 from connectors.config.schema import AnyConfig
 from river_margins import snapshot
 
@@ -19,12 +19,8 @@ def log_start(log: logging.Logger, config: AnyConfig, **places: object) -> None:
     **places
         What else the line names, such as the client and the number of partitions.
     """
-    try:
-        version = importlib.metadata.version("river-margins")
-    except importlib.metadata.PackageNotFoundError:  # the sources, not installed
-        version = "unknown"
     learner, *others = [snapshot.describe(snapshot.dumps(each))[0] for each in config.build_learners().values()]
-    named = {"version": version, "file": config.path or "none", "name": config.name} | places
+    named = {"version": river_margins.__version__, "file": config.path or "none", "name": config.name} | places
     said = "".join(f" {name}={other}" for name, other in zip(config.challengers, others, strict=True))
     if (plan := config.drift_plan) is not None:
         said += f" drift={plan.named} then={plan.action}"

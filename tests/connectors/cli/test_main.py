@@ -1,7 +1,9 @@
 """The commands as a user meets them: what they print, where, and the exit code."""
 
+import importlib.metadata
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -28,6 +30,15 @@ def command(tmp_path):
         )
 
     return command
+
+
+def test_the_version_names_the_packages_that_decide_what_happens(command):
+    shown = command("--version")
+    assert shown.returncode == 0
+    packages = "".join(f", {name} {importlib.metadata.version(name)}" for name in ("river", "kafka-python"))
+    assert shown.stdout.startswith(
+        f"river-margins {importlib.metadata.version('river-margins')} (Python {platform.python_version()}{packages}"
+    )
 
 
 def test_help_names_the_commands_and_every_exit_code(command):

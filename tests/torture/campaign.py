@@ -19,6 +19,7 @@ from typing import Any
 
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import VERSION, LocalKafka
+from connectors.kafka.local.broker import SWEEP
 from tests.torture import late_labels
 from tests.torture.faults import SNAPSHOT, Faults
 from tests.torture.group import QUICK, STATIC, Event, Feeder, Group, is_broken, plain
@@ -59,24 +60,19 @@ MIXED |= {"join": 8, "leave": 8, "rebalance": 4, "grow": 3, "corrupt": 4}
 INSTANCES = {"instance kill": 16, "instance restart": 8, "instance zombie": 12, "kill at snapshot": 6, "orphan": 5}
 INSTANCES |= {"broker": 5, "join": 4, "leave": 4, "grow": 1, "corrupt": 3}
 ALL = {"kill": 10, "kill at snapshot": 16, "zombie": 10, "rebalance": 8, "broker": 5, "orphan": 12}
-SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-# A single broker of 4.3.0 that starts again and aborts transactions before it listens never writes their ends: readers
-# and successors wait for ever, or the next commit of the same producer makes those outputs visible as well. So it looks
-# for timed-out transactions only when it surely listens, also on a machine that is busy with other work.
-CALM = {SWEEP: 15_000}
 VARIANTS = {
     "steps": Variant(150, crashes=10),
-    "one broker": Variant(150, faults=ALL, settings=CALM),
+    "one broker": Variant(150, faults=ALL),
     "three brokers": Variant(150, faults=ALL | {"broker": 10}, brokers=3),
     "default sweep": Variant(150, faults=ALL, settings={SWEEP: 10_000}),
-    "at least once": Variant(150, faults=ALL, settings=CALM, guarantee="at_least_once"),
-    "snapshots apart": Variant(150, faults=ALL, settings=CALM, every="2s"),
+    "at least once": Variant(150, faults=ALL, guarantee="at_least_once"),
+    "snapshots apart": Variant(150, faults=ALL, every="2s"),
     "mixed": Variant(400, 40_000, faults=MIXED, brokers=3),
     "instances": Variant(400, 40_000, faults=INSTANCES, brokers=3, has_instances=True),
-    "a minute without": Variant(100, records=5_000, faults={"outage": 1, "kill": 2}, settings=CALM),
+    "a minute without": Variant(100, records=5_000, faults={"outage": 1, "kill": 2}),
 }
 VARIANTS |= {f"confluent, {name}": replace(variant, clients=("confluent",)) for name, variant in VARIANTS.items()}
-VARIANTS["both clients"] = Variant(150, faults=ALL, settings=CALM, clients=CLIENTS)
+VARIANTS["both clients"] = Variant(150, faults=ALL, clients=CLIENTS)
 VARIANTS |= {f"both clients, {name}": replace(VARIANTS[name], clients=CLIENTS) for name in ("mixed", "instances")}
 # Records and labels are taken in the order of their times if none comes later than `wait`: while brokers are away, what
 # was fed at one moment reaches the topics at several.
@@ -88,7 +84,6 @@ SHORT = Variant(
     records=3_000,
     crashes=1,
     faults={"kill at snapshot": 1, "zombie": 1, "rebalance": 1, "broker": 1, "orphan": 1},
-    settings=CALM,
 )
 
 

@@ -32,6 +32,7 @@ USUAL_PORT = 9092
 START_TIMEOUT = 240.0
 TOPICS_TIMEOUT = 120.0
 Settings = Mapping[str, str | int | bool]
+SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 JVM = ["-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
 LOG4J = """log4j.rootLogger=WARN, console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -58,9 +59,9 @@ class LocalKafka:
         Apache Kafka's version; 4.3.0 and 3.9.1 are tested. The first use downloads its jars (45 MB).
     settings
         Broker properties that are added or replaced. The brokers look for timed-out transactions every second, and not
-        every 10 s as by default: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. If transactions time
-        out and a single broker of 4.3.0, started again, finds them before it listens, it never writes their ends, and
-        readers of committed records wait for ever. A test that does this should set 5000.
+        every 10 s as by default: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. A single broker that
+        was started again looks every 15 s: if one of 4.3.0 finds such a transaction before it listens, it never writes
+        its end, and what was never committed becomes visible later.
     port
         Where the first broker listens; 0, the default, takes any free port. Other brokers always take free ports.
 
@@ -139,6 +140,8 @@ class LocalKafka:
         if node in self._processes:
             raise ValueError(f"broker {node} runs already: `kill({node})` it first")
         self._check(node)
+        if len(self.nodes) == 1:
+            self._write_properties(node, {SWEEP: 15_000, **self._settings})
         self._spawn(node)
         self._wait_until_ready(node)
 
@@ -198,13 +201,18 @@ class LocalKafka:
     def _log_file(self, node: int) -> Path:
         return self._folder / f"{node}.log"
 
-    def _properties(self, node: int) -> str:
+    def _write_properties(self, node: int, settings: Settings) -> Path:
+        file = self._folder / f"{node}.properties"
+        file.write_text("".join(f"{name}={_text(value)}\n" for name, value in self._properties(node, settings).items()))
+        return file
+
+    def _properties(self, node: int, settings: Settings) -> dict[str, object]:
         replicas = len(self.nodes)
         in_sync = max(1, replicas - 1)
         # How long a killed broker must stay away before it may come back, and how long the others wait for it. A single
         # broker needs longer: if the machine has no time for it, it is fenced, and then there is no broker at all.
         session = 2000 if replicas > 1 else 6000
-        properties: dict[str, object] = {
+        return {
             "process.roles": "broker,controller",
             "node.id": node,
             "controller.quorum.voters": ",".join(f"{n}@{self._controller(n)}" for n in self.nodes),
@@ -227,14 +235,13 @@ class LocalKafka:
             "broker.heartbeat.interval.ms": session // 4,
             "group.initial.rebalance.delay.ms": 0,
             "group.min.session.timeout.ms": 1000,
-            "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1000,
+            SWEEP: 1000,
             # An idle broker then takes 2.3 % of a processor, not 3.7: no record twice a second, fewer polling threads.
             "metadata.max.idle.interval.ms": 0,
             "num.io.threads": 3,
             "num.network.threads": 2,
-            **self._settings,
+            **settings,
         }
-        return "".join(f"{name}={_text(value)}\n" for name, value in properties.items())
 
     def _command(self, main: str, *arguments: str, java_flags: Sequence[str] = ()) -> list[str]:
         logging = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", f"-Dlog4j.configuration=file:{self._folder}/log4j"]
@@ -246,8 +253,7 @@ class LocalKafka:
         (self._folder / "log4j").write_text(LOG4J)
         formatting = []
         for node in self.nodes:
-            file = self._folder / f"{node}.properties"
-            file.write_text(self._properties(node))
+            file = self._write_properties(node, self._settings)
             arguments = ["format", f"--cluster-id={cluster}", "-c", str(file)]
             command = self._command("kafka.tools.StorageTool", *arguments, java_flags=self._archive.flags())
             with self._log_file(node).open("wb") as log:

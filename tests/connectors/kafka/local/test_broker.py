@@ -39,8 +39,8 @@ def produce(kafka: LocalKafka, topic: str, values: list[bytes], partition: int =
         producer.close()
 
 
-def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0) -> list[bytes]:
-    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest")
+def consume(kafka: LocalKafka, topic: str, count: int, partition: int = 0, **settings: str) -> list[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest", **settings)
     try:
         consumer.assign([TopicPartition(topic, partition)])
         values: list[bytes] = []
@@ -77,6 +77,28 @@ def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str)
     assert kafka.bootstrap_servers == address
     produce(kafka, topic, [b"after"])
     assert consume(kafka, topic, 2) == [b"before", b"after"]
+
+
+def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(kafka: LocalKafka, topic: str) -> None:
+    kafka.create_topics({topic: 1})
+
+    @contextlib.contextmanager
+    def transaction(value: bytes) -> Iterator[KafkaProducer]:
+        producer = KafkaProducer(
+            bootstrap_servers=kafka.bootstrap_servers, transactional_id=topic, transaction_timeout_ms=100
+        )
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, value).get(timeout=DEADLINE)
+        yield producer
+        producer.close(timeout=0)
+
+    with transaction(b"open"):
+        kafka.kill(1)
+    kafka.start(1)
+    with transaction(b"committed") as producer:
+        producer.commit_transaction()
+    assert consume(kafka, topic, 1, isolation_level="read_committed") == [b"committed"]
 
 
 def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:

@@ -4,6 +4,7 @@ Each function says why it is needed. `tests/connectors/kafka/confluent/test_inte
 function when a release of confluent-kafka no longer does what it relies on.
 """
 
+import contextlib
 import functools
 import operator
 import queue
@@ -96,13 +97,14 @@ def drop_messages_and_close(producer: Producer) -> None:
     """Drop the messages of a producer, so that its end does not wait for the brokers.
 
     A producer closes when its last reference goes. The public `close` and `flush` wait for messages; an end without
-    any message waits for nothing. The transaction stays open: the next producer with its id fences this one, and so its
-    requests that are still on the way. To abort here would let such a request in behind the end of the transaction.
+    any message waits for nothing. The library aborts the process if a producer ends while it adds a partition to a
+    transaction; it adds none once the transaction is being aborted. The end of the transaction is not sent while a
+    message is on its way, and nobody waits for it: the next producer with this id fences this one and its transaction.
     """
-    try:
+    with contextlib.suppress(KafkaException, SystemError):
+        producer.abort_transaction(0)
+    with contextlib.suppress(KafkaException, SystemError):
         producer.purge()
-    except (KafkaException, SystemError):
-        return
 
 
 _unused: queue.SimpleQueue[Any] = queue.SimpleQueue()

@@ -57,10 +57,10 @@ class SecureKafka(LocalKafka):
         (folder / "client.key").write_bytes(as_pkcs8(client, SECRET))
         client.cert_chain_pems[0].write_to_path(str(folder / "client.pem"))
 
-    def _properties(self, node: int) -> str:
+    def _properties(self, node, settings):
         listeners = f"PASSWORD://127.0.0.1:{self.password_port},CERTIFICATE://127.0.0.1:{self.certificate_port}"
         plain = f"PLAINTEXT://{self._address(node)}"
-        properties = {
+        return super()._properties(node, settings) | {
             "listeners": f"{plain},CONTROLLER://{self._controller(node)},{listeners}",
             "advertised.listeners": f"{plain},{listeners}",
             "listener.security.protocol.map":
@@ -74,7 +74,6 @@ class SecureKafka(LocalKafka):
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": self.folder / "authority.pem",
         }  # fmt: skip
-        return super()._properties(node) + "".join(f"{name}={value}\n" for name, value in properties.items())
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from river_margins.conversions.batch import (
 )
 from river_margins.conversions.conservative import Conservative
 from river_margins.conversions.cycles import Cycles, cycle
+from river_margins.conversions.mixing import mix
 from river_margins.conversions.online_to_batch import OnlineToBatch
 from river_margins.conversions.online_to_pac import OnlineToPAC
 from river_margins.conversions.projections import SVM, Projection, hildreth, svm
@@ -28,5 +29,6 @@ __all__ = [
     "cycle",
     "hildreth",
     "incremental_kernel_perceptron",
+    "mix",
     "svm",
 ]

@@ -160,7 +160,7 @@ class Voting(_Auto, base.Classifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._labels[:] = state["labels"]
+        self._labels[:] = dict.fromkeys(state["labels"])
 
 
 class AutoClassifier(Voting):

@@ -42,7 +42,7 @@ cdef class Sparse(Space):
         return 1.0
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
-        """Take a step along one coordinate, before the threshold of this round."""
+        """Take a step along one coordinate, before the threshold of this round, and set its rate."""
         pass
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
@@ -103,7 +103,6 @@ cdef class Sparse(Space):
                 if here == 0.0:
                     continue  # an explicit zero: do not recompute the sums, which would round them
                 self.take_step(at, here)
-                at.rate = self.rate_of(at.squares)
                 if not (isfinite(at.pull * at.rate) and isfinite(at.squares)):
                     return False
         return True
@@ -225,7 +224,7 @@ cdef class SoftThreshold(Sparse):
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         at.pull = soft_threshold(at, self.threshold) + step
-        at.settled = self.threshold
+        at.settled, at.rate = self.threshold, 1.0
 
 
 cdef class AdaptiveThreshold(Sparse):
@@ -264,7 +263,8 @@ cdef class AdaptiveThreshold(Sparse):
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         cdef double kept = soft_threshold(at, self.threshold) * at.rate  # the weight
         at.squares += step * step
-        at.pull = kept / self.rate_of(at.squares) + step
+        at.rate = self.lr / (self.delta + sqrt(at.squares))
+        at.pull = kept / at.rate + step
         at.settled = self.threshold
 
 
@@ -305,6 +305,7 @@ cdef class DualAveraging(Sparse):
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         at.pull += step
         at.squares += step * step
+        at.rate = self.lr / (self.delta + sqrt(at.squares))
 
 
 cdef class ProximalLeader(Sparse):
@@ -343,10 +344,16 @@ cdef class ProximalLeader(Sparse):
         self.threshold = self.l1
 
     cdef double rate_of(self, double squares) noexcept:
-        cdef double inverse = (self.beta + sqrt(squares)) / self.alpha + self.l2
-        return 1.0 / inverse if inverse > 0.0 else 0.0
+        return proximal_rate(self, sqrt(squares))
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
-        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares)
+        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares), after
         at.squares += step * step
-        at.pull += step + (sqrt(at.squares) - before) / self.alpha * weight
+        after = sqrt(at.squares)
+        at.pull += step + (after - before) / self.alpha * weight
+        at.rate = proximal_rate(self, after)
+
+
+cdef inline double proximal_rate(ProximalLeader space, double root) noexcept:
+    cdef double inverse = (space.beta + root) / space.alpha + space.l2
+    return 1.0 / inverse if inverse > 0.0 else 0.0

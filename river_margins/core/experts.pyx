@@ -17,6 +17,7 @@ cdef class Reading:
 
     cdef Round round
     cdef Reader reader
+    cdef object said  # what an expert in Python has predicted before it refused to learn
 
     def __cinit__(self):
         self.round = Round()
@@ -103,7 +104,7 @@ cdef class Experts:
                 return learner.learn_read(reading.round, y, w, True)
             return learner.learn(x, y, w, True)
         member = self.members[i]
-        predicted = member.predict_one(x)
+        predicted = reading.said = member.predict_one(x)
         if w == 1.0:
             member.learn_one(x, y)
         else:
@@ -142,7 +143,10 @@ cdef class Experts:
 
     def leader(self, x, list labels):
         """Return the label with the most votes, the first of equals; None if there is none."""
-        cdef list predictions = self.predictions(x), known = list(labels)
+        return self.first_of(self.predictions(x), labels)
+
+    cdef object first_of(self, list predictions, list labels):
+        cdef list known = list(labels)
         cdef double* votes = new_numbers(len(known) + len(predictions))
         cdef double total, most = -1.0
         cdef Py_ssize_t place, first = 0
@@ -177,9 +181,14 @@ cdef class Experts:
             total += self.weight[i]
         return total
 
-    def learn_label(self, x, y, double w=1.0):
-        """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight."""
-        cdef list predictions = self.predict_and_learn(x, y, w)
+    def learn_label(self, x, y, double w=1.0, list labels=None):
+        """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight.
+
+        Return the label with the most votes before this round, if `labels` are given.
+        """
+        cdef list said = None if labels is None else []
+        cdef list predictions = self.predict_and_learn(x, y, w, said)
+        cdef object found = None if labels is None else self.first_of(said, labels)
         cdef double* losses = new_numbers(len(predictions))
         cdef Py_ssize_t i
         try:
@@ -188,26 +197,41 @@ cdef class Experts:
             self.lower_weights(losses)
         finally:
             free(losses)
+        return found
 
-    cpdef list predict_and_learn(self, x, y, double w=1.0):
+    cpdef list predict_and_learn(self, x, y, double w=1.0, list said=None):
         """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
 
-        If all refuse it, raise the error of the last one: then nothing has changed.
+        If all refuse it, raise the error of the last one: then nothing has changed. `said` gets the predictions of all, also
+        of those that then refuse to learn; None of one that cannot predict.
         """
         cdef Py_ssize_t i, refused = 0
         cdef list predictions = []
         cdef Reading reading = self.read(x)
         refusal = None
         for i in range(len(self.members)):
+            reading.said = None
             try:
                 predicted = self.predict_learn(i, x, y, w, reading)
             except (ValueError, OverflowError) as error:
                 predicted, refusal, refused = None, error, refused + 1
+                if said is not None:
+                    said.append(reading.said if self.learners[i] is None else self.predict_or_none(i, x, reading))
+            else:
+                if said is not None:
+                    said.append(predicted)
             predictions.append(predicted)
         self.spare_reading = reading
         if refusal is not None and refused == len(self.members):
             raise refusal
         return predictions
+
+    cdef object predict_or_none(self, Py_ssize_t i, x, Reading reading):
+        """Return what a learner predicts that has refused to learn, and so is unchanged."""
+        try:
+            return self.predict(i, x, reading)
+        except (ValueError, OverflowError):
+            return None
 
     def reweigh(self, list losses):
         """Change the weights after losses, one for each expert: from 0 to 1, times the sample weight."""

@@ -416,6 +416,48 @@ def test_experts_learn_together_what_each_learns_alone(portfolio, kind):
         assert model._experts.weights == pytest.approx(weights, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("portfolio", "kind"), [*((usual_classifiers, kind) for kind in KINDS + HARDER), *((mixed, kind) for kind in KINDS)]
+)
+def test_one_call_is_both(portfolio, kind):
+    once, twice, raised = rm.AutoClassifier(portfolio(), eta=0.3), rm.AutoClassifier(portfolio(), eta=0.3), 0
+    for x, y in odd(kind):
+        try:
+            predicted = twice.predict_one(x)
+            twice.learn_one(x, y)
+        except (ValueError, OverflowError) as error:
+            raised += 1
+            with pytest.raises(type(error)):
+                once.predict_learn_one(x, y)
+        else:
+            assert once.predict_learn_one(x, y) is predicted
+        assert states(once._experts.members) == states(twice._experts.members)
+        assert once._experts.weights == twice._experts.weights
+    assert bool(raised) == (kind in ("no numbers", "other labels") or (kind, portfolio) == ("huge", usual_classifiers))
+
+
+def test_one_call_asks_those_that_refuse_to_learn():
+    """The two that would have to learn 1e200 refuse, and one predicts it, so that this one is wrong alone."""
+    experts = [rm.PAClassifier(intercept=False), rm.AROWClassifier(intercept=False), linear_model.Perceptron()]
+    once, twice = rm.AutoClassifier(experts), rm.AutoClassifier(experts)
+    for x, y in [({"a": 1.0}, True), ({"a": -1.0}, False), ({"a": 1e200}, False), ({"a": 1.0}, True)]:
+        predicted = twice.predict_one(x)
+        twice.learn_one(x, y)
+        assert once.predict_learn_one(x, y) == predicted
+    assert once.experts[0][0] == twice.experts[0][0] < 1.0
+
+
+@pytest.mark.parametrize("kind", ["every name", "come and go", "new names"])
+def test_one_call_of_a_regressor_is_both(kind):
+    once, twice = rm.AutoRegressor(), rm.AutoRegressor()
+    for t, (x, _) in enumerate(odd(kind)):
+        y = 100.0 + sum(x.values()) if t % 10 else 1e6
+        predicted = twice.predict_one(x)
+        twice.learn_one(x, y, w=1.0 + t % 2)
+        assert once.predict_learn_one(x, y, w=1.0 + t % 2) == predicted
+    assert pickle.dumps(once) == pickle.dumps(twice)
+
+
 @pytest.mark.parametrize("how", ["itself", "copy", "pickle", "clone", "snapshot"])
 @pytest.mark.parametrize("kind", ["every name", "come and go", "new names"])
 def test_a_copy_goes_on_as_experts_alone(kind, how):

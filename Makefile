@@ -13,7 +13,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
 QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_margins/tasks river_margins/snapshot/test_snapshot.py \
 	connectors/model connectors/config/test_load.py docs/test_docs.py)
-SOURCES := setup.py $(shell find river_margins -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+SOURCES := setup.py $(shell find river_margins connectors -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 # Hundreds of processes import the same modules: each would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -88,7 +88,7 @@ sanitize: .venv/dev  ## the core's tests under the address and undefined-behavio
 
 clean:  ## remove what the recipes made here
 	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find river_margins -name '*.so' -delete -o -name '*.c' -delete
+	find river_margins connectors -name '*.so' -delete -o -name '*.c' -delete
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

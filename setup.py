@@ -11,7 +11,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer, newer_group
 
 THIS_FILE = Path(__file__).name
-PACKAGE = Path("river_margins")
+PACKAGES = Path("river_margins"), Path("connectors")
 # Cython writes its memoryview code into this module, once. Without it every module that uses a memoryview has a copy.
 SHARED = "river_margins._cython_shared"
 DIRECTIVES = {
@@ -37,7 +37,8 @@ def extension(name: str, source: Path) -> Extension:
 
 
 def extensions() -> list[Extension]:
-    modules = [extension(".".join(source.with_suffix("").parts), source) for source in sorted(PACKAGE.rglob("*.pyx"))]
+    sources = sorted(source for package in PACKAGES for source in package.rglob("*.pyx"))
+    modules = [extension(".".join(source.with_suffix("").parts), source) for source in sources]
     return [*modules, extension(SHARED, Path(*SHARED.split(".")).with_suffix(".c"))]
 
 

@@ -126,7 +126,7 @@ class Consumer(Protocol):
     raise.
     """
 
-    def poll(self, seconds: float) -> Sequence[Record]:
+    def poll(self, seconds: float) -> list[Record]:
         """Return records in order per partition, or none. A new assignment comes with no records, all paused.
 
         Waits a little longer than `seconds` while the group is being joined.

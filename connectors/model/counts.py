@@ -106,6 +106,18 @@ class Counts:
         if label is not None:
             self.add_learned(prediction, label, is_number)
 
+    def add_plain(self, read: int, learned: int, judged: int, right: int, error: float) -> None:
+        """Count records that were predicted, and those that were learned; `error` is the new sum of absolute errors.
+
+        Their classes and scores are noted already.
+        """
+        self.read += read
+        self.predicted += read
+        self.learned += learned
+        self.judged += judged
+        self.right += right
+        self.error = error
+
     def add_learned(self, prediction: Any, label: Any, is_number: bool) -> None:
         """Count a record, counted as predicted already, that was learned, and judge its prediction."""
         self.learned += 1

@@ -8,14 +8,14 @@ from typing import Any
 from river import base, compose
 
 from connectors.drift.watch import RESET, Watch
-from connectors.model.records import Record
+from connectors.model.records import Decoder, Record
 from connectors.model.rejects import Reject, Unlearnable
 from river_margins import INTERCEPT, snapshot
 
 # the attributes of a model that belong to its learner
 _OF_LEARNER = (
-    "examples", "learner", "certificates", "is_regressor", "_last", "_check_label", "_is_pure", "_predict_score_one",
-    "_load", "_change", "_first", "_learned", "_saved_examples",
+    "examples", "learner", "certificates", "is_regressor", "_last", "check_label", "_is_pure", "_predict_score_one",
+    "_load", "_change", "_first", "learned", "_saved_examples",
 )  # fmt: skip
 LARGEST = 1e140  # of a loss, so that sums of squares stay finite
 
@@ -70,6 +70,10 @@ class PartitionModel:
         The name of the model beside others; empty if it is alone.
     has_drifted
         Whether there was a drift since the snapshot.
+    learned
+        What it has learned since the snapshot, by which a failure is undone; empty if it can replay.
+    check_label
+        Raises ValueError for a label that its learner does not take; None if the learner has no such method.
     certificates
         Those of a learner in `Watched`, by name, as they were when the snapshot was written; empty for other learners.
     """
@@ -103,7 +107,7 @@ class PartitionModel:
         self.learner = learner
         self._last = steps[-1]
         self.is_regressor = isinstance(self._last, base.Regressor)
-        self._check_label = getattr(self._last, "check_label", None)
+        self.check_label = getattr(self._last, "check_label", None)
         # Some transformers of River store features that they only transform. Ours change nothing when they transform.
         self._is_pure = all(type(step).__module__.startswith("river_margins") for step in steps[:-1])
         self._predict_score_one = getattr(learner, "predict_score_one", None)
@@ -144,7 +148,7 @@ class PartitionModel:
         self._saved_examples = self.examples
         if self.watch is not None:
             self.watch.save()
-        self._learned: list[bytes | tuple[bytes, Any] | Record] = []
+        self.learned: list[bytes | tuple[bytes, Any] | Record] = []
         self.certificates: Mapping[str, float] = getattr(self._last, "certificates", {})
 
     def reload(self) -> None:
@@ -221,7 +225,7 @@ class PartitionModel:
             return "nothing was changed"
         self._first = functools.partial(watch.anew, self.name)
         self._set_learner(self._first())
-        self.examples, self._learned = 0, []
+        self.examples, self.learned = 0, []
         watch.past.since = watch.past.newest
         return "the model begins anew"
 
@@ -233,8 +237,8 @@ class PartitionModel:
 
     def _learn(self, record: Record, is_late: bool) -> None:
         try:
-            if self._check_label is not None:
-                self._check_label(record.label)
+            if self.check_label is not None:
+                self.check_label(record.label)
         except ValueError as error:
             raise _reject(error, Unlearnable, "label") from error
         try:
@@ -245,7 +249,7 @@ class PartitionModel:
             raise reject from error
         if not self._can_replay:
             value = record.value  # the bytes take less memory than the features
-            self._learned.append(record if value is None else (value, record.label) if is_late else value)
+            self.learned.append(record if value is None else (value, record.label) if is_late else value)
         self.examples += 1
 
     def _features(self, record: Record) -> dict[str, Any]:
@@ -275,9 +279,25 @@ class PartitionModel:
         """
         if self._can_replay:
             raise ReplayNeeded(reject) if isinstance(reject, Reject) else reject
+        self.undo()
+
+    def undo(self) -> None:
+        """Bring the model back to its state before the present record, by what it holds in memory."""
         self._set_learner(self._first() if self._first else self._load(self.snapshot))
-        for held in self._learned:
+        for held in self.learned:
             self._learn_one(held if isinstance(held, Record) else self._example(held))
+
+    @property
+    def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:
+        """The fields id, label and features, if that is all that matters of a record for this model; else None.
+
+        Then to predict and learn it is no more than two calls of the learner, and `undo` after a failure of the second.
+        """
+        is_special = self.watch is not None or self._explain or self._can_replay or self._predict_score_one is None
+        if type(self) is not PartitionModel or is_special or not self._is_pure:
+            return None
+        decoder = getattr(self.decode, "__self__", None)
+        return decoder.plain_fields if isinstance(decoder, Decoder) else None
 
     def _example(self, held: bytes | tuple[bytes, Any]) -> Record:
         value, label = held if isinstance(held, tuple) else (held, None)

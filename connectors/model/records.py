@@ -169,6 +169,12 @@ class Decoder:
         self._id, self._label, self._weight, self._time = (path and path.name for path in apart)
         self._features = None if pairs is None else [name for name, _ in pairs]
 
+    @property
+    def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:
+        """The names of id, label and features, if records are JSON objects and nothing else is taken from them."""
+        is_plain = self._pick is None and self._weight is None and self._time is None and not self._is_joined
+        return (self._id, self._label, self._features) if is_plain and self._parse is orjson.loads else None
+
     def decode(self, record: Record, later: Any = None) -> None:
         """Fill in id, features, label and weight of a record from its value, or raise Reject.
 

@@ -84,6 +84,11 @@ class ReplayProof:
         if self.target is not None and self.inputs == self.target.inputs:
             self._end_replay(self.target, examples)
 
+    def pass_inputs(self, position: int, inputs: int) -> None:
+        """Move past processed inputs that will not be replayed, because the next commit writes a snapshot."""
+        self.position = position
+        self.inputs += inputs
+
     def _end_replay(self, target: Progress, examples: int) -> None:
         if (self._crc, examples) != (target.crc, target.examples):
             raise ReplayMismatch(

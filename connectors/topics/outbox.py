@@ -75,9 +75,10 @@ class Outbox:
         """Keep the partition number of records in these topics: they have as many partitions as the input."""
         self._aligned = topics
 
-    def add_moved(self, numbers: Collection[int]) -> None:
-        """Note that these partitions have moved without a message."""
+    def add_moved(self, numbers: Collection[int], oldest: float = math.inf) -> None:
+        """Note that these partitions have moved, with records of which the earliest has the timestamp `oldest`."""
         self.moved |= set(numbers)
+        self.oldest = min(self.oldest, oldest)
 
     # Messages
 
@@ -130,17 +131,35 @@ class Outbox:
         timestamp = record.timestamp if self._keeps_timestamps else 0
         try:
             (self._producer or self.connect()).send(topic, to, key, value, headers, tag, timestamp)
-        except TooLarge as error:
-            self._shorten(error.opaque)
-            if error.opaque != tag:
-                raise
-            self._send(number, tag, record, topic, whole)
+        except (BadTimestamp, TooLarge) as error:
+            self.send_again(error, number, tag, record, topic, whole)
             return
-        except BadTimestamp as error:
-            self._note_bad_timestamp(error)
-            raise
         if level:
             self.pending.add_shortened()
+
+    def send_again(
+        self, error: BadTimestamp | TooLarge, number: int, tag: Tag, record: Record, topic: str, whole: Message
+    ) -> None:
+        """Send a message that the client has refused because it is too large, shortened. Raise any other error."""
+        if isinstance(error, BadTimestamp):
+            self._note_bad_timestamp(error)
+            raise error
+        self._shorten(error.opaque)
+        if error.opaque != tag:
+            raise error
+        self._send(number, tag, record, topic, whole)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether outputs are JSON, and none has to be shortened."""
+        return self._encode is None and not self._shortening
+
+    def open_for(self, number: int) -> tuple[Callable[..., None], str, int | None, bool]:
+        """Open the transaction, and return what sends outputs of a partition: a call, topic, partition, timestamps."""
+        if self._is_transactional and self._opened is None:
+            self._open()
+        to = number if self._output in self._aligned else None
+        return self.connect().send, self._output, to, self._keeps_timestamps
 
     def _shorten(self, tag: Tag | None) -> None:
         if tag is None:

@@ -65,6 +65,11 @@ class Partition:
         """Seconds since the snapshot was written."""
         return time.monotonic() - self._snapshot_time
 
+    @property
+    def is_special(self) -> bool:
+        """Whether the next record needs more than to be predicted and learned."""
+        return self.is_replaying or self.wants_snapshot or bool(self._rejects)
+
     def known_reject(self) -> Reject | None:
         """Return why the next record is rejected without being tried, or None."""
         return self._rejects.get(self.proof.inputs) if self._rejects else None

@@ -27,6 +27,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.kafka import Record as KafkaRecord
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
@@ -44,6 +45,7 @@ from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.commit import Committer
 from connectors.topics.lag import following_lag
 from connectors.topics.outbox import Outbox
+from connectors.topics.record_loop import RecordLoop
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import Timeouts
 from connectors.topics.two_topics import TwoTopics
@@ -178,6 +180,7 @@ class Processor:
         if config.labels is not None:
             wait = config.labels.wait
             self._two_topics = TwoTopics(consumer, assignment, outbox, committer, wait, self._has_rejects)
+        self._loop = RecordLoop(outbox)
         self._resets, self._progress = 0, 0
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
 
@@ -261,24 +264,36 @@ class Processor:
         assignment.take_loaded()
         if self._two_topics is not None:
             self._two_topics.take(records, skipped)
-            records = ()
-        for number, offset, key, value, headers, timestamp in records:
-            if number in skipped:
-                continue
-            try:
-                self._process(number, offset, key, value, headers, timestamp)
-            except ReplayNeeded as needed:
-                skipped.add(number)
-                assignment.partitions[number].replay_and_reject(needed.reject)
-                assignment.seek(number)
-            except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
-                self._outbox.add_moved([number])
-                raise
-            if now() >= committer.due:
-                committer.commit()
+            records = []
+        self._take(records, skipped)
         if now() >= committer.due:
             assignment.pass_markers()
             committer.commit()
+
+    def _take(self, records: list[KafkaRecord], skipped: set[int]) -> None:
+        """Process records in their order, each by the compiled route if nothing is special about it."""
+        committer, now, place = self._committer, time.monotonic, 0
+        while place < len(records):
+            place = self._loop.take(self._assignment.partitions, records, place, skipped, committer.due)
+            if place < len(records) and now() < committer.due:
+                self._take_one(records[place], skipped)
+                place += 1
+            if now() >= committer.due:
+                committer.commit()
+
+    def _take_one(self, record: KafkaRecord, skipped: set[int]) -> None:
+        number = record[0]
+        if number in skipped:
+            return
+        try:
+            self._process(*record)
+        except ReplayNeeded as needed:
+            skipped.add(number)
+            self._assignment.partitions[number].replay_and_reject(needed.reject)
+            self._assignment.seek(number)
+        except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
+            self._outbox.add_moved([number])
+            raise
 
     def _longest_poll(self) -> float:
         if self._assignment.loading:

@@ -25,6 +25,7 @@ from connectors.model.counts import Counts
 from connectors.runtime.stop import Stop
 from connectors.topics import processor
 from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.record_loop import RecordLoop
 from tests.helpers.deadline import DEADLINE
 
 BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
@@ -254,6 +255,23 @@ def let_go(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.close()
     process.stdin = None  # `communicate` takes a closed one for open
+
+
+def before_each_record(monkeypatch: pytest.MonkeyPatch, see: Callable[[Any], object]) -> None:
+    """Shows each record of the processors that start from now on, right before it is processed."""
+
+    class OneByOne:
+        def __init__(self, outbox: Any) -> None:
+            self._loop = RecordLoop(outbox)
+
+        def take(self, partitions: Any, records: list[Any], place: int, skipped: set[int], due: float) -> int:
+            last = place - 1
+            while last < place < len(records) and time.monotonic() < due:
+                see(records[place])
+                last, place = place, self._loop.take(partitions, records[: place + 1], place, skipped, due)
+            return place
+
+    monkeypatch.setattr(processor, "RecordLoop", OneByOne)
 
 
 class Running:

@@ -30,7 +30,7 @@ from connectors.model.counts import Counts
 from connectors.runtime import health
 from connectors.runtime.metrics import MAX_CLASS_LENGTH, MAX_CLASSES, Metrics, by_class
 from connectors.topics import lag, processor, startup
-from tests.helpers.streams import DEADLINE, Stream, phishing, running, start, twin, wait_for
+from tests.helpers.streams import DEADLINE, Stream, before_each_record, phishing, running, start, twin, wait_for
 
 PREFIX = "river_margins_"
 NOT_READY = "partitions are not assigned, or their models not restored\n"
@@ -218,8 +218,7 @@ def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
     port, held = stream.settings["metrics"]["port"], threading.Event()
     monkeypatch.setattr(health, "LIVENESS_LIMIT", 1.5)
     monkeypatch.setattr(health.Health, "extend_limit", lambda self, seconds: None)
-    original = processor.process_record
-    monkeypatch.setattr(processor, "process_record", lambda *_: held.wait(DEADLINE) and original(*_))
+    before_each_record(monkeypatch, lambda _: held.wait(DEADLINE))
     with running(stream.config()):
         wait_for(lambda: ask(port, "/ready")[0] == 200, "restored")
         assert ask(port, "/live")[0] == 200

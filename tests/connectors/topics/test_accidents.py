@@ -18,7 +18,17 @@ from connectors.kafka.kafka_python import consumer as kafka_python_consumer
 from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor, startup
-from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, phishing, running, start, twin, wait_for
+from tests.helpers.streams import (
+    BOTH_CLIENTS,
+    DEADLINE,
+    Stream,
+    before_each_record,
+    phishing,
+    running,
+    start,
+    twin,
+    wait_for,
+)
 
 
 def count_of(output):
@@ -144,16 +154,15 @@ def test_a_record_takes_longer_than_the_group_waits(kafka, tmp_path, monkeypatch
         "consumer": {"session_timeout_ms": 1500, "heartbeat_interval_ms": 300, "max_poll_interval_ms": 2000},
         "producer": {"transaction_timeout_ms": 1200},
     }
-    records, original = phishing(90), processor.process_record
+    records = phishing(90)
     is_slow, is_over = threading.Event(), threading.Event()
 
-    def process_record(model, record, *rest):
-        if b'"r25"' in record.value and not is_slow.is_set():
+    def see(record):
+        if b'"r25"' in record[3] and not is_slow.is_set():
             is_slow.set()
             assert is_over.wait(DEADLINE)
-        return original(model, record, *rest)
 
-    monkeypatch.setattr(processor, "process_record", process_record)
+    before_each_record(monkeypatch, see)
     with running(stream.config()) as slow:
         stream.produce(records[:60])
         wait_for(is_slow.is_set, "the record that takes long")
@@ -291,21 +300,25 @@ def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):
 
 def test_a_step_fails_half_way(kafka, tmp_path, monkeypatch):
     """As when a store does not answer: the partition is loaded again, also if it is its first record since a commit."""
-    learn, calls = PartitionModel.learn, []
+    undo, calls = PartitionModel.undo, []
 
-    def fail(model, record, **options):
-        learn(model, record, **options)
-        calls.append(record)
+    def fail(model):
+        calls.append(model)
         if len(calls) < 3:
             raise OSError("the store does not answer")
+        undo(model)
 
-    stream = Stream(kafka, tmp_path, partitions=1)
-    _, *records = phishing(41, unlabelled=10**9)  # each with a label
+    stream = Stream(kafka, tmp_path, partitions=1, learner=["StandardScaler", "PARegressor"])
+    monkeypatch.setattr(PartitionModel, "undo", fail)
+    records = [{"id": f"r{n}", "x": n % 7, "y": n % 5 / 3} for n in range(40)]
+    features = {"id": "its label is too large", "x": 30}
+    bad = features | {"y": 1.7e308}
     with running(stream.config()):
-        wait_for(lambda: stream.committed(0), "the start")
-        monkeypatch.setattr(PartitionModel, "learn", fail)
-        stream.produce(records)
-        outputs = stream.outputs(40)
-        monkeypatch.undo()
-    assert len(calls) > 40
-    stream.assert_exact(records, outputs)
+        stream.produce(records[:20])
+        stream.read(stream.output, 20)
+        wait_for(lambda: stream.committed(0).offset == 20, "a commit")
+        stream.produce([bad, *records[20:], bad])
+        # the scaler learns before the label is refused
+        stream.assert_exact([*records[:20], features, *records[20:], features])
+        assert [json.loads(message.value) for message in stream.read(stream.rejects, 2)] == [bad, bad]
+    assert len(calls) >= 4

@@ -535,11 +535,11 @@ def silenced(stream, before=""):
         def remember(self, step=Committer.remember):
             step(self)
             committed.append(self.counts.read)
-        def send(self, *message, step=Outbox.send):
+        def open_for(self, number, step=Outbox.open_for):
             if committed[-1] == 20:
                 hold()
-            step(self, *message)
-        Committer.remember, Outbox.send = remember, send
+            return step(self, number)
+        Committer.remember, Outbox.open_for = remember, open_for
     """
     stream.produce(phishing(20))
     process = start(stream.file(), textwrap.dedent(pause) + before)

@@ -1,0 +1,121 @@
+"""The compiled route of a record does what the other one does."""
+
+import collections
+import contextlib
+import json
+import random
+
+import pytest
+from kafka import KafkaProducer
+
+from connectors.topics import processor
+from connectors.topics.record_loop import RecordLoop
+from river_margins import snapshot
+from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, running, wait_for
+from tests.torture import grammar
+
+PARTITIONS, COUNT = 2, 1_500
+LARGEST = 1_000_000  # bytes that a broker takes without being asked
+PA = ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}]
+
+
+class Counted(RecordLoop):
+    """Notes how many records the compiled route has taken."""
+
+    taken = 0
+
+    def take(self, partitions, records, start, skipped, due):
+        place = super().take(partitions, records, start, skipped, due)
+        Counted.taken += place - start
+        return place
+
+
+class Nothing:
+    """Leaves every record to the other route."""
+
+    def __init__(self, outbox):
+        pass
+
+    def take(self, partitions, records, start, skipped, due):
+        return start
+
+
+def odd_records():
+    """Broken and odd records."""
+    for n, record in enumerate(grammar.records(COUNT, seed=3, calm=PARTITIONS)):
+        if len(record.value or b"") > LARGEST:
+            continue
+        timestamp = None if n % 5 else 1_700_000_000_000 + 977 * n % 100_000
+        yield record.key, record.value, record.headers, timestamp
+
+
+def classes():
+    """Records of four classes that are texts, with labels of other types, and without labels, between them."""
+    draw = random.Random(5)
+    for n in range(COUNT):
+        label = draw.choice(["a", "b", 'c"', "d\u2028"])
+        odd = draw.choice([None, None, 7, True, [1], {"a": 1}]) if n % 4 == 3 else label
+        value = {"id": f"r{n}", "x": draw.gauss(len(label), 1), "y": draw.gauss(ord(label[0]), 1), "label": odd}
+        yield None, json.dumps(value).encode(), [], None
+
+
+CASES = {
+    "two classes": (odd_records, PA, {"id": "id", "label": "label"}),
+    "no id, named features": (odd_records, PA, {"label": "label", "features": ["a", "b", "odd"]}),
+    "numbers": (odd_records, ["StandardScaler", "PARegressor"], {"id": "id", "label": "c"}),
+    "more classes": (classes, ["StandardScaler", "AROWClassifier"], {"id": "id", "label": "label"}),
+}
+
+
+def feed(stream, records):
+    """Writes records to the partitions in turn, and returns how many there are in each."""
+    with contextlib.closing(KafkaProducer(bootstrap_servers=stream.kafka.bootstrap_servers, linger_ms=50)) as producer:
+        sent = [
+            producer.send(stream.input, value, key, headers, n % PARTITIONS, timestamp)
+            for n, (key, value, headers, timestamp) in enumerate(records)
+        ]
+        return collections.Counter(future.get(timeout=DEADLINE).partition for future in sent)
+
+
+def messages_of(stream, topic, count):
+    """Partition, key, value, headers and timestamp of each message; of a model only how much it had learned."""
+    found = []
+    for message in stream.read(topic, count):
+        headers = [(name, value.rsplit(b"/")[-1] if name == "model" else value) for name, value in message.headers]
+        found.append((message.partition, message.key, message.value, headers, message.timestamp))
+    return sorted(found, key=lambda message: [value for name, value in message[3] if name == "source"][-1])
+
+
+def result(stream, ends):
+    """What the records lead to: outputs, rejects, counts and models."""
+    with running(stream.config()) as process:
+        wait_for(lambda: all(getattr(stream.committed(n), "offset", 0) == end for n, end in ends.items()), "the end")
+        counts = process.end()
+    outputs = messages_of(stream, stream.output, counts.predicted)
+    rejects = messages_of(stream, stream.rejects, counts.rejected)
+    models = [snapshot.dumps(snapshot.loads(stream.snapshot_path(number).read_bytes())) for number in range(PARTITIONS)]
+    return outputs, rejects, counts, models
+
+
+@BOTH_CLIENTS
+@pytest.mark.parametrize("case", CASES)
+def test_both_routes_lead_to_the_same(kafka, tmp_path, monkeypatch, case):
+    records, learner, fields = CASES[case]
+    found = []
+    stream = Stream(kafka, tmp_path, partitions=PARTITIONS, learner=learner, record=fields)
+    ends = feed(stream, records())
+    Counted.taken = 0
+    for route in Counted, Nothing:
+        monkeypatch.setattr(processor, "RecordLoop", route)
+        other = Stream(kafka, tmp_path, partitions=PARTITIONS, learner=learner, record=fields)
+        other.input = other.settings["input"]["topic"] = stream.input
+        found.append(result(other, ends))
+    (outputs, rejects, counts, models), (outputs_2, rejects_2, counts_2, models_2) = found
+    assert outputs == outputs_2
+    assert rejects == rejects_2
+    assert models == models_2
+    for name in ("read", "predicted", "learned", "rejected", "judged", "right", "classes", "reasons"):
+        assert getattr(counts, name) == getattr(counts_2, name), name
+    assert counts.error == pytest.approx(counts_2.error)
+    assert len(counts.last_scores) == len(counts_2.last_scores)
+    assert counts.rejected and Counted.taken > COUNT / 2, "both routes were needed"

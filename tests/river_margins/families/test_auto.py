@@ -193,6 +193,26 @@ def test_an_expert_that_refuses_an_example_is_wrong_and_the_others_learn():
     assert model.experts[0][1].n_seen == 2 and model.experts[1][1].n_seen == 1
 
 
+class RefusingNumbers(base.Regressor):
+    """A regressor that refuses to learn, and always predicts 0."""
+
+    def predict_one(self, x):
+        return 0.0
+
+    def learn_one(self, x, y):
+        raise ValueError("no")
+
+
+def test_a_regressor_that_refuses_an_example_has_the_largest_loss():
+    """exp(-ln 2) each time, from the second label on, which is the first with a scale."""
+    model = rm.AutoRegressor([RefusingNumbers(), rm.OGDRegressor(1e-9)], eta=math.log(2), share=0.0)
+    for y in (1.0, -1.0, 1.0, -1.0):
+        model.learn_one({"a": 1.0}, y)
+    (_, first), (least, second) = model.experts
+    assert (type(first), type(second)) == (rm.OGDRegressor, RefusingNumbers)
+    assert least < 1 / 3
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_with_any_eta_the_weights_add_up_to_1(share):
     """exp(-1000) is 0: the weights follow who is less wrong than the others."""

@@ -213,6 +213,24 @@ def test_a_regressor_that_refuses_an_example_has_the_largest_loss():
     assert least < 1 / 3
 
 
+def test_the_scale_of_errors_follows_a_drift():
+    """Errors of 1, and then of 10: after 1000 rounds with a weight of 1/1000 each, 10 - 9/e, where the mean is 4."""
+    model = rm.AutoRegressor([rm.OGDRegressor(1e-9)])
+    for t in range(3000):
+        model.learn_one({}, (-1) ** t * (1.0 if t < 2000 else 10.0))
+    assert model.__getstate__()["error"] == pytest.approx(10 - 9 / math.e, rel=0.05)
+
+
+@pytest.mark.parametrize("y", [None, "red", [1]])
+def test_a_label_is_checked_by_the_experts(y):
+    model = rm.AutoClassifier()
+    model.check_label(True)
+    model.learn_one({"a": 1.0}, True)
+    for check in (model.check_label, lambda label: model.learn_one({"a": 1.0}, label)):
+        with pytest.raises(ValueError, match="label"):
+            check(y)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_with_any_eta_the_weights_add_up_to_1(share):
     """exp(-1000) is 0: the weights follow who is less wrong than the others."""

@@ -15,7 +15,7 @@ from river.datasets import synth
 from sklearn.datasets import load_digits, make_regression
 
 import river_margins as rm
-from river_margins.families.auto import usual_classifiers
+from river_margins.families.auto import usual_classifiers, usual_regressors
 
 PROGRESS = Console(stderr=True)
 Rows = Iterable[tuple[dict[Any, float], Any]]
@@ -77,23 +77,35 @@ def measured(stream: Rows, models: list[base.Base], cost: Callable[[Any, Any], f
 def main() -> None:
     print("# Automatic learners\n\nBehind one `StandardScaler`, nothing tuned; median µs to predict and learn.\n")
     print(
-        "| accuracy in % | AutoClassifier | best expert | worst expert | River's LogisticRegression | µs | River's µs |"
+        "| accuracy in % | AutoClassifier | best expert | worst expert | CoinBettingClassifier | Auto with it "
+        "| River's LogisticRegression | µs | River's µs |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name, stream in track(CLASSIFICATION.items(), console=PROGRESS):
         several = name in ("ImageSegments", "digits")
         rivers = linear_model.SoftmaxRegression() if several else linear_model.LogisticRegression()
-        models = [rm.AutoClassifier(), rivers, *usual_classifiers()]
-        costs, times = measured(stream(), models, lambda predicted, y: float(predicted == y))
-        auto, river, experts = 100 * costs[0], 100 * costs[1], 100 * costs[2:]
-        cells = [f"{value:.1f}" for value in (auto, experts.max(), experts.min(), river, times[0], times[1])]
+        bets = rm.CoinBettingClassifier()
+        models = [rm.AutoClassifier(), rivers, bets, rm.AutoClassifier([*usual_classifiers(), bets])]
+        costs, times = measured(stream(), models + usual_classifiers(), lambda predicted, y: float(predicted == y))
+        (auto, river, coins, both), experts = 100 * costs[:4], 100 * costs[4:]
+        values = (auto, experts.max(), experts.min(), coins, both, river, times[0], times[1])
+        cells = [f"{value:.1f}" for value in values]
         print(f"| {name} | {' | '.join(cells)} |")
     print("\nWith many classes River's is SoftmaxRegression.\n")
-    print("| mean absolute error | AutoRegressor | River's LinearRegression | µs | River's µs |\n|---|---|---|---|---|")
+    print(
+        "| mean absolute error | AutoRegressor | CoinBettingRegressor | Auto without it | River's LinearRegression "
+        "| µs | River's µs |\n|---|---|---|---|---|---|---|"
+    )
     for name, stream in track(REGRESSION.items(), console=PROGRESS):
-        models = [rm.AutoRegressor(), linear_model.LinearRegression()]
+        others = [each for each in usual_regressors() if not isinstance(each, rm.CoinBettingRegressor)]
+        models = [
+            rm.AutoRegressor(),
+            rm.CoinBettingRegressor(),
+            rm.AutoRegressor(others),
+            linear_model.LinearRegression(),
+        ]
         costs, times = measured(stream(), models, lambda predicted, y: abs(predicted - y))
-        cells = [f"{costs[0]:.4g}", f"{costs[1]:.4g}", f"{times[0]:.1f}", f"{times[1]:.1f}"]
+        cells = [*(f"{cost:.4g}" for cost in costs), f"{times[0]:.1f}", f"{times[-1]:.1f}"]
         print(f"| {name} | {' | '.join(cells)} |")
 
 

@@ -20,6 +20,7 @@ from river.datasets import synth
 from sklearn.datasets import load_digits, make_regression
 
 import river_margins as rm
+from river_margins.families.auto import usual_classifiers, usual_regressors
 
 RESULTS = Path(__file__).parent / "results" / "defaults.md"
 ROWS = 1500
@@ -130,6 +131,24 @@ def errors(data: dict[str, Stream]) -> dict[str, list[float | None]]:
     return found
 
 
+def automatic_with_coin_betting(data: dict[str, Stream]) -> dict[str, list[float | None]]:
+    """Return the accuracies of `AutoClassifier` with one more expert."""
+
+    def model() -> Any:
+        return rm.AutoClassifier([*usual_classifiers(), rm.CoinBettingClassifier()])
+
+    return {"AutoClassifier with CoinBettingClassifier": [accuracy(model(), stream) for stream in data.values()]}
+
+
+def automatic_without_coin_betting(data: dict[str, Stream]) -> dict[str, list[float | None]]:
+    """Return the errors of `AutoRegressor` without one of its experts."""
+
+    def model() -> Any:
+        return rm.AutoRegressor([each for each in usual_regressors() if not isinstance(each, rm.CoinBettingRegressor)])
+
+    return {"AutoRegressor without CoinBettingRegressor": [mean_error(model(), stream) for stream in data.values()]}
+
+
 def table(head: str, columns: Iterable[str], rows: dict[str, list[float | None]], digits: int) -> list[str]:
     lines = ["| " + " | ".join([head, *columns]) + " |"]
     lines.append("|---" * lines[0].count(" | ") + "|---|")
@@ -151,11 +170,11 @@ def report() -> str:
             "",
             "Correct predictions in %; -: the learner is for two classes only. No hyperplane separates Bananas.",
             "",
-            *table("classifier", sets, accuracies(sets), 1),
+            *table("classifier", sets, accuracies(sets) | automatic_with_coin_betting(sets), 1),
             "",
             "Mean absolute errors.",
             "",
-            *table("regressor", numbers, errors(numbers), 2),
+            *table("regressor", numbers, errors(numbers) | automatic_without_coin_betting(numbers), 2),
             "",
         ]
     )

@@ -9,7 +9,9 @@ to benchmarks/results/features.md.
 
 import platform
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import river
 from examples import Rows, dense, pa, two_calls
@@ -71,6 +73,28 @@ def hashes() -> list[str]:
             ),
             Contender("FeatureHasher and PAClassifier", two_calls(lambda: rm.FeatureHasher(2**20) | pa())),
             Contender("PAClassifier(max_features=2**20)", two_calls(lambda: pa(max_features=2**20))),
+        ],
+    )
+
+
+def several_steps() -> list[str]:
+    """Time two transformers and a learner."""
+
+    def rivers() -> Any:
+        return preprocessing.StandardScaler() | preprocessing.FeatureHasher(2**20, seed=1) | river_pa()
+
+    steps: dict[str, Callable[[], Any]] = {
+        "StandardScaler, FeatureHasher and PAClassifier": lambda: rm.StandardScaler() | rm.FeatureHasher(2**20) | pa(),
+        "FeatureHasher, StandardScaler and PAClassifier": lambda: rm.FeatureHasher(2**20) | rm.StandardScaler() | pa(),
+        "StandardScaler, Interactions and PAClassifier": lambda: rm.StandardScaler() | rm.Interactions() | pa(),
+        "Interactions, StandardScaler and PAClassifier": lambda: rm.Interactions() | rm.StandardScaler() | pa(),
+    }
+    return table(
+        "Two transformers and a learner",
+        [("9 features", dense(9, 400)), ("20 features", dense(20, 200))],
+        [
+            Contender("River's StandardScaler, FeatureHasher and PAClassifier", two_calls(rivers)),
+            *(Contender(name, two_calls(make)) for name, make in steps.items()),
         ],
     )
 
@@ -138,6 +162,7 @@ def main() -> None:
         *words(),
         *products(),
         *hashes(),
+        *several_steps(),
     ]
     RESULTS.write_text("\n".join(report))
     print("\n".join(report))

@@ -24,6 +24,7 @@ from sklearn.linear_model import SGDClassifier
 
 import river_margins as rm
 import river_margins.evaluate
+from river_margins.families.auto import usual_classifiers
 
 pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
 
@@ -71,6 +72,10 @@ def scaled(scaler: Any, learner: Callable[[], Any], *score: Any) -> Callable[[Ro
     return progressive(lambda: scaler() | learner(), *score)
 
 
+def auto_with_coin_betting() -> Any:
+    return rm.AutoClassifier([*usual_classifiers(), rm.CoinBettingClassifier()])
+
+
 def tables_of_dicts() -> list[str]:
     """Time single examples of two classes."""
     fresh = [(f"{features} features", dense(features, examples, fresh=True)) for features, examples in SIZES]
@@ -94,6 +99,16 @@ def tables_of_dicts() -> list[str]:
             "The same with keys that are new objects in every example",
             fresh,
             [Contender("River's PAClassifier", two_calls(river_pa)), Contender("PAClassifier", two_calls(pa))],
+        ),
+        *table(
+            "Nothing to tune, predict, then learn",
+            shared(SIZES[:3]),
+            [
+                Contender("River's PAClassifier", two_calls(river_pa)),
+                Contender("CoinBettingClassifier", two_calls(bare(rm.CoinBettingClassifier))),
+                Contender("AutoClassifier, 16 experts", two_calls(rm.AutoClassifier)),
+                Contender("the same with CoinBettingClassifier", two_calls(auto_with_coin_betting)),
+            ],
         ),
     ]
 

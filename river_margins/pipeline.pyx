@@ -2,8 +2,10 @@
 
 from river import compose
 
+from river_margins.core.dict_walk cimport dict_walk_suits
 from river_margins.core.learner cimport Learner
-from river_margins.preprocessing.rows cimport RowMaker
+from river_margins.core.transformed_row cimport TransformedRow
+from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 from river_margins.preprocessing.one_hot import OneHotEncoder
 
@@ -111,16 +113,16 @@ cdef tuple two_compiled_steps(model):
     if len(plan) != 2 or model._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
         return None
     step, last = (<tuple> plan[0])[1], (<tuple> plan[1])[1]
-    return (step, last) if hand_rows(step, last) else None
+    return (step, last) if hands_rows(plan, 0) else None
 
 
 cdef object transformed(tuple plan, object x, bint learning):
     """Return x as transformed by all steps but the last one; with `learning`, each step learns x first."""
     cdef Py_ssize_t i
     for i in range(len(plan) - 1):
-        step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
+        step = (<tuple> plan[i])[1]
         # Compiled steps need no dict between them. A subclass written in Python may read one.
-        if hand_rows(step, following):
+        if hands_rows(plan, i) and not leaves_text(step, (<tuple> plan[i + 1])[1], x):
             x = (<RowMaker> step).make_row(x, learning)
         else:
             if learning:
@@ -129,14 +131,21 @@ cdef object transformed(tuple plan, object x, bint learning):
     return x
 
 
-cdef bint hand_rows(object step, object following):
-    """Tell whether a step gives the following one rows, which need no dict. A subclass in Python may read a dict."""
-    return (
-        isinstance(step, RowMaker)
-        and (<RowMaker> step).makes_rows
-        and isinstance(following, Learner)
-        and (<Learner> following).takes_rows
-    )
+cdef bint hands_rows(tuple plan, Py_ssize_t i):
+    """Tell whether step i gives the following one rows: then all steps up to the learner do. Dicts are for Python."""
+    step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
+    if not (isinstance(step, RowMaker) and (<RowMaker> step).makes_rows):
+        return False
+    if isinstance(following, Learner):
+        return (<Learner> following).takes_rows
+    return isinstance(following, RowMaker) and (<RowMaker> following).takes_rows and i + 2 < len(plan) and hands_rows(plan, i + 1)
+
+
+cdef bint leaves_text(object step, object following, object x) except -1:
+    """Tell whether a step leaves a text of x to the following one. A learner takes none, and refuses it by itself."""
+    if not (<RowMaker> step).leaves_texts or isinstance(following, Learner) or type(x) is TransformedRow:
+        return False
+    return not (type(x) is dict and dict_walk_suits(x)) or has_text(x)
 
 
 cdef bint are_for_the_last(tuple plan, dict params):

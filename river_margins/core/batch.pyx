@@ -7,7 +7,7 @@ from river.utils import dataframe
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from river_margins.core.reader cimport Reader, Row, as_float
+from river_margins.core.reader cimport NOT_FINITE, Reader, Row, as_float
 
 
 cdef class Batch:
@@ -185,5 +185,5 @@ cdef refuse_non_finite(values, place):
     first = int(bad[0])
     row, column = place(first)
     raise ValueError(
-        f"row {row!r}, column {column!r} is {flat[first]}: drop it, or fill it with river.preprocessing.StatImputer"
+        f"row {row!r}, column {column!r} is {flat[first]}: {NOT_FINITE}"
     )

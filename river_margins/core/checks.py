@@ -131,5 +131,18 @@ def short(value: object) -> str:
     return f"a {type(value).__name__}" if isinstance(value, base.Base) else repr(value)
 
 
+def abridged(value: object) -> str:
+    """Return the repr of a value for an error: on one line, and cut after 80 characters.
+
+    >>> abridged("a long text " * 20)
+    "'a long text a long text a long text a long text a long text a long text a lo..."
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no number of more than 4300 digits
+        text = "a number that is too long to write"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 def _is_finite(value: object) -> bool:
     return isinstance(value, Real) and math.isfinite(value)

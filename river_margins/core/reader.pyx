@@ -15,10 +15,14 @@ from river_margins.core.feature_hash cimport HASH_VERSION, feature_hash
 from river_margins.core.kernels cimport dot
 from river_margins.core.vocabulary cimport Vocabulary
 
+from river_margins.core.checks import abridged
+
 
 cdef Py_ssize_t MOST_GUESSES = 4096
 cdef Py_ssize_t CACHED = 4096  # a power of 2
 cdef object NO_FEATURE = object()
+cdef str NO_VALUE = "leave it out, or fill it with river.preprocessing.StatImputer"
+cdef str NOT_FINITE = "leave it out, or write None and fill that with river.preprocessing.StatImputer"  # which fills in for None only
 
 
 class _Intercept:
@@ -435,13 +439,22 @@ cdef double as_float(object key, object value) except? -1.0:
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
         raise ValueError(
-            f"feature {key!r} is the text {value!r}: put a step before that encodes it, such as OneHotEncoder() or "
+            f"feature {key!r} is the text {abridged(value)}: put a step before that encodes it, such as OneHotEncoder() or "
             "FeatureHasher() of river_margins"
         )
     try:
         return PyFloat_AsDouble(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"feature {key!r} is {value!r}, of type {type(value).__name__}: a number is needed") from error
+    except OverflowError as error:
+        raise ValueError(f"feature {key!r} is {abridged(value)}, which is beyond floating point: scale it before") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(no_number(key, value)) from error
+
+
+cdef str no_number(object key, object value):
+    if value is None:
+        return f"feature {key!r} is None, and a number is needed: {NO_VALUE}"
+    hint = ", such as its hour or its weekday" if hasattr(value, "isoformat") else ""
+    return f"feature {key!r} is {abridged(value)}, of type {type(value).__name__}: a number is needed{hint}"
 
 
 cdef Reader ANY_READER = Reader()  # whose state plays no part in making a dict of an example
@@ -454,7 +467,7 @@ def read_features(x):
     {'a': 1.0, 'b': 1.0}
     >>> read_features({"a": float("inf")})
     Traceback (most recent call last):
-    ValueError: feature 'a' is inf: drop it, or fill it with river.preprocessing.StatImputer
+    ValueError: feature 'a' is inf: leave it out, or write None and fill that with river.preprocessing.StatImputer
     """
     cdef dict found = {}
     cdef double number
@@ -467,4 +480,4 @@ def read_features(x):
 
 
 cdef int refuse(object key, double value) except -1:
-    raise ValueError(f"feature {key!r} is {value}: drop it, or fill it with river.preprocessing.StatImputer")
+    raise ValueError(f"feature {key!r} is {value}: {NOT_FINITE}")

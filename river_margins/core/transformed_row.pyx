@@ -106,3 +106,15 @@ cdef class TransformedRow:
         for i in range(row.fresh):
             features[row.fresh_keys[i]] = row.own_value[row.capacity + i]
         return features
+
+    cdef bint copy_values(self, PyObject** expected, Py_ssize_t length, double* value) noexcept:
+        """Copy the values if the names are the expected ones, in this order; else return False."""
+        cdef Py_ssize_t i
+        cdef Row row = self.row
+        if row.fresh or row.known != length:
+            return False
+        for i in range(length):
+            if not same_key(PyList_GET_ITEM(self.names, row.index[i]), expected[i]):
+                return False
+            value[i] = row.value[i]
+        return True

@@ -160,7 +160,7 @@ class Voting(_Auto, base.Classifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._labels[:] = state["labels"]
+        self._labels[:] = dict.fromkeys(state["labels"])
 
 
 class AutoClassifier(Voting):
@@ -244,6 +244,18 @@ class AutoClassifier(Voting):
         self._experts.learn_label(x, y, w)
         if y not in self._labels:
             self._labels.append(y)
+
+    def predict_learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> Any:
+        """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`.
+
+        An expert that cannot read x has no vote here, where `predict_one` raises its error.
+        """
+        if w != 1.0:
+            self._check_weight(w)
+        predicted = self._experts.learn_label(x, y, w, self._labels)
+        if y not in self._labels:
+            self._labels.append(y)
+        return predicted
 
 
 def _leader(votes: dict[Any, float]) -> Any:
@@ -341,6 +353,17 @@ class AutoRegressor(_Auto, base.Regressor):
         w
             Sample weight, >= 0, for the experts, their losses, and the mean and the variance of the labels.
         """
+        self._learn(x, y, w, None)
+
+    def predict_learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> float:
+        """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`.
+
+        An expert that cannot read x has no part in it, where `predict_one` raises its error.
+        """
+        return self._learn(x, y, w, [])
+
+    def _learn(self, x: Mapping[Any, Any], y: float, w: float, said: list[Any] | None) -> float:
+        """Learn; return what the experts say that fill the list, if there is one."""
         self.check_label(y)
         if w != 1.0:
             self._check_weight(w)
@@ -349,13 +372,15 @@ class AutoRegressor(_Auto, base.Regressor):
         mean = old_mean + (label - old_mean) * part
         squares = self._squares + w * (label - old_mean) * (label - mean)
         unit = math.sqrt(squares / count) if squares > 0.0 else 1.0
-        found = self._experts.predict_and_learn(x, (label - mean) / unit, w)
+        found = self._experts.predict_and_learn(x, (label - mean) / unit, w, said)
         combined = self._experts.mean(found)
+        predicted = old_mean + old_unit * (combined if said is None else self._experts.mean(said))
         if self._error > 0.0:
             self._experts.reweigh_errors(found, label, old_mean, old_unit, 2.0 * self._error, w)
         error = abs(old_mean + old_unit * combined - label)
         error = self._error + (error - self._error) * min(max(part, w * SCALE_MEMORY), 1.0)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
+        return predicted
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the weighted mean of the experts; 0 before the first label."""

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from river_margins.core.checks import abridged
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
 Array: TypeAlias = NDArray[np.float64]
@@ -94,10 +95,13 @@ class Labels:
         """Raise ValueError unless y can be a label beside the known ones."""
         label = plain(y)
         if is_missing(label) or not isinstance(label, Hashable):
-            raise ValueError(f"label {y!r}, of type {type(y).__name__}, is no label: give a bool, a text or a number")
+            raise ValueError(
+                f"label {abridged(y)}, of type {type(y).__name__}, is no label: give a bool, a text or a number"
+            )
         if self.known and not same_kind(self.known[0], label):
             raise ValueError(
-                f"label {y!r} does not fit the labels {self.known!r}: bools and other labels do not mix in one learner"
+                f"label {abridged(y)} does not fit the labels {self.known!r}: bools and other labels do not mix in one "
+                "learner"
             )
 
     def including(self, y: Any) -> list[Any]:

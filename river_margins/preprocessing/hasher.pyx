@@ -3,7 +3,7 @@
 from river import base
 
 from river_margins.core.reader cimport Reader, Row
-from river_margins.core.transformed_row cimport TransformedRow
+from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.preprocessing.rows cimport RowMaker, numbers_of
 
 from river_margins.core.checks import whole
@@ -18,21 +18,24 @@ cdef class Hashing(RowMaker):
     cdef TransformedRow make_row(self, object x, bint learning):
         cdef TransformedRow made = self.take_made()
         cdef Row row = made.row
-        cdef dict features = numbers_of(x)
-        self.reader.fill_row_from_buckets(row, features)
+        if type(x) is not TransformedRow:
+            x = numbers_of(x)
+        fill_row_from_step(self.reader, row, x)
         if row.fresh:
+            offer_again(x)
             # Name the new buckets and read again, so that the order of the row depends on x only. The names are a cache:
             # they are no part of the state, because no result depends on them.
             for bucket in row.fresh_keys:
                 if self.reader.vocabulary.find(bucket) < 0:
                     self.reader.vocabulary.add(bucket, self.reader.vocabulary.missing_hash)
-            self.reader.fill_row_from_buckets(row, features)
+            fill_row_from_step(self.reader, row, x)
         made.names = self.reader.vocabulary.keys
         return made
 
     def _open(self, n_features, alternate_sign):
         self.reader = Reader(False, n_features, 1.0, alternate_sign)
         self.open_rows(Hashing)
+        self.takes_rows = True
 
     def __getstate__(self):
         return self.reader.hash_state()

@@ -102,30 +102,39 @@ cdef class Products(RowMaker):
 
     cdef TransformedRow make_row(self, object x, bint learning):
         cdef TransformedRow made = self.take_made()
-        cdef dict features = numbers_of(x)
         cdef Row row = made.row
-        cdef Plan plan = self.plan
-        cdef Py_ssize_t length = len(features), i
-        cdef DictWalk walk
         row.forget_fresh()
-        if plan is None or length != plan.features:
-            plan = self.read_slowly(features, row)
-        else:
-            row.reserve(len(plan.names))
-            walk = dict_walk(features)
-            if dict_walk_known(&walk, plan.expected, length, row.own_value) < length:
-                plan = self.read_slowly(features, row)
+        cdef Plan plan = self.read(x, row)
         cdef double* value = row.own_value
-        length = plan.features
+        cdef Py_ssize_t length = plan.features, i
         for i in range(plan.products):
             value[length + i] = value[plan.factors[i].left] * value[plan.factors[i].right]
         for i in range(length + plan.products):
             row.own_index[i] = <int32_t> i
         row.finish(length + plan.products, row.own_index, value, True)
         if not isfinite(row.norm2):
-            self.refuse(plan, row, features)
+            self.refuse(plan, row)
         made.names = plan.names
         return made
+
+    cdef Plan read(self, object x, Row row):
+        """Return the plan for the features of x, with their values in the row."""
+        cdef Plan plan = self.plan
+        cdef dict features
+        cdef DictWalk walk
+        if plan is not None:
+            row.reserve(len(plan.names))
+        if type(x) is TransformedRow:
+            if plan is None or not (<TransformedRow> x).copy_values(plan.expected, plan.features, row.own_value):
+                plan = self.read_slowly((<TransformedRow> x).as_dict(), row)
+            (<TransformedRow> x).unread = False
+            return plan
+        features = numbers_of(x)
+        if plan is not None and len(features) == plan.features:
+            walk = dict_walk(features)
+            if dict_walk_known(&walk, plan.expected, plan.features, row.own_value) == plan.features:
+                return plan
+        return self.read_slowly(features, row)
 
     cdef Plan read_slowly(self, dict features, Row row):
         """Return the plan for these features, with their values in the row."""
@@ -176,10 +185,10 @@ cdef class Products(RowMaker):
                         plan.add(left, right)
         return 0
 
-    cdef int refuse(self, Plan plan, Row row, dict features) except -1:
+    cdef int refuse(self, Plan plan, Row row) except -1:
         """Raise the error for a feature that is not finite, or for a product; large values alone are none."""
         cdef Py_ssize_t i
-        Reader().fill_row_from_dict(Row(), features)
+        Reader().fill_row_from_dict(Row(), {plan.names[i]: row.value[i] for i in range(plan.features)})
         for i in range(row.known):
             if not isfinite(row.value[i]):
                 raise OverflowError(
@@ -190,6 +199,7 @@ cdef class Products(RowMaker):
     def _open(self, degree, interaction_only, pairs):
         self.degree, self.repeats, self.pairs = degree, not interaction_only, pairs
         self.open_rows(Products)
+        self.takes_rows = True
 
 
 cdef int check_number(Py_ssize_t features, object wanted) except -1:

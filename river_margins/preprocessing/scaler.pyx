@@ -12,7 +12,7 @@ from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
 from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
-from river_margins.core.transformed_row cimport TransformedRow
+from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 from river_margins.core.batch import frame_batch, frame_values
@@ -100,12 +100,14 @@ cdef class RunningMoments(RowMaker):
         if learning:
             self.start_learning()
         try:
-            self.reader.fill_row(row, x)
+            fill_row_from_step(self.reader, row, x)
             if learning:
                 is_new = row.fresh > 0
+                if is_new:
+                    offer_again(x)
                 self.learn_row(row)
                 if is_new:  # learning has put new features last: read x again, for the next step needs its order
-                    self.reader.fill_row(row, x)
+                    fill_row_from_step(self.reader, row, x)
         finally:
             if learning:
                 self.end_learning()
@@ -245,6 +247,7 @@ cdef class RunningMoments(RowMaker):
         self.reader = Reader()
         self.divide = divide
         self.open_rows(RunningMoments)
+        self.takes_rows = self.leaves_texts = True
 
     def __getstate__(self):
         cdef Py_ssize_t i

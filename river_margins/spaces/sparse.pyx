@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, isfinite, sqrt
+from libc.math cimport INFINITY, copysign, fabs, isfinite, sqrt
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
@@ -15,8 +15,9 @@ from river_margins.core.checks import not_negative, positive
 
 cdef inline double soft_threshold(Coordinate* at, double threshold) noexcept:
     """Return `pull`, nearer to 0 by the thresholds that are due, or exactly 0 if these are larger."""
-    cdef double due = threshold - at.settled
-    return at.pull - due if at.pull > due else at.pull + due if at.pull < -due else 0.0
+    # Without a branch for the sign, which no processor can predict.
+    cdef double left = fabs(at.pull) - (threshold - at.settled)
+    return copysign(left, at.pull) if left > 0.0 else 0.0
 
 
 cdef class Sparse(Space):
@@ -41,7 +42,7 @@ cdef class Sparse(Space):
         return 1.0
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
-        """Take a step along one coordinate, before the threshold of this round."""
+        """Take a step along one coordinate, before the threshold of this round, and set its rate."""
         pass
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
@@ -60,6 +61,13 @@ cdef class Sparse(Space):
         cdef Coordinate* at
         row.reserve_scores(blocks)
         cdef double* scores = row.scores
+        cdef double score = 0.0
+        if self.stride == 1 and blocks == 1:
+            for i in range(row.known):
+                at = self.coordinates + row.index[i]
+                score += soft_threshold(at, self.threshold) * at.rate * row.value[i]
+            scores[0] = score
+            return 0
         memset(scores, 0, blocks * sizeof(double))
         for i in range(row.known if present else 0):
             at = self.coordinates + row.index[i] * self.stride
@@ -95,7 +103,6 @@ cdef class Sparse(Space):
                 if here == 0.0:
                     continue  # an explicit zero: do not recompute the sums, which would round them
                 self.take_step(at, here)
-                at.rate = self.rate_of(at.squares)
                 if not (isfinite(at.pull * at.rate) and isfinite(at.squares)):
                     return False
         return True
@@ -217,7 +224,7 @@ cdef class SoftThreshold(Sparse):
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         at.pull = soft_threshold(at, self.threshold) + step
-        at.settled = self.threshold
+        at.settled, at.rate = self.threshold, 1.0
 
 
 cdef class AdaptiveThreshold(Sparse):
@@ -256,7 +263,8 @@ cdef class AdaptiveThreshold(Sparse):
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         cdef double kept = soft_threshold(at, self.threshold) * at.rate  # the weight
         at.squares += step * step
-        at.pull = kept / self.rate_of(at.squares) + step
+        at.rate = self.lr / (self.delta + sqrt(at.squares))
+        at.pull = kept / at.rate + step
         at.settled = self.threshold
 
 
@@ -297,6 +305,7 @@ cdef class DualAveraging(Sparse):
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         at.pull += step
         at.squares += step * step
+        at.rate = self.lr / (self.delta + sqrt(at.squares))
 
 
 cdef class ProximalLeader(Sparse):
@@ -335,10 +344,16 @@ cdef class ProximalLeader(Sparse):
         self.threshold = self.l1
 
     cdef double rate_of(self, double squares) noexcept:
-        cdef double inverse = (self.beta + sqrt(squares)) / self.alpha + self.l2
-        return 1.0 / inverse if inverse > 0.0 else 0.0
+        return proximal_rate(self, sqrt(squares))
 
     cdef void take_step(self, Coordinate* at, double step) noexcept:
-        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares)
+        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares), after
         at.squares += step * step
-        at.pull += step + (sqrt(at.squares) - before) / self.alpha * weight
+        after = sqrt(at.squares)
+        at.pull += step + (after - before) / self.alpha * weight
+        at.rate = proximal_rate(self, after)
+
+
+cdef inline double proximal_rate(ProximalLeader space, double root) noexcept:
+    cdef double inverse = (space.beta + root) / space.alpha + space.l2
+    return 1.0 / inverse if inverse > 0.0 else 0.0

@@ -8,6 +8,7 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.multiclass cimport Multiclass
+from river_margins.core.checks import abridged
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
 
@@ -32,7 +33,7 @@ cdef class Binary(Labels):
             if label == self.negative:
                 return -1.0
         raise ValueError(
-            f"label {y!r}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
+            f"label {abridged(y)}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (
                 ": it has one weight vector for these two, by its kind or since its first label was a bool; name two others "
                 "as classes=[negative, positive]"

@@ -7,6 +7,7 @@ from libc.math cimport NAN, exp, isnan
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
+from river_margins.core.checks import abridged
 from river_margins.tasks.labels import is_missing, plain
 
 
@@ -36,15 +37,15 @@ cdef class Multiclass(Labels):
     cdef double code(self, object y) except? -1.0:
         label = plain(y)
         if isinstance(label, bool):
-            raise ValueError(f"label {y!r} is a bool, and {self.labels!r} are classes: they do not mix in one learner")
+            raise ValueError(f"label {abridged(y)} is a bool, and {self.labels!r} are classes: they do not mix in one learner")
         try:
             block = self.block_of.get(label)
         except TypeError as error:
-            raise ValueError(f"label {y!r}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
+            raise ValueError(f"label {abridged(y)}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
         if block is not None:
             return block
         if is_missing(label):
-            raise ValueError(f"label {y!r} is no class")
+            raise ValueError(f"label {abridged(y)} is no class")
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

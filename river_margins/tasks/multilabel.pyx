@@ -8,6 +8,7 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_two
 from river_margins.tasks.base cimport Task
 from river_margins.tasks.multiclass cimport Multiclass
+from river_margins.core.checks import abridged
 from river_margins.tasks.labels import plain
 
 
@@ -27,7 +28,7 @@ cdef class Multilabel(Multiclass):
     cdef double code(self, object y) except? -1.0:
         if not isinstance(y, Mapping):
             raise ValueError(
-                f"label {y!r}, of type {type(y).__name__}, is no dict from labels to bools, such as "
+                f"label {abridged(y)}, of type {type(y).__name__}, is no dict from labels to bools, such as "
                 "{'sport': True, 'music': False}"
             )
         for label, relevant in y.items():

@@ -7,6 +7,8 @@ from river_margins.rules.base cimport Seen
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Task
 
+from river_margins.core.checks import abridged
+
 
 cdef class OneClass(Task):
     """Ask for |x - w| <= eps: ⟨w, d⟩ >= ⟨x, d⟩ - eps with d = (x - w)/|x - w|. A mistake is a point that is further away."""
@@ -19,7 +21,7 @@ cdef class OneClass(Task):
 
     cdef double code(self, object y) except? -1.0:
         if y is not None:
-            raise ValueError(f"label {y!r} is one too many: a one-class learner learns from x alone")
+            raise ValueError(f"label {abridged(y)} is one too many: a one-class learner learns from x alone")
         return 0.0
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

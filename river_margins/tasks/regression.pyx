@@ -9,6 +9,8 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_one
 from river_margins.tasks.base cimport Task
 
+from river_margins.core.checks import abridged
+
 
 cdef class Regression(Task):
     """Ask for |⟨w, x⟩ - y| <= eps: ⟨w, ±x⟩ >= ±y - eps, with the sign of y - ⟨w, x⟩. A mistake is a larger error than eps.
@@ -54,11 +56,11 @@ cdef class Regression(Task):
 cdef double real(object y) except? -1.0:
     cdef double value
     if isinstance(y, (str, bytes)) or y is None:
-        raise ValueError(f"label {y!r} is not a number, and a regressor needs one")
+        raise ValueError(f"label {abridged(y)} is not a number, and a regressor needs one")
     try:
         value = float(y)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"label {y!r}, of type {type(y).__name__}, is not a number, and a regressor needs one") from error
+        raise ValueError(f"label {abridged(y)}, of type {type(y).__name__}, is not a number, and a regressor needs one") from error
     if not isfinite(value):
-        raise ValueError(f"label {y!r} is not finite, and a regressor needs a finite number")
+        raise ValueError(f"label {abridged(y)} is not finite, and a regressor needs a finite number")
     return value

@@ -316,23 +316,25 @@ def randomized_sampler_mistakes(longest: float, size: float, b: float) -> float:
     return size**2 * (2 * b + longest**2) ** 2 / (8 * b)
 
 
-def randomized_budget_mistakes(size: float, loss: float, budget: int) -> float:
-    """Return 2B/(B - |u|²)·(|u|² + L): the expected mistakes of RandomizedBudgetPerceptron, for |u|² < B.
+def randomized_budget_mistakes(size: float, loss: float, budget: int, way: float = 0.0) -> float:
+    """Return 2B/(B - |u|²)·(|u|² + L + B·S): the expected mistakes of RandomizedBudgetPerceptron, for |u|² < B.
 
-    For kernels with k(x, x) <= 1. After Cavallanti, Cesa-Bianchi and Gentile 2007.
+    For kernels with k(x, x) <= 1. If u moves, S is its way and |u| its largest length; S is 0 by default. After
+    Cavallanti, Cesa-Bianchi and Gentile 2007.
 
     >>> randomized_budget_mistakes(1.0, 2.0, budget=3)
     9.0
     """
     if not size**2 < budget:
         raise ValueError(f"`size` must be below the root of the budget, {math.sqrt(budget)}, not {size}")
-    return 2 * budget / (budget - size**2) * (size**2 + loss)
+    return 2 * budget / (budget - size**2) * (size**2 + loss + budget * way)
 
 
-def forgetron_mistakes(size: float, loss: float, budget: int) -> float:
-    """Return 2|u|² + 4L: the mistakes of Forgetron with B >= 83, for |u| <= sqrt((B + 1)/ln(B + 1))/4.
+def forgetron_mistakes(size: float, loss: float, budget: int, way: float = 0.0) -> float:
+    """Return 2|u|² + 4L + 4B·S: the mistakes of Forgetron with B >= 83, for |u| <= sqrt((B + 1)/ln(B + 1))/4.
 
-    For kernels with k(x, x) <= 1. Dekel, Shalev-Shwartz and Singer 2008.
+    For kernels with k(x, x) <= 1. If u moves, S is its way and |u| its largest length, and no y⟨u, x⟩ of an earlier
+    example may exceed 1; S is 0 by default. Dekel, Shalev-Shwartz and Singer 2008.
 
     >>> forgetron_mistakes(1.0, 2.0, budget=100)
     10.0
@@ -340,7 +342,7 @@ def forgetron_mistakes(size: float, loss: float, budget: int) -> float:
     largest = math.sqrt((budget + 1) / math.log(budget + 1)) / 4
     if budget < 83 or size > largest * (1 + 1e-12):
         raise ValueError(f"`budget` must be at least 83 and `size` at most {largest}, not {budget} and {size}")
-    return 2 * size**2 + 4 * loss
+    return 2 * size**2 + 4 * loss + 4 * budget * way
 
 
 def projectron_mistakes(size: float, loss: float, eta: float) -> float:

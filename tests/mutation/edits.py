@@ -16,6 +16,7 @@ LEARNERS += (
     "river_margins/test_class_weights.py",
     "river_margins/networks",
     "river_margins/adaptation",
+    "river_margins/test_pipeline.py",
 )
 COMMIT = ("connectors/topics/test_checkpoint.py", "connectors/topics/test_accidents.py")
 COMMIT += (
@@ -28,6 +29,29 @@ COMMIT += (
     "connectors/topics/test_bad_partitions.py",
     "connectors/topics/test_assignment.py",
 )
+
+# Where a fault of a file is found soonest.
+NEAREST = {
+    "river_margins/core/experts.pyx": ("river_margins/families/test_auto.py",),
+    "river_margins/core/transformed_row.pxd": ("river_margins/test_pipeline.py",),
+    "river_margins/core/transformed_row.pyx": ("river_margins/test_pipeline.py",),
+    "river_margins/families/auto.py": ("river_margins/families/test_auto.py",),
+    "river_margins/families/calibrated.py": ("river_margins/families/test_calibrated.py",),
+    "river_margins/pipeline.pyx": ("river_margins/test_pipeline.py",),
+    "river_margins/preprocessing/hasher.pyx": ("river_margins/preprocessing", "river_margins/test_pipeline.py"),
+    "river_margins/preprocessing/interactions.pyx": ("river_margins/preprocessing/test_interactions.py",),
+    "river_margins/preprocessing/scaler.pyx": (
+        "river_margins/preprocessing/test_scaler.py",
+        "river_margins/test_pipeline.py",
+    ),
+    "river_margins/preprocessing/words.pyx": ("river_margins/preprocessing/test_words.py",),
+    "river_margins/rules/gaussian.pyx": ("golden", "river_margins/rules/test_gaussian_problems.py"),
+    "river_margins/spaces/averaged.pyx": ("golden", "river_margins/spaces/test_forgetting.py"),
+    "river_margins/spaces/budgets.pyx": ("bounds/test_shifting_budgets.py", "river_margins/spaces/test_kernels.py"),
+    "river_margins/spaces/diagonal.pyx": ("river_margins/spaces/test_forgetting.py",),
+    "river_margins/spaces/full.pyx": ("river_margins/spaces/test_forgetting.py",),
+    "river_margins/spaces/gaussian.pyx": ("river_margins/spaces/test_forgetting.py",),
+}
 
 
 @dataclass(frozen=True)
@@ -42,11 +66,13 @@ class Edit:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The tests that may find it, those that are quickest first."""
+        """The tests that may find it: the nearest first, then the quickest."""
         for room in ("river_margins/concepts", "river_margins/version_space"):
             if self.file.startswith(room):
                 return (room,)
-        return LEARNERS if self.file.startswith("river_margins/") else COMMIT
+        if not self.file.startswith("river_margins/"):
+            return COMMIT
+        return tuple(dict.fromkeys([*NEAREST.get(self.file, ()), *LEARNERS]))
 
 
 def _edits(file: str, *changes: tuple[str, str, str]) -> list[Edit]:
@@ -150,7 +176,7 @@ EDITS = [
         "river_margins/core/experts.pyx",
         ("nothing is shared among experts", "+ self.share / count", "+ 0.0 * self.share"),
         ("losses count twice", "exp(-self.eta * (", "exp(-2.0 * self.eta * ("),
-        ("a weighted mistake counts once", "predicted == y else w", "predicted == y else 1.0"),
+        ("a weighted mistake counts once", "is_label(predictions[i], y) else w", "is_label(predictions[i], y) else 1.0"),
         ("a refusal is no loss", "predicted, refusal, refused = None, error, refused + 1", "predicted, refusal, refused = y, error, refused + 1"),
     ),
     *_edits(
@@ -160,11 +186,11 @@ EDITS = [
     ),
     *_edits(
         "river_margins/spaces/sparse.pyx",
-        ("the threshold is taken once too often", "at.settled = self.threshold\n\n\ncdef class AdaptiveThreshold", "at.settled = 0.0\n\n\ncdef class AdaptiveThreshold"),
-        ("AdaGrad adds no squares", "at.squares += step * step\n        at.pull = kept", "at.pull = kept"),
+        ("the threshold is taken once too often", "at.settled, at.rate = self.threshold, 1.0", "at.settled, at.rate = 0.0, 1.0"),
+        ("AdaGrad adds no squares", "at.squares += step * step\n        at.rate = self.lr / (self.delta + sqrt(at.squares))\n        at.pull", "at.rate = self.lr / (self.delta + sqrt(at.squares))\n        at.pull"),
         ("dual averaging subtracts the step", "at.pull += step\n", "at.pull -= step\n"),
-        ("the leader is not held by its weights", "(sqrt(at.squares) - before) / self.alpha * weight", "0.0 * weight * before"),
-        ("l2 is ignored", "/ self.alpha + self.l2", "/ self.alpha"),
+        ("the leader is not held by its weights", "(after - before) / self.alpha * weight", "0.0 * weight * before"),
+        ("l2 is ignored", "/ space.alpha + space.l2", "/ space.alpha"),
     ),
     *_edits(
         "river_margins/spaces/coin_betting.pyx",
@@ -260,7 +286,7 @@ EDITS = [
     ),
     *_edits(
         "river_margins/preprocessing/hasher.pyx",
-        ("the order depends on the past", "            self.reader.fill_row_from_buckets(row, features)\n        made", "        made"),
+        ("the order depends on the past", "            fill_row_from_step(self.reader, row, x)\n        made", "        made"),
         ("signs stay without being asked for", "Reader(False, n_features, 1.0, alternate_sign)", "Reader(False, n_features)"),
     ),
     *_edits(
@@ -358,6 +384,96 @@ EDITS = [
         ("points that start in one place do not find the shape of the space", "PHASES = 8", "PHASES = 0"),
         ("points that were cut off are copied", "STEPS = 5", "STEPS = 0"),
         ("the estimated volume does not fall", "math.log(share),", "0.0,"),
+    ),
+    *_edits(
+        "river_margins/spaces/diagonal.pyx",
+        ("variances do not grow back", "cdef double factor = self.a * block.decay", "cdef double factor = self.a"),
+        ("an example counts as if it came at the start", "min(k / block.decay, MOST)", "min(k, MOST)"),
+        ("a look-ahead mean counts as if it came at the start", "else 1.0 / block.decay, min(", "else 1.0, min("),
+        ("a fold does not reach the means", "                block.mean[i] *= block.decay", "                pass"),
+        ("a fold does not reach the variances", "            block.variance[i] *= block.decay", "            pass"),
+        ("a shown weight does not decay", "self.variance_at(block, index)) * block.decay", "self.variance_at(block, index))"),
+    ),
+    *_edits(
+        "river_margins/spaces/full.pyx",
+        ("a new feature has the variance of the first round", "self.block[i].start * self.block[i].decay", "self.a * self.block[i].decay"),
+        ("variances grow without a bound", "if self.block[i].start >= sqrt(2.0) * self.a:", "if False:"),
+        ("variances grow for the first example only", "            self.block[i].start /= self.kept", "            pass"),
+        ("a variance does not grow", "return max(value, 0.0) / block.decay", "return max(value, 0.0)"),
+        ("an example counts as if it came at the start", "coefficient * coefficient / block.decay, root", "coefficient * coefficient, root"),
+        ("a fold does not reach the matrix", "block.variance[i * self.capacity + j] /= block.decay", "pass"),
+    ),
+    *_edits(
+        "river_margins/spaces/gaussian.pyx",
+        ("numbers are never folded", "if self.block[i].decay < LEAST_DECAY:", "if False:"),
+        ("a snapshot forgets the decay", "self.block[i].unit, self.block[i].decay, self.block[i].start = units[i], decays[i], starts[i]", "self.block[i].unit, self.block[i].start = units[i], starts[i]"),
+    ),
+    *_edits(
+        "river_margins/core/experts.pyx",
+        ("the last of equal labels leads", "if votes[place] / total > most:", "if votes[place] / total >= most:"),
+        ("equal labels are counted apart", "places = {label: number for number, label in enumerate(known)}", "places = {}"),
+        ("all losses count like the first", "if losses[i] != last:", "if last != last:"),
+        ("experts that know other features share a row", "reader.agreed >= other.size()", "reader.agreed >= 0"),
+        ("an expert that says nothing has no loss", "error = INFINITY if predictions[i] is None", "error = 0.0 if predictions[i] is None"),
+        ("a large error counts more than 1", "losses[i] = w * error / scale if error < scale else w", "losses[i] = w * error / scale"),
+        ("a new feature is read by one expert for all", "if not reading.round.row.fresh:", "if True:"),
+        ("one call does not ask those that refuse", "reading.said if self.learners[i] is None else self.predict_or_none(i, x, reading)", "None"),
+        ("one call does not remember what River's expert said", "predicted = reading.said = member.predict_one(x)", "predicted = member.predict_one(x)"),
+        ("a prediction that is no number counts", "if predictions[i] is not None and isfinite(<double> predictions[i]):", "if predictions[i] is not None:"),
+    ),
+    *_edits(
+        "river_margins/families/auto.py",
+        ("labels are not centred", "(label - mean) / unit, w, said)", "label / unit, w, said)"),
+        ("the scale of losses does not follow a drift", "min(max(part, w * SCALE_MEMORY), 1.0)", "min(part, 1.0)"),
+        ("a weight does nothing to the variance of labels", "self._squares + w * (label - old_mean)", "self._squares + (label - old_mean)"),
+        ("the prediction is not in the unit of the labels", "return self._mean + self._unit * self._experts", "return self._mean + self._experts"),
+        ("a restored model trusts all experts equally", '        self._experts.weights = state["weights"]', "        pass"),
+        ("labels are not checked", "                expert.check_label(y)", "                pass"),
+    ),
+    *_edits(
+        "river_margins/families/calibrated.py",
+        ("the prior counts in full in every round", "- (1.0 - discount) * PRECISION * constant", "- PRECISION * constant"),
+        ("the steep function is not used", "+ second * g +", "+"),
+        ("a weight does nothing to the constants", "pull = weight * ((label == y) - chance)", "pull = ((label == y) - chance)"),
+        ("the slopes move as if they were independent", "(gg + g_prior) - fg * fg", "(gg + g_prior)"),
+        ("the best class has no lead", "score - (second if score == best else best)", "score - best"),
+        ("a round without weight is forgotten for", "        if w > 0.0:\n            self._calibration", "        if True:\n            self._calibration"),
+    ),
+    *_edits(
+        "river_margins/core/transformed_row.pyx",
+        ("names in another order are taken for the last ones", "            if not same_key(PyList_GET_ITEM(self.names, row.index[i]), expected[i]):\n                return False\n            value", "            value"),
+    ),
+    Edit(
+        "a row is not used again",
+        "river_margins/core/transformed_row.pyx",
+        "        self.unread = False",
+        "        pass",
+        survives="each example gets a new row, which only takes longer",
+    ),
+    *_edits(
+        "river_margins/core/transformed_row.pxd",
+        ("a row with new features is not read again", "        (<TransformedRow> x).unread = True", "        pass"),
+    ),
+    *_edits(
+        "river_margins/pipeline.pyx",
+        ("a text goes no way past a scaler", "return not (type(x) is dict and dict_walk_suits(x)) or has_text(x)", "return False"),
+        ("a step in Python gets a row", "i + 2 < len(plan) and hands_rows(plan, i + 1)", "True"),
+        ("a learner in Python gets a row", "return (<Learner> following).takes_rows", "return True"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/hasher.pyx",
+        ("a text is no number", "            x = numbers_of(x)", "            x = dict(x)"),
+    ),
+    *_edits(
+        "river_margins/preprocessing/scaler.pyx",
+        ("one call scales with the moments before", "later[i] = scaled(value[i], moved + i, self.divide)", "later[i] = scaled(value[i], moments + index[i], self.divide)"),
+        ("the variance is too small", "- moment.variance) / moment.count", "- moment.variance) / (moment.count + 1.0)"),
+        ("new features are put last for the learner, too", "if is_new:  # learning", "if False:  # learning"),
+        ("a variance beyond floating point is learned", "    if not isfinite(total):\n            raise OverflowError(f\"`{type(self).__name__}`: these values would", "    if False:\n            raise OverflowError(f\"`{type(self).__name__}`: these values would"),
+    ),
+    *_edits(
+        "river_margins/spaces/budgets.pyx",
+        ("the newest goes instead of any", "return <Py_ssize_t> (next_number(generator) % <uint64_t> count)", "return count - 1"),
     ),
     *_edits(
         "connectors/topics/commit.py",

@@ -1,5 +1,6 @@
 """The compiled pipeline does what River's does, to the last bit."""
 
+import math
 import pickle
 
 import pytest
@@ -37,6 +38,23 @@ STEPS = {
     "products of some": lambda: (rm.Interactions(pairs=[("https", "*"), ("late", "l*")]), rm.AROWClassifier()),
     "a hasher": lambda: (rm.FeatureHasher(12), learner()),
     "a hasher before buckets": lambda: (rm.FeatureHasher(12), rm.PAClassifier(C=0.01, max_features=5)),
+    "a hasher and a scaler": lambda: (rm.FeatureHasher(12), rm.StandardScaler(), learner()),
+    "a scaler and a hasher": lambda: (rm.StandardScaler(), rm.FeatureHasher(12), learner()),
+    "a scaler and products": lambda: (rm.StandardScaler(), rm.Interactions(pairs=[("https", "*")]), learner()),
+    "products and a scaler": lambda: (rm.Interactions(pairs=[("https", "*")]), rm.StandardScaler(), learner()),
+    "four compiled steps": lambda: (
+        rm.StandardScaler(with_std=False),
+        rm.Interactions(pairs=[("https", "*"), ("late", "l*")]),
+        rm.StandardScaler(),
+        rm.FeatureHasher(64),
+        rm.PAClassifier(C=0.01, max_features=20),
+    ),
+    "products before a scaler of one's own": lambda: (rm.Interactions(pairs=[("https", "*")]), Shifted(), learner()),
+    "a scaler and products before a learner of one's own": lambda: (
+        rm.StandardScaler(),
+        rm.Interactions(pairs=[("https", "*")]),
+        Contrary(C=0.01),
+    ),
     "a covariance": lambda: (rm.StandardScaler(), rm.NAROWClassifier()),
     "a kernel": lambda: (rm.StandardScaler(), rm.KernelPAClassifier(rm.RBF(0.1), C=0.01)),
     "sparse weights": lambda: (rm.StandardScaler(), rm.FOBOSClassifier()),
@@ -88,6 +106,29 @@ def ours_pair(model, x):
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_it_goes_rivers_way(steps):
     assert play(Pipeline(*steps()), ours_pair) == play(compose.Pipeline(*steps()), rivers_pair)
+
+
+@pytest.mark.parametrize("second", [rm.FeatureHasher(64), rm.Interactions(), rm.OneHotEncoder()])
+def test_a_text_goes_past_a_scaler_to_the_step_that_encodes_it(second):
+    steps = (rm.StandardScaler(), second, learner())
+    ours, rivers = Pipeline(*steps), compose.Pipeline(*(step.clone() for step in steps))
+    for n, (x, y) in enumerate(datasets.Phishing().take(60)):
+        given = x | {"country": "AB"[n % 2]} if n % 3 else x
+        assert ours_pair(ours, given) == rivers_pair(rivers, given)
+        ours.learn_one(given, y)
+        rivers.learn_one(given, y)
+    assert [state(step) for step in ours.steps.values()] == [state(step) for step in rivers.steps.values()]
+
+
+@pytest.mark.parametrize("second", [rm.FeatureHasher(64), rm.Interactions(), rm.StandardScaler()])
+def test_what_a_later_step_refuses_leaves_the_pipeline_usable(second):
+    model = Pipeline(rm.StandardScaler(), second, learner())
+    for x, y in datasets.Phishing().take(20):
+        model.learn_one(x, y)
+    for bad in ({"https": math.nan}, {"https": None}, {"https": 1e308, "url_length": 1e308}):
+        with pytest.raises((ValueError, OverflowError)):
+            model.learn_one(x | bad, y)
+        assert type(model.predict_one(x)) is bool
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)

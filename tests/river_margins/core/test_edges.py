@@ -1,6 +1,7 @@
 """What a stream may throw at a learner: odd values, odd mappings, odd names, odd moments."""
 
 import collections
+import datetime
 import decimal
 import fractions
 import math
@@ -8,8 +9,9 @@ import pickle
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
-from river import preprocessing
+from river import preprocessing, stats
 
 import river_margins as rm
 from tests.helpers.cases import case
@@ -52,10 +54,22 @@ REFUSED = {
     "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5'"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
     "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),
-    "none": ({"a": None}, ValueError, "feature 'a' is None"),
+    "long text": ({"a": "red " * 1000}, ValueError, "'red red .{60,70}\\.\\.\\.: put a step before"),
+    "none": (
+        {"a": None},
+        ValueError,
+        "'a' is None, and a number is needed: leave it out, or fill it with .*StatImputer",
+    ),
+    "date": ({"a": datetime.date(2020, 1, 1)}, ValueError, "a number is needed, such as its hour or its weekday"),
+    "frame": ({"a": pd.Series([1.0, 2.0])}, ValueError, "feature 'a' is 0 1.0 1 2.0 dtype: float64, of type Series"),
     "list": ({"a": [1.0]}, ValueError, "of type list"),
     "complex": ({"a": 1j}, ValueError, "of type complex"),
-    "huge int": ({"a": 10**400}, ValueError, "feature 'a'"),
+    "huge int": ({"a": 10**400}, ValueError, "feature 'a' is 10{76}..., which is beyond floating point"),
+    "an int that Python does not write": (
+        {"a": 10**5000},
+        ValueError,
+        "feature 'a' is a number that is too long to write",
+    ),
     "overflow": ({"a": 1e200}, OverflowError, "scale the features"),
 }
 
@@ -75,6 +89,13 @@ def test_what_is_refused_changes_nothing(form):
                     with pytest.raises(error, match=words):
                         ask({"f0": 0.5} | x)
     assert state(trained(model, seed=1)) == state(trained(twin, seed=1))  # and it goes on as if nothing had been
+
+
+def test_the_imputer_that_is_named_fills_in_for_none_only():
+    imputer = preprocessing.StatImputer(("a", stats.Mean()))
+    imputer.learn_one({"a": 2.0})
+    assert imputer.transform_one({"a": None}) == {"a": 2.0}
+    assert math.isnan(imputer.transform_one({"a": math.nan})["a"])
 
 
 def test_the_encoders_that_are_named_exist():

@@ -193,6 +193,44 @@ def test_an_expert_that_refuses_an_example_is_wrong_and_the_others_learn():
     assert model.experts[0][1].n_seen == 2 and model.experts[1][1].n_seen == 1
 
 
+class RefusingNumbers(base.Regressor):
+    """A regressor that refuses to learn, and always predicts 0."""
+
+    def predict_one(self, x):
+        return 0.0
+
+    def learn_one(self, x, y):
+        raise ValueError("no")
+
+
+def test_a_regressor_that_refuses_an_example_has_the_largest_loss():
+    """exp(-ln 2) each time, from the second label on, which is the first with a scale."""
+    model = rm.AutoRegressor([RefusingNumbers(), rm.OGDRegressor(1e-9)], eta=math.log(2), share=0.0)
+    for y in (1.0, -1.0, 1.0, -1.0):
+        model.learn_one({"a": 1.0}, y)
+    (_, first), (least, second) = model.experts
+    assert (type(first), type(second)) == (rm.OGDRegressor, RefusingNumbers)
+    assert least < 1 / 3
+
+
+def test_the_scale_of_errors_follows_a_drift():
+    """Errors of 1, and then of 10: after 1000 rounds with a weight of 1/1000 each, 10 - 9/e, where the mean is 4."""
+    model = rm.AutoRegressor([rm.OGDRegressor(1e-9)])
+    for t in range(3000):
+        model.learn_one({}, (-1) ** t * (1.0 if t < 2000 else 10.0))
+    assert model.__getstate__()["error"] == pytest.approx(10 - 9 / math.e, rel=0.05)
+
+
+@pytest.mark.parametrize("y", [None, "red", [1]])
+def test_a_label_is_checked_by_the_experts(y):
+    model = rm.AutoClassifier()
+    model.check_label(True)
+    model.learn_one({"a": 1.0}, True)
+    for check in (model.check_label, lambda label: model.learn_one({"a": 1.0}, label)):
+        with pytest.raises(ValueError, match="label"):
+            check(y)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1])
 def test_with_any_eta_the_weights_add_up_to_1(share):
     """exp(-1000) is 0: the weights follow who is less wrong than the others."""
@@ -414,6 +452,58 @@ def test_experts_learn_together_what_each_learns_alone(portfolio, kind):
             seen = [*dict.fromkeys([*seen, y])]
         assert states(model._experts.members) == states(alone)
         assert model._experts.weights == pytest.approx(weights, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("portfolio", "kind"), [*((usual_classifiers, kind) for kind in KINDS + HARDER), *((mixed, kind) for kind in KINDS)]
+)
+def test_one_call_is_both(portfolio, kind):
+    once, twice, raised = rm.AutoClassifier(portfolio(), eta=0.3), rm.AutoClassifier(portfolio(), eta=0.3), 0
+    for x, y in odd(kind):
+        try:
+            predicted = twice.predict_one(x)
+            twice.learn_one(x, y)
+        except (ValueError, OverflowError) as error:
+            raised += 1
+            with pytest.raises(type(error)):
+                once.predict_learn_one(x, y)
+        else:
+            assert once.predict_learn_one(x, y) is predicted
+        assert states(once._experts.members) == states(twice._experts.members)
+        assert once._experts.weights == twice._experts.weights
+    assert bool(raised) == (kind in ("no numbers", "other labels") or (kind, portfolio) == ("huge", usual_classifiers))
+
+
+class Stubborn(base.Classifier):
+    """A classifier that refuses to learn, and always says the same."""
+
+    def predict_one(self, x):
+        return True
+
+    def learn_one(self, x, y):
+        raise ValueError("no")
+
+
+def test_one_call_counts_the_votes_of_those_that_refuse_to_learn():
+    """Two that cannot learn outvote the one that can, until their weights have fallen: 2·exp(-0.5) > 1 > 2·exp(-1)."""
+    once, twice = (rm.AutoClassifier([Stubborn(), Stubborn(), rm.PAClassifier()]) for _ in range(2))
+    said = []
+    for _ in range(4):
+        said.append(twice.predict_one({"a": 1.0}))
+        twice.learn_one({"a": 1.0}, False)
+        assert once.predict_learn_one({"a": 1.0}, False) is said[-1]
+    assert said == [True, True, True, False]  # the third knows no label in the first round, and is wrong, too
+
+
+@pytest.mark.parametrize("kind", ["every name", "come and go", "new names"])
+def test_one_call_of_a_regressor_is_both(kind):
+    once, twice = rm.AutoRegressor(), rm.AutoRegressor()
+    for t, (x, _) in enumerate(odd(kind)):
+        y = 100.0 + sum(x.values()) if t % 10 else 1e6
+        predicted = twice.predict_one(x)
+        twice.learn_one(x, y, w=1.0 + t % 2)
+        assert once.predict_learn_one(x, y, w=1.0 + t % 2) == predicted
+    assert pickle.dumps(once) == pickle.dumps(twice)
 
 
 @pytest.mark.parametrize("how", ["itself", "copy", "pickle", "clone", "snapshot"])

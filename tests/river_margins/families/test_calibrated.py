@@ -261,3 +261,14 @@ def test_it_takes_samplers_and_is_taken_by_them():
 def test_what_cannot_be_calibrated_is_refused_with_advice(classifier, words):
     with pytest.raises(TypeError, match=words):
         rm.Calibrated(classifier)
+
+
+@pytest.mark.parametrize("w", [0.5, 1.0, 4.0])
+def test_the_first_step_of_a_constant_by_hand(w):
+    """Before the first label each class has one half: w/2 over the curvature w/2, plus a prior of 0.3."""
+    model = rm.Calibrated(rm.PAClassifier(classes=[False, True]))
+    model.learn_one({"a": 1.0}, True, w=w)
+    state = model.__getstate__()["calibration"]
+    constants = dict(zip(state["labels"], state["constants"], strict=True))
+    step = w / 2 / (w / 2 + 0.3)
+    assert constants == {True: pytest.approx(step), False: pytest.approx(-step)}

@@ -41,6 +41,14 @@ def test_a_half_life_costs_little_where_nothing_changes(drift, streams, name):
     assert drift.accuracy(partial(FREEZING[name], half_life=1500), streams["none"]) > plain - 0.01
 
 
+@pytest.mark.parametrize(("width", "kind"), [("dense", "none"), ("dense", "abrupt"), ("sparse", "abrupt")])
+def test_several_half_lives_and_a_restart_reach_the_goal(drift, width, kind):
+    """Where no half life of AROW does: it costs half a point without a change, or a point after one."""
+    given = {kind: [drift.stream(kind, width, 2)]}
+    measured = drift.Measured(rm.AROWClassifier, given)
+    assert measured.together().mean(kind) > measured.afresh(kind) - drift.GOALS[kind]
+
+
 def test_the_streams_turn_when_they_say(drift):
     assert [drift.turned(kind, 8)[0].tolist() for kind in drift.KINDS] == [
         [0, 0, 0, 0, 0, 0, 0, 0],

@@ -67,8 +67,8 @@ def test_equal_names_make_equal_products_and_names_may_be_anything():
 @pytest.mark.parametrize(
     ("x", "error", "said"),
     [
-        ({"a": math.nan, "b": 1.0}, ValueError, "feature 'a' is nan: drop it"),
-        ({"a": 1.0, "b": None}, ValueError, "feature 'b' is None, of type NoneType"),
+        ({"a": math.nan, "b": 1.0}, ValueError, "feature 'a' is nan: leave it out"),
+        ({"a": 1.0, "b": None}, ValueError, "feature 'b' is None, and a number is needed"),
         ({"a": 1e200, "b": -1e200}, OverflowError, r"`Interactions`: the product 'a\*b' is beyond floating point"),
         ({"a": 1.0, "b": 1.0, "a*b": 1.0}, ValueError, r"two features are called 'a\*b', one of them after"),
         ({1: 1.0, "1": 1.0, "b": 1.0}, ValueError, r"two features are called '1\*b'"),

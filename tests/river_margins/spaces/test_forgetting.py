@@ -240,3 +240,20 @@ def test_forged_states_are_refused(name):
             whole["space"] = whole["space"] | {part: value}
             with pytest.raises(ValueError, match=r"decay|variance|scale"):
                 MAKERS[name](half_life=5).__setstate__(whole)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_after_many_half_lives_only_the_last_examples_count(covariance):
+    """2^-1200 is no number any more, so what is kept must have been folded by then."""
+    old, young = (
+        rm.SecondOrderPerceptron(covariance=covariance, half_life=1, every_label=True, intercept=False)
+        for _ in range(2)
+    )
+    given = [(as_dict(x), label == 1) for x, label in rounds(1300)]
+    for x, y in given:
+        old.learn_one(x, y)
+    for x, y in given[-100:]:
+        young.learn_one(x, y)
+    assert all(0.0 < decay <= 1.0 for decay in old.__getstate__()["space"]["decays"])
+    for x, _ in given[:50]:
+        assert old.score_one(x) == pytest.approx(young.score_one(x), rel=1e-9, abs=1e-12)

@@ -60,8 +60,13 @@ class RegistryAddress(Section):
         return {"anyOf": [{"type": "string"}, handler(schema)]}
 
     url: Url = Field(description="The address of the schema registry, such as `https://registry.example.org`.")
-    username: str | None = Field(default=None, description="The user, if the registry wants one.")
+    username: str | None = Field(default=None, description="The user, if the registry wants one (HTTP basic).")
     password: SecretText = Field(default=None, description="The password.")
+    ssl_cafile: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
+        default=None,
+        description="A file of certificates in PEM, for a registry whose certificate is signed by an authority of your"
+        " own. Without it, the public authorities are trusted.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -42,6 +42,7 @@ OUTPUT = {
         *({"name": name, "type": kind, "default": None} for name, kind in OPTIONAL.items()),
     ],
 }
+OUTPUT_TEXT = json.dumps(OUTPUT)
 
 
 class Avro:
@@ -56,10 +57,9 @@ class Avro:
     """
 
     def __init__(self, registry: Registry, topic: str) -> None:
-        self._registry, self._topic = registry, topic
+        self._registry, self._subject = registry, f"{topic}-value"
         self._schemas: dict[int, Any] = {}
         self._output = fastavro.parse_schema(OUTPUT)
-        self._id: int | None = None
 
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
@@ -80,14 +80,13 @@ class Avro:
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""
-        if self._id is None:
-            self._id = self._registry.register(f"{self._topic}-value", json.dumps(OUTPUT), "AVRO")
+        schema_id = self._registry.register(self._subject, OUTPUT_TEXT, "AVRO")
         id = fields["id"]
         if isinstance(id, dict | list):
             fields = fields | {"id": orjson.dumps(id).decode()}
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._output, fields)
-        return join(self._id, stream.getvalue())
+        return join(schema_id, stream.getvalue())
 
 
 def _parsed(schema: Schema) -> Any:

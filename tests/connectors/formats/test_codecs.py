@@ -125,6 +125,15 @@ def problems(tmp_path, **changes):
         ({"registry": "http://h:1"}, "`record.registry`: no format needs it"),
         ({"format": "avro", "registry": "h:1"}, "`h:1` is no URL"),
         ({"format": "avro", "registry": "http://u:geheim@h:1"}, "a URL must not hold a password"),
+        (
+            {"format": "avro", "registry": {"url": "http://h:1", "password": "geheim"}},
+            "with a `username` only: add one",
+        ),
+        (
+            {"format": "avro", "registry": {"url": "http://h:1", "ssl_cafile": "a.pem"}},
+            "which has no TLS: write `https:`",
+        ),
+        ({"format": "avro", "registry": {"url": "https://h:1", "ca_file": "a.pem"}}, "`record.registry.ca_file`"),
     ],
 )
 def test_lint_says_what_is_wrong(guest, tmp_path, record, sentence):

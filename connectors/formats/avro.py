@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from connectors.formats.plain import plain
-from connectors.formats.registry import INSTALL, Registry, Schema, join, split
+from connectors.formats.registry import INSTALL, ParsedSchemas, Registry, Schema, join, split
 
 try:
     import fastavro
@@ -58,15 +58,13 @@ class Avro:
 
     def __init__(self, registry: Registry, topic: str) -> None:
         self._registry, self._subject = registry, f"{topic}-value"
-        self._schemas: dict[int, Any] = {}
+        self._schemas = ParsedSchemas(registry, _parsed)
         self._output = fastavro.parse_schema(OUTPUT)
 
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
         id, content = split(value)
         schema = self._schemas.get(id)
-        if schema is None:
-            schema = self._schemas[id] = _parsed(self._registry.schema(id))
         stream = io.BytesIO(content)
         try:
             fields = fastavro.schemaless_reader(stream, schema, None)
@@ -91,11 +89,9 @@ class Avro:
 
 def _parsed(schema: Schema) -> Any:
     named: dict[str, Any] = {}
-    _parse_references(schema, named)
-    try:
-        parsed = fastavro.parse_schema(json.loads(schema.text), named)
-    except (fastavro.schema.SchemaParseException, json.JSONDecodeError) as error:
-        raise ValueError(f"the schema cannot be used: {error}") from error
+    for _, text in schema.references:
+        fastavro.parse_schema(json.loads(text), named)
+    parsed = fastavro.parse_schema(json.loads(schema.text), named)
     _Extent(named).of(parsed)
     return parsed
 
@@ -123,7 +119,7 @@ class _Extent:
         if kind in ("array", "map"):
             of_items = self.of(schema["items" if kind == "array" else "values"])
             if kind == "array" and not of_items[1]:
-                raise ValueError("the schema cannot be used: it has an array of items that take no bytes")
+                raise ValueError("it has an array of items that take no bytes")
             return self._checked(1 + of_items[0]), 1
         if kind == "fixed":
             return 1, schema["size"]
@@ -133,7 +129,7 @@ class _Extent:
         if schema["type"] not in ("record", "error"):
             return self.of(schema)
         if name in self._open:
-            raise ValueError(f"the schema cannot be used: `{name}` refers to itself")
+            raise ValueError(f"`{name}` refers to itself")
         if name not in self._known:
             self._open.add(name)
             found = [self.of(field["type"]) for field in schema["fields"]]
@@ -143,11 +139,5 @@ class _Extent:
 
     def _checked(self, parts: int) -> int:
         if parts > MOST_PARTS:
-            raise ValueError(f"the schema cannot be used: a value has more than {MOST_PARTS:,} parts")
+            raise ValueError(f"a value has more than {MOST_PARTS:,} parts")
         return parts
-
-
-def _parse_references(schema: Schema, named: dict[str, Any]) -> None:
-    for reference in schema.references:
-        _parse_references(reference, named)
-        fastavro.parse_schema(json.loads(reference.text), named)

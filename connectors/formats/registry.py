@@ -7,7 +7,7 @@ import os
 import ssl
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from connectors.errors import AccessError, StartError
@@ -20,6 +20,7 @@ NOT_FOUND = (40401, 40402, 40403)  # error codes of a subject, a version and a s
 NO_ID = 0  # of no schema: registries count from 1
 SECONDS = 5.0
 NO_JSON = "answers with something else than JSON: check `record.registry.url`"
+MOST_REFERENCES = 100  # of a schema, directly or not
 UNKNOWN_SECONDS, MOST_UNKNOWN = 60.0, 10_000  # how long, and how many, unknown ids are remembered
 
 
@@ -28,10 +29,18 @@ class RegistryUnavailable(OSError):
 
 
 class Schema(NamedTuple):
-    """A schema: its text, and the schemas that it refers to, each after those that it refers to itself."""
+    """A schema.
+
+    Attributes
+    ----------
+    text
+        The schema itself.
+    references
+        The names and texts of all schemas that it refers to, each once, and after those that it refers to itself.
+    """
 
     text: str
-    references: tuple["Schema", ...] = ()
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class Registry:
@@ -76,7 +85,7 @@ class Registry:
             raise StartError(f"`record.registry.ssl_cafile`: `{ca_file}` cannot be read: {error}") from error
         self._schemas: dict[int, Schema] = {}
         self._registered: dict[str, int] = {}
-        self._unknown: dict[int, float] = {}
+        self._unknown: dict[int, tuple[float, str]] = {}
 
     def __repr__(self) -> str:
         return f"Registry({self._url!r}, {STARS})"
@@ -89,24 +98,34 @@ class Registry:
     def schema(self, id: int) -> Schema:
         """Return the schema of an id, or raise ValueError if there is none."""
         if id not in self._schemas:
-            if self._unknown.get(id, 0.0) > time.monotonic():
-                raise ValueError(f"the schema registry had no schema {id} when it was asked within the last minute")
+            until, said = self._unknown.get(id, (0.0, ""))
+            if until > time.monotonic():
+                raise ValueError(f"{said} (asked within the last minute)")
             try:
                 found = self._ask(f"the schema {id}", lambda: self._client.get_schema(id))
-            except ValueError:
+                references = dict[Any, tuple[str, str]]()
+                self._add_references(found, references)
+            except ValueError as error:
                 if len(self._unknown) >= MOST_UNKNOWN:
                     self._unknown.clear()
-                self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS
+                self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS, str(error)
                 raise
-            self._schemas[id] = Schema(found.schema_str, tuple(self._references(found)))
+            self._schemas[id] = Schema(found.schema_str, tuple(references.values()))
         return self._schemas[id]
 
-    def _references(self, schema: Any) -> Iterator[Schema]:
+    def _add_references(self, schema: Any, known: dict[Any, tuple[str, str]], depth: int = 1) -> None:
+        """Add what a schema refers to. Writers choose it: it may be a long chain, or name the same schema often."""
         for reference in schema.references or ():
+            key = reference.name, reference.subject, reference.version
+            if key in known:
+                continue
+            if max(len(known), depth) > MOST_REFERENCES:
+                raise ValueError(f"the schema refers to more than {MOST_REFERENCES} others")
             what = f"version {reference.version} of `{reference.subject}`"
             look_up = functools.partial(self._client.get_version, reference.subject, reference.version)
             found = self._ask(what, look_up).schema
-            yield Schema(found.schema_str, tuple(self._references(found)))
+            self._add_references(found, known, depth + 1)
+            known[key] = reference.name, found.schema_str
 
     def register(self, subject: str, text: str, kind: str) -> int:
         """Return the id of the schema of a subject, which the first call adds if it is not there.
@@ -158,6 +177,41 @@ class Registry:
         if cause is not None and cause.reason == "WRONG_VERSION_NUMBER":
             return StartError(f"{named} does not speak TLS: write `http://` as `record.registry.url`, or another port")
         return RegistryUnavailable(f"{named} does not answer: {error}")
+
+
+class ParsedSchemas:
+    """The schemas of a registry in the form that a codec reads with, each parsed once.
+
+    Parameters
+    ----------
+    registry
+        The registry.
+    parse
+        Turns a schema into that form, or raises ValueError; OSError if a later attempt may succeed.
+    """
+
+    def __init__(self, registry: Registry, parse: Callable[[Schema], Any]) -> None:
+        self._registry, self._parse, self._found = registry, parse, dict[int, Any]()
+
+    def get(self, id: int) -> Any:
+        """Return the schema of an id, or raise ValueError: for one that cannot be used, without parsing it again."""
+        found = self._found.get(id)
+        if found is None:
+            schema = self._registry.schema(id)
+            try:
+                found = self._parse(schema)
+            except OSError:
+                raise
+            except Exception as error:  # parsers raise errors of many classes
+                found = _Unusable(str(error))
+            self._found[id] = found
+        if type(found) is _Unusable:
+            raise ValueError(f"the schema {id} cannot be used: {found.reason}")
+        return found
+
+
+class _Unusable(NamedTuple):
+    reason: str
 
 
 def _tls_error(error: BaseException | None) -> ssl.SSLError | None:

@@ -110,13 +110,14 @@ class Record(Section):
 
     format: Format = Field(
         default=JSON,
-        description="The format of the records in a topic: `json`, `avro` and `json_schema` (which need `registry`),"
-        " or the name of a codec that an installed package registers, see [Formats](formats.md#formats-of-topics).",
+        description="The format of the records in a topic: `json`; `avro`, `json_schema` or `protobuf`, which need"
+        " `registry`; or the name of a codec that an installed package registers, see"
+        " [Formats](formats.md#formats-of-topics).",
     )
     registry: RegistryAddress | None = Field(
         default=None,
-        description="The schema registry of records, labels and outputs whose format is `avro` or `json_schema`: its"
-        " URL, or the keys below.",
+        description="The schema registry of records, labels and outputs whose format is `avro`, `json_schema` or"
+        " `protobuf`: its URL, or the keys below.",
     )
 
     @property

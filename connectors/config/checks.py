@@ -58,7 +58,7 @@ def _check_formats(values: ValidValues) -> Iterator[PathProblem]:
             f"`{key}.format`: the schemas of `{names[key]}` are in a registry: write its URL as `record.registry`"
         )
         yield PathProblem((key, "format"), sentence, blames_key=False)
-    if not users and values.get("record", "registry") is not None:
+    if not users and all(map(values.has, names)) and values.get("record", "registry") is not None:
         sentence = "`record.registry`: no format needs it: add `format: avro`, or leave it out"
         yield PathProblem(("record", "registry"), sentence, blames_key=False)
     if values.get("record", "registry", "password") and values.get("record", "registry", "username") is None:

@@ -138,7 +138,7 @@ def check_registry(config: Config) -> None:
         try:
             registry.check()
         except RegistryUnavailable as error:
-            log.warning("%s", error)
+            log.warning("%s; is `record.registry.url` right? It is asked again when a schema is needed", error)
 
 
 def _store(config: Config, *below: str) -> Store:

@@ -141,6 +141,11 @@ def test_lint_says_what_is_wrong(guest, tmp_path, record, sentence):
     assert sentence in said and "geheim" not in said
 
 
+def test_a_misspelled_format_is_the_only_mistake(tmp_path):
+    said = problems(tmp_path, record={"format": "protobuff", "registry": "http://h:1"}, output={"topic": "b"})
+    assert said.count("\n") == 0 and "there is no format `protobuff`, did you mean `protobuf`?" in said
+
+
 def test_a_password_is_shown_as_stars(tmp_path):
     path = tmp_path / "p.yaml"
     registry = {"url": "http://h:1", "username": "u", "password": "geheim"}

@@ -104,6 +104,8 @@ def test_the_codec_keeps_the_contract_and_registers_what_it_writes(registry, wri
         "id": {"text": "ä"}, "prediction": {"text": "spam"}, "scores": {"ham": -0.5, "spam": 0.5},
         "label": {"text": "spam"}, "explanation": {}, "challengers": {},
     }  # fmt: skip
+    turned = OUTPUTS[2] | {"score": {str(n): float(n) for n in range(100)}}
+    assert codec.encode(turned) == codec.encode(turned | {"score": dict(reversed(turned["score"].items()))})
     said = {"arow": {"prediction": 2**70, "score": 0.5}, "other": None}
     found = codec.decode(codec.encode({"id": [1], "prediction": None, "score": None, "challengers": said}))
     assert found["id"] == {"text": "[1]"} and "prediction" not in found and "score" not in found

@@ -103,7 +103,11 @@ class _Guard(http.server.BaseHTTPRequestHandler):
         self._answer(None)
 
     def do_POST(self) -> None:
-        self._answer(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.may_write:
+            self._answer(body)
+        else:
+            self._write(403, b'{"error_code": 40301, "message": "User is denied operation Write"}')
 
     def _answer(self, body: bytes | None) -> None:
         if self.headers["Authorization"] != self.server.login:
@@ -130,9 +134,11 @@ class _Guard(http.server.BaseHTTPRequestHandler):
 class Guarded(http.server.ThreadingHTTPServer):
     """A proxy before a registry that asks for a login; with TLS if a context is given."""
 
-    def __init__(self, registry: str, username: str, password: str, tls: ssl.SSLContext | None, port: int) -> None:
+    def __init__(
+        self, registry: str, username: str, password: str, tls: ssl.SSLContext | None, port: int, may_write: bool
+    ) -> None:
         super().__init__(("127.0.0.1", port), _Guard)
-        self.registry = registry
+        self.registry, self.may_write = registry, may_write
         self.login = f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
         self.url = f"{'http' if tls is None else 'https'}://localhost:{self.server_address[1]}"
         if tls is not None:
@@ -144,10 +150,15 @@ class Guarded(http.server.ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def guarded(
-    registry: str, username: str, password: str, tls: ssl.SSLContext | None = None, port: int = 0
+    registry: str,
+    username: str,
+    password: str,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
+    may_write: bool = True,
 ) -> Iterator[str]:
     """Run a proxy before a registry that asks for a login, and yield its URL."""
-    with Guarded(registry, username, password, tls, port) as server:
+    with Guarded(registry, username, password, tls, port, may_write) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

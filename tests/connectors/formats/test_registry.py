@@ -102,6 +102,20 @@ def test_what_a_registry_refuses_ends_the_start(kafka, registry, authority, tmp_
     assert stream.committed(0) is None
 
 
+def test_a_user_who_may_not_register_the_schema_of_the_outputs(kafka, registry, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce(phishing(3))
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, may_write=False) as url:
+        record = stream.settings["record"] | {"registry": LOGIN | {"url": url + PATH}}
+        config = stream.config(record=record, output={"topic": stream.output, "format": "json_schema"})
+        sentence = (
+            rf"refuses `{stream.output}-value` \(403\): grant it to the user `record\.registry\.username`: User is den"
+        )
+        with pytest.raises(AccessError, match=sentence), running(config) as process:
+            process.wait()
+    assert stream.committed(0).offset == 0
+
+
 def test_https_for_a_registry_without_tls(registry):
     with pytest.raises(StartError, match=r"does not speak TLS: write `http://` as `record\.registry\.url`"):
         Registry(registry.replace("http:", "https:")).check()

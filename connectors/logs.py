@@ -9,7 +9,7 @@ import orjson
 
 Format = Literal["plain", "json"]
 PLACE = ("topic", "partition", "offset", "offsets")  # attributes of a log record that say which records it is about
-CLIENTS = ("kafka", "connectors.kafka.librdkafka")  # their loggers
+CLIENTS = ("kafka", "connectors.kafka.librdkafka", "httpx", "httpx2")  # their loggers
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -52,7 +52,7 @@ class JsonFormatter(logging.Formatter):
 def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
     """Send the log to standard error; in JSON, also an uncaught exception, so that every line is an object.
 
-    `clients` is the lowest level of a line of the Kafka clients.
+    `clients` is the lowest level of a line of the clients of Kafka and of a schema registry.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))

@@ -58,9 +58,16 @@ def _check_formats(values: ValidValues) -> Iterator[PathProblem]:
             f"`{key}.format`: the schemas of `{names[key]}` are in a registry: write its URL as `record.registry`"
         )
         yield PathProblem((key, "format"), sentence, blames_key=False)
-    if not users and values.get("record", "registry") is not None:
+    if not users and all(map(values.has, names)) and values.get("record", "registry") is not None:
         sentence = "`record.registry`: no format needs it: add `format: avro`, or leave it out"
         yield PathProblem(("record", "registry"), sentence, blames_key=False)
+    if values.get("record", "registry", "password") and values.get("record", "registry", "username") is None:
+        sentence = "`record.registry.password`: it is used with a `username` only: add one, or leave the password out"
+        yield PathProblem(("record", "registry", "password"), sentence, blames_key=False)
+    url = values.get("record", "registry", "url") or ""
+    if values.get("record", "registry", "ssl_cafile") and url.startswith("http:"):
+        sentence = "`record.registry.ssl_cafile`: the `url` begins with `http:`, which has no TLS: write `https:`"
+        yield PathProblem(("record", "registry", "ssl_cafile"), sentence, blames_key=False)
 
 
 def _check_weight(values: ValidValues) -> Iterator[PathProblem]:

@@ -123,8 +123,9 @@ def _validate(
 
 
 def _schema_of(data: dict[str, Any]) -> "type[Config] | type[FileConfig]":
-    """Return the schema of a file: `input.file` makes it that of a processor between files."""
-    if isinstance(data.get("input"), dict) and "file" in data["input"]:
+    """Return the schema of a file: `input.file` makes it that of a processor between files, or else `output.file`."""
+    input, output = (keys if isinstance(keys, dict) else {} for keys in (data.get("input"), data.get("output")))
+    if "file" in input or ("topic" not in input and "file" in output):
         from connectors.config.files_schema import FileConfig
 
         return FileConfig

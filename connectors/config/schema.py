@@ -60,8 +60,13 @@ class RegistryAddress(Section):
         return {"anyOf": [{"type": "string"}, handler(schema)]}
 
     url: Url = Field(description="The address of the schema registry, such as `https://registry.example.org`.")
-    username: str | None = Field(default=None, description="The user, if the registry wants one.")
+    username: str | None = Field(default=None, description="The user, if the registry wants one (HTTP basic).")
     password: SecretText = Field(default=None, description="The password.")
+    ssl_cafile: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
+        default=None,
+        description="A file of certificates in PEM, for a registry whose certificate is signed by an authority of your"
+        " own. Without it, the public authorities are trusted.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -105,13 +110,14 @@ class Record(Section):
 
     format: Format = Field(
         default=JSON,
-        description="The format of the records in a topic: `json`, `avro` and `json_schema` (which need `registry`),"
-        " or the name of a codec that an installed package registers, see [Formats](formats.md#formats-of-topics).",
+        description="The format of the records in a topic: `json`; `avro`, `json_schema` or `protobuf`, which need"
+        " `registry`; or the name of a codec that an installed package registers, see"
+        " [Formats](formats.md#formats-of-topics).",
     )
     registry: RegistryAddress | None = Field(
         default=None,
-        description="The schema registry of records, labels and outputs whose format is `avro` or `json_schema`: its"
-        " URL, or the keys below.",
+        description="The schema registry of records, labels and outputs whose format is `avro`, `json_schema` or"
+        " `protobuf`: its URL, or the keys below.",
     )
 
     @property

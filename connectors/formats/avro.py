@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from connectors.formats.plain import plain
-from connectors.formats.registry import INSTALL, Registry, Schema, join, split
+from connectors.formats.registry import INSTALL, ParsedSchemas, Registry, Schema, join, split
 
 try:
     import fastavro
@@ -42,6 +42,7 @@ OUTPUT = {
         *({"name": name, "type": kind, "default": None} for name, kind in OPTIONAL.items()),
     ],
 }
+OUTPUT_TEXT = json.dumps(OUTPUT)
 
 
 class Avro:
@@ -56,17 +57,14 @@ class Avro:
     """
 
     def __init__(self, registry: Registry, topic: str) -> None:
-        self._registry, self._topic = registry, topic
-        self._schemas: dict[int, Any] = {}
+        self._registry, self._subject = registry, f"{topic}-value"
+        self._schemas = ParsedSchemas(registry, _parsed)
         self._output = fastavro.parse_schema(OUTPUT)
-        self._id: int | None = None
 
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
         id, content = split(value)
         schema = self._schemas.get(id)
-        if schema is None:
-            schema = self._schemas[id] = _parsed(self._registry.schema(id))
         stream = io.BytesIO(content)
         try:
             fields = fastavro.schemaless_reader(stream, schema, None)
@@ -80,23 +78,20 @@ class Avro:
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""
-        if self._id is None:
-            self._id = self._registry.register(f"{self._topic}-value", json.dumps(OUTPUT), "AVRO")
+        schema_id = self._registry.register(self._subject, OUTPUT_TEXT, "AVRO")
         id = fields["id"]
         if isinstance(id, dict | list):
             fields = fields | {"id": orjson.dumps(id).decode()}
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._output, fields)
-        return join(self._id, stream.getvalue())
+        return join(schema_id, stream.getvalue())
 
 
 def _parsed(schema: Schema) -> Any:
     named: dict[str, Any] = {}
-    _parse_references(schema, named)
-    try:
-        parsed = fastavro.parse_schema(json.loads(schema.text), named)
-    except (fastavro.schema.SchemaParseException, json.JSONDecodeError) as error:
-        raise ValueError(f"the schema cannot be used: {error}") from error
+    for _, text in schema.references:
+        fastavro.parse_schema(json.loads(text), named)
+    parsed = fastavro.parse_schema(json.loads(schema.text), named)
     _Extent(named).of(parsed)
     return parsed
 
@@ -124,7 +119,7 @@ class _Extent:
         if kind in ("array", "map"):
             of_items = self.of(schema["items" if kind == "array" else "values"])
             if kind == "array" and not of_items[1]:
-                raise ValueError("the schema cannot be used: it has an array of items that take no bytes")
+                raise ValueError("it has an array of items that take no bytes")
             return self._checked(1 + of_items[0]), 1
         if kind == "fixed":
             return 1, schema["size"]
@@ -134,7 +129,7 @@ class _Extent:
         if schema["type"] not in ("record", "error"):
             return self.of(schema)
         if name in self._open:
-            raise ValueError(f"the schema cannot be used: `{name}` refers to itself")
+            raise ValueError(f"`{name}` refers to itself")
         if name not in self._known:
             self._open.add(name)
             found = [self.of(field["type"]) for field in schema["fields"]]
@@ -144,11 +139,5 @@ class _Extent:
 
     def _checked(self, parts: int) -> int:
         if parts > MOST_PARTS:
-            raise ValueError(f"the schema cannot be used: a value has more than {MOST_PARTS:,} parts")
+            raise ValueError(f"a value has more than {MOST_PARTS:,} parts")
         return parts
-
-
-def _parse_references(schema: Schema, named: dict[str, Any]) -> None:
-    for reference in schema.references:
-        _parse_references(reference, named)
-        fastavro.parse_schema(json.loads(reference.text), named)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GROUP = "river_margins.codecs"
 JSON = "json"  # needs no codec
-REGISTERED_SCHEMAS = ("avro", "json_schema")  # the formats whose schemas are in a registry
+REGISTERED_SCHEMAS = ("avro", "json_schema", "protobuf")  # the formats whose schemas are in a registry
 
 
 class Codec(Protocol):
@@ -69,6 +69,10 @@ def _factory(name: str) -> Callable[..., Codec]:
         from connectors.formats.json_schema import JsonSchema
 
         return JsonSchema
+    if name == "protobuf":
+        from connectors.formats.protobuf import Protobuf
+
+        return Protobuf
     point = _entry_points().get(name)
     if point is None:
         known = [JSON, *REGISTERED_SCHEMAS, *sorted(_entry_points())]

@@ -26,6 +26,7 @@ OUTPUT = {
     },
     "required": ["id", "prediction", "score"],
 }
+OUTPUT_TEXT = json.dumps(OUTPUT)
 
 
 class JsonSchema:
@@ -40,8 +41,7 @@ class JsonSchema:
     """
 
     def __init__(self, registry: Registry, topic: str) -> None:
-        self._registry, self._topic = registry, topic
-        self._id: int | None = None
+        self._registry, self._subject = registry, f"{topic}-value"
 
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
@@ -54,6 +54,4 @@ class JsonSchema:
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""
-        if self._id is None:
-            self._id = self._registry.register(f"{self._topic}-value", json.dumps(OUTPUT), "JSON")
-        return join(self._id, orjson.dumps(fields))
+        return join(self._registry.register(self._subject, OUTPUT_TEXT, "JSON"), orjson.dumps(fields))

@@ -10,6 +10,12 @@ from connectors.formats.codecs import make_codec, parser
 from connectors.formats.registry import Registry
 
 
+def registry_of(config: Config) -> Registry | None:
+    """Return a client of the schema registry that a file names, or None. Raise StartError if it cannot be made."""
+    address = config.record.registry
+    return Registry(address.url, address.username, address.password, address.ssl_cafile) if address else None
+
+
 class Formats:
     """What reads records and labels, and writes outputs. Each attribute is None for JSON.
 
@@ -32,8 +38,7 @@ class Formats:
     decode_output: Callable[[bytes], dict[str, Any]] | None = None
 
     def __init__(self, config: Config) -> None:
-        address, labels = config.record.registry, config.labels
-        registry = Registry(address.url, address.username, address.password) if address else None
+        labels, registry = config.labels, registry_of(config)
         of_records, of_outputs = config.record.format, config.output.format
         of_labels = labels.format if labels else of_records
         topic = labels.topic if labels else ""

@@ -112,6 +112,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         return startup.make_restorer(config, for_consumer, before=restorer)
 
     startup.check_store(config)
+    startup.check_registry(config)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
         consumer = make_consumer(config.instance)

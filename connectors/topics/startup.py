@@ -1,16 +1,21 @@
 """Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
+from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
 from connectors.kafka.retry import retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
 from connectors.topics.bad_partitions import PartitionStateError
+from connectors.topics.formats import registry_of
 from connectors.topics.restore import Restorer
+
+log = logging.getLogger(__name__)
 
 BROKER_WAIT = 15.0  # seconds for a broker to answer
 Answer = TypeVar("Answer")
@@ -124,6 +129,16 @@ def check_store(config: Config) -> None:
         _store(config).check()
     except StoreError as error:
         raise StartError(f"the folder of the snapshots {error}") from error
+
+
+def check_registry(config: Config) -> None:
+    """Raise AccessError or StartError if the schema registry of the file refuses. One that is away may come back."""
+    registry = registry_of(config)
+    if registry is not None:
+        try:
+            registry.check()
+        except RegistryUnavailable as error:
+            log.warning("%s; is `record.registry.url` right? It is asked again when a schema is needed", error)
 
 
 def _store(config: Config, *below: str) -> Store:

@@ -1,10 +1,14 @@
 """A real schema registry for the tests: Apicurio, fetched once from Maven Central; its interface is Confluent's."""
 
+import base64
 import contextlib
+import http.server
 import shutil
 import socket
+import ssl
 import subprocess
 import tarfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -88,3 +92,77 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     return False
+
+
+class _Guard(http.server.BaseHTTPRequestHandler):
+    """Passes a request on to the registry if it has the login, as the proxy does that a registry is put behind."""
+
+    server: "Guarded"
+
+    def do_GET(self) -> None:
+        self._answer(None)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.may_write:
+            self._answer(body)
+        else:
+            self._write(403, b'{"error_code": 40301, "message": "User is denied operation Write"}')
+
+    def _answer(self, body: bytes | None) -> None:
+        if self.headers["Authorization"] != self.server.login:
+            self._write(401, b'{"error_code": 401, "message": "Unauthorized"}')
+            return
+        url = self.server.registry + self.path
+        headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
+                self._write(answer.status, answer.read())
+        except urllib.error.HTTPError as error:
+            self._write(error.code, error.read())
+
+    def _write(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Write nothing."""
+
+
+class Guarded(http.server.ThreadingHTTPServer):
+    """A proxy before a registry that asks for a login; with TLS if a context is given."""
+
+    def __init__(
+        self, registry: str, username: str, password: str, tls: ssl.SSLContext | None, port: int, may_write: bool
+    ) -> None:
+        super().__init__(("127.0.0.1", port), _Guard)
+        self.registry, self.may_write = registry, may_write
+        self.login = f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
+        self.url = f"{'http' if tls is None else 'https'}://localhost:{self.server_address[1]}"
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Write nothing: clients that do not trust the certificate hang up."""
+
+
+@contextlib.contextmanager
+def guarded(
+    registry: str,
+    username: str,
+    password: str,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
+    may_write: bool = True,
+) -> Iterator[str]:
+    """Run a proxy before a registry that asks for a login, and yield its URL."""
+    with Guarded(registry, username, password, tls, port, may_write) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()
+            thread.join()

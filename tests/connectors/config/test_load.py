@@ -625,6 +625,14 @@ def test_files_that_cannot_be(problems, old, new, expected):
     assert line.startswith("p.yaml:" + expected)
 
 
+def test_a_misspelled_input_beside_files_is_no_topic(problems):
+    found = problems(FILES.replace("{file: in", "{fil: in"))
+    assert [problem.partition(": ")[2] for problem in found] == [
+        "`file` is missing in `input`",
+        "unknown key `input.fil`, did you mean `file`?",
+    ]
+
+
 def test_a_topic_and_a_file_have_no_transaction_in_common(problems):
     found = problems(GOOD.replace("{topic: predictions}", "{file: out.jsonl}") + "rejects: {file: r.jsonl}\n")
     said = "what is read from a topic cannot go to a file exactly once: write"

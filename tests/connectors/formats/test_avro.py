@@ -106,7 +106,7 @@ def test_a_registry_that_does_not_answer_is_no_reject(registry):
     parse = codecs.parser("avro", Avro(Registry("http://127.0.0.1:1"), "t"))
     with pytest.raises(RegistryUnavailable, match=r"http://127\.0\.0\.1:1 does not answer"):
         parse(join(1, b"\0"))
-    with pytest.raises(StartError, match="check the path of the URL"):
+    with pytest.raises(StartError, match=r"check the path of `record\.registry\.url`"):
         Registry(f"{registry}/nothing").schema(1)
 
 
@@ -268,7 +268,7 @@ def test_an_unknown_schema_is_asked_for_once_a_minute(monkeypatch):
         with pytest.raises(ValueError, match="schema 7"):
             registry.schema(7)
     assert len(asked) == 1
-    monkeypatch.setattr(registry, "_unknown", {7: 0.0})
+    monkeypatch.setattr(registry, "_unknown", {7: (0.0, "")})
     with pytest.raises(ValueError, match="schema 7"):
         registry.schema(7)
     assert len(asked) == 2

@@ -125,11 +125,25 @@ def problems(tmp_path, **changes):
         ({"registry": "http://h:1"}, "`record.registry`: no format needs it"),
         ({"format": "avro", "registry": "h:1"}, "`h:1` is no URL"),
         ({"format": "avro", "registry": "http://u:geheim@h:1"}, "a URL must not hold a password"),
+        (
+            {"format": "avro", "registry": {"url": "http://h:1", "password": "geheim"}},
+            "with a `username` only: add one",
+        ),
+        (
+            {"format": "avro", "registry": {"url": "http://h:1", "ssl_cafile": "a.pem"}},
+            "which has no TLS: write `https:`",
+        ),
+        ({"format": "avro", "registry": {"url": "https://h:1", "ca_file": "a.pem"}}, "`record.registry.ca_file`"),
     ],
 )
 def test_lint_says_what_is_wrong(guest, tmp_path, record, sentence):
     said = problems(tmp_path, record=record)
     assert sentence in said and "geheim" not in said
+
+
+def test_a_misspelled_format_is_the_only_mistake(tmp_path):
+    said = problems(tmp_path, record={"format": "protobuff", "registry": "http://h:1"}, output={"topic": "b"})
+    assert said.count("\n") == 0 and "there is no format `protobuff`, did you mean `protobuf`?" in said
 
 
 def test_a_password_is_shown_as_stars(tmp_path):

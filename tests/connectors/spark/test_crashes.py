@@ -1,5 +1,6 @@
 """kill -9 of the driver, with all its processes, changes no prediction."""
 
+import contextlib
 import json
 import os
 import signal
@@ -14,16 +15,18 @@ from tests.helpers.paths import ROOT
 from tests.helpers.streams import wait_for
 
 
-def start(folder, *arguments):
+@contextlib.contextmanager
+def started(folder, *arguments):
+    """The driver as a process. At the end it is killed, with its Java and its Python workers, as kill -9 does."""
     command = [sys.executable, "-m", "tests.connectors.spark.job", str(folder), *map(str, arguments)]
     with (folder / "log").open("a") as log:
-        return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
-
-
-def kill(process):
-    """Ends the driver, its Java and its Python workers as kill -9 does, all at once."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def complete(folder):
@@ -46,17 +49,16 @@ def test_kill_and_restart_change_nothing(file, tmp_path):
         write(tmp_path / "in" / f"{number:02}.json", examples[number * 100 : (number + 1) * 100])
         os.utime(tmp_path / "in" / f"{number:02}.json", (number, number))  # Spark reads the oldest first
     # the sink has a batch that the checkpoint does not know
-    process = start(tmp_path, 5)
-    wait_for(lambda: (tmp_path / "held").exists() or process.poll() is not None, "a batch is written")
-    kill(process)
+    with started(tmp_path, 5) as process:
+        wait_for(lambda: (tmp_path / "held").exists() or process.poll() is not None, "a batch is written")
     before = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
     assert sorted(before) == list(range(6))
     # anywhere in a later batch
-    process = start(tmp_path)
-    wait_for(lambda: max(complete(tmp_path)) >= 9 or process.poll() is not None, "some batches are written")
-    assert process.poll() is None
-    kill(process)
-    assert start(tmp_path).wait() == 0, (tmp_path / "log").read_text()[-3000:]
+    with started(tmp_path) as process:
+        wait_for(lambda: max(complete(tmp_path)) >= 9 or process.poll() is not None, "some batches are written")
+        assert process.poll() is None
+    with started(tmp_path) as process:
+        assert process.wait() == 0, (tmp_path / "log").read_text()[-3000:]
     # Spark may put the next file into a batch that was not written down yet: there can be fewer batches than files
     after = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
     assert {number: after[number] for number in before} == before

@@ -1,0 +1,144 @@
+"""A registry behind a login and TLS, and one that is away, as a running processor meets them."""
+
+import json
+import logging
+import socket
+import ssl
+import urllib.request
+import uuid
+
+import pytest
+import trustme
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+
+from connectors.errors import AccessError, StalledError, StartError
+from connectors.formats.json_schema import OUTPUT
+from connectors.formats.registry import Registry, join
+from connectors.tools import explain
+from connectors.topics import processor
+from tests.helpers.registry import guarded
+from tests.helpers.streams import Stream, phishing, running, twin, wait_for
+
+USER, PASSWORD = "payments", "geheim:1"
+PATH = "/apis/ccompat/v7"  # of the interface of Confluent
+LOGIN = {"username": USER, "password": PASSWORD}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """A context of a server with a certificate of its own authority, and the file of that authority."""
+    authority, path = trustme.CA(), tmp_path_factory.mktemp("authority") / "authority.pem"
+    authority.cert_pem.write_to_path(str(path))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    return context, path
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def register(url):
+    """Return the id of a schema that nobody has asked for."""
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": uuid.uuid4().hex, "type": "object"}
+    return SchemaRegistryClient({"url": url}).register_schema(f"s{schema['title']}", Schema(json.dumps(schema), "JSON"))
+
+
+def values_of(id, records):
+    return [join(id, json.dumps(record).encode()) for record in records]
+
+
+def test_a_processor_with_a_login_and_an_authority_of_its_own_shows_no_password(
+    kafka, registry, authority, tmp_path, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    stream, records, port = Stream(kafka, tmp_path, partitions=1), phishing(20), free_port()
+    stream.produce(values_of(register(registry), records))
+    context, trusted = authority
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, context) as url:
+        address = LOGIN | {"url": url + PATH, "ssl_cafile": str(trusted)}
+        config = stream.config(
+            record=stream.settings["record"] | {"format": "json_schema", "registry": address},
+            output={"topic": stream.output, "format": "json_schema"},
+            metrics={"port": port},
+        )
+        with running(config) as process:
+            messages = stream.read(stream.output, 20)
+            pages = [
+                urllib.request.urlopen(f"http://127.0.0.1:{port}{path}").read()
+                for path in ("/metrics", "/", "/state.json")
+            ]
+            process.end()
+    assert [json.loads(message.value[5:]) for message in messages] == twin(stream.config().build_learner(), records)
+    latest = SchemaRegistryClient({"url": registry}).get_latest_version(f"{stream.output}-value")
+    assert json.loads(latest.schema.schema_str) == OUTPUT
+    shown = [caplog.text, explain.explain(config), repr(config), config.model_dump(), *pages]
+    assert all(PASSWORD not in str(text) for text in shown)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"password": "wrong"}, AccessError, r"the login \(401\): check `record\.registry\.username` and"),
+        ({"username": None, "password": None}, AccessError, "`record.registry.username`"),
+        ({"ssl_cafile": None}, StartError, r"not trusted .*`record\.registry\.ssl_cafile`"),
+        ({"ssl_cafile": "nowhere.pem"}, StartError, "`record.registry.ssl_cafile`: `.*/nowhere.pem` cannot be read"),
+        ({"ssl_cafile": __file__}, StartError, "`record.registry.ssl_cafile`: `.*test_registry.py` cannot be read"),
+        ({"path": "/nothing"}, StartError, r"answers 404 .*`record\.registry\.url`"),
+        ({"path": "/ui"}, StartError, r"`record\.registry\.url`"),
+    ],
+)  # fmt: skip
+def test_what_a_registry_refuses_ends_the_start(kafka, registry, authority, tmp_path, changes, error, sentence):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    context, trusted = authority
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, context) as url:
+        settings = LOGIN | {"ssl_cafile": str(trusted), "path": PATH} | changes
+        address = {"url": url + settings.pop("path")} | {key: value for key, value in settings.items() if value}
+        config = stream.config(record=stream.settings["record"] | {"format": "json_schema", "registry": address})
+        with pytest.raises(error, match=sentence) as caught, running(config) as process:
+            process.wait()
+    assert PASSWORD not in str(caught.value)
+    assert stream.committed(0) is None
+
+
+def test_a_user_who_may_not_register_the_schema_of_the_outputs(kafka, registry, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce(phishing(3))
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, may_write=False) as url:
+        record = stream.settings["record"] | {"registry": LOGIN | {"url": url + PATH}}
+        config = stream.config(record=record, output={"topic": stream.output, "format": "json_schema"})
+        sentence = (
+            rf"refuses `{stream.output}-value` \(403\): grant it to the user `record\.registry\.username`: User is den"
+        )
+        with pytest.raises(AccessError, match=sentence), running(config) as process:
+            process.wait()
+    assert stream.committed(0).offset == 0
+
+
+def test_https_for_a_registry_without_tls(registry):
+    with pytest.raises(StartError, match=r"does not speak TLS: write `http://` as `record\.registry\.url`"):
+        Registry(registry.replace("http:", "https:")).check()
+
+
+def test_a_registry_that_is_away_ends_the_processor_and_costs_no_record(kafka, registry, tmp_path, monkeypatch):
+    """The schema of the first records is known. That of the others cannot be looked up until the registry is back."""
+    monkeypatch.setattr(processor, "MAX_RESETS", 3)
+    stream, records, port = Stream(kafka, tmp_path, partitions=1), phishing(60), free_port()
+    server, url = registry.removesuffix(PATH), f"http://localhost:{port}{PATH}"
+    address = LOGIN | {"url": url}
+    config = stream.config(record=stream.settings["record"] | {"format": "json_schema", "registry": address})
+    with running(config) as process:
+        with guarded(server, USER, PASSWORD, port=port):
+            stream.produce(values_of(register(registry), records[:20]))
+            wait_for(lambda: (found := stream.committed(0)) and found.offset == 20, "a commit")
+        stream.produce(values_of(register(registry), records[20:]))
+        with pytest.raises(StalledError, match=f"{url} does not answer") as caught:
+            process.wait()
+    assert caught.value.exit_code == 7
+    assert stream.committed(0).offset == 20
+    assert stream.read(stream.rejects, 0) == []
+    with guarded(server, USER, PASSWORD, port=port), running(config) as process:
+        stream.assert_exact(records)
+        assert process.end().rejected == 0
+    assert stream.read(stream.rejects, 0) == []

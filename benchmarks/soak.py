@@ -132,8 +132,11 @@ class Soaked:
         settings |= {"instance": "restarted"} if name == "restarted" else {}
         file.write_text(json.dumps(settings))
         command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
+        environment = os.environ | {"MALLOC_ARENA_MAX": "2"}  # as in the image and in the unit of systemd
         with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.processes[name] = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
 
     def end(self, name: str, number: signal.Signals = signal.SIGTERM) -> None:
         process = self.processes.pop(name)

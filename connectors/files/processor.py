@@ -33,6 +33,7 @@ from connectors.labels.merging import Side
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath, named
+from connectors.model.missing_labels import MissingLabels
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
@@ -194,6 +195,7 @@ class FileProcessor:
         self._late = self._late_labels()
         self._old = ""
         self._due = 0.0
+        self._missing_labels = MissingLabels(log, None if has_labels else config.record.label)
 
     # Start
 
@@ -308,6 +310,7 @@ class FileProcessor:
                 f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
                 f"what no checkpoint holds is done again by the next start"
             ) from error
+        self._missing_labels.look(self.counts.predicted, self._model.examples, least=1)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
 
@@ -429,6 +432,7 @@ class FileProcessor:
         self._pending.add_commit(snapshots=1)
         self.counts += self._pending
         self._pending = Counts()
+        self._missing_labels.look(self.counts.predicted, self._model.examples)
 
     def delete_superseded(self) -> None:
         with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
+from connectors.model import missing_labels
 from connectors.tools import evaluate
 from river_margins import snapshot
 
@@ -71,6 +72,8 @@ def run(
     console = Console()
     columns = {config.champion: result} | result.challengers
     console.print(_table(columns, source.name, examples / (monotonic() - began)))
+    if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
+        console.print(missing_labels.warning(config.record.label, result.unlabelled), highlight=False, soft_wrap=True)
     if result.reason:
         console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:

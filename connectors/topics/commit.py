@@ -11,6 +11,7 @@ from connectors.config import Config
 from connectors.kafka import ClientError, Committed, Consumer
 from connectors.labels.waiting_files import Prepared, files_of
 from connectors.model.counts import Counts
+from connectors.model.missing_labels import MissingLabels
 from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
 from connectors.snapshots.check_learner import note_of
@@ -75,6 +76,7 @@ class Committer:
         self._superseded = superseded
         self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
         self._writes_all_snapshots = False
+        self._missing_labels = MissingLabels(log, None if config.labels else config.record.label)
 
     def request(self) -> None:
         """Let the next commit be due at once."""
@@ -111,6 +113,8 @@ class Committer:
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
             numbers, done.read, done.learned, done.rejected, done.snapshots, time.monotonic() - began, extra=place,
         )  # fmt: skip
+        examples = sum(partition.model.examples for partition in self._assignment.partitions.values())
+        self._missing_labels.look(self.counts.predicted, examples)
 
     def _check_committed(self) -> None:
         """Raise ClientError unless the group still has what this process committed last.

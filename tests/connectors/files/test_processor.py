@@ -348,6 +348,13 @@ def test_rejects_keep_their_bytes_and_leave_the_model_untouched(folder):
     assert rejects[1]["reason"].startswith("not JSON") and "beyond floating point" in rejects[-1]["reason"]
 
 
+@pytest.mark.parametrize(("label", "warnings"), [("y", 0), ("why", 1), (None, 0)])
+def test_a_wrong_field_as_the_label(folder, caplog, label, warnings):
+    folder.put(lines_of(phishing(10, unlabelled=1000)))  # a null label would be a null feature
+    folder.run(record={"id": "id", "label": label})
+    assert sum("none of 10 records has a label" in message for message in caplog.messages) == warnings
+
+
 def test_without_a_file_rejects_are_logged_and_counted(folder, caplog):
     folder.put([b"nonsense", *(json.dumps({"a": n, "y": True}).encode() for n in range(5))])
     with caplog.at_level(logging.WARNING):

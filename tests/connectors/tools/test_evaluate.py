@@ -154,6 +154,14 @@ def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
     assert found.curve[-1][1][0] == partial.get()
 
 
+@pytest.mark.parametrize(("label", "is_there"), [("y", False), ("why", True)])
+def test_a_wrong_field_as_the_label(settings, tmp_path, capsys, label, is_there):
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(record) + "\n" for record in phishing(10)))
+    report.run(settings(record={"id": "id", "label": label}), str(data), ["accuracy"])
+    assert ("none of 10 records has a label" in capsys.readouterr().out) == is_there
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -517,6 +517,13 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
     assert "`instance: same`" in str(errors[0])
 
 
+def test_a_wrong_field_as_the_label(kafka, tmp_path, caplog):
+    stream = Stream(kafka, tmp_path, record={"id": "id", "label": "why"})
+    stream.produce(phishing(1_000, unlabelled=1_000))  # a null label would be a null feature
+    with running(stream.config()):
+        wait_for(lambda: "`record.label: why`" in caplog.text, "a warning")
+
+
 def silenced(stream, before=""):
     """A processor whose broker falls silent when 20 records are committed and 20 are about to be sent."""
     stream.settings["kafka"]["producer"] = {

@@ -1,0 +1,28 @@
+"""A warning for a file that names a wrong field as the label."""
+
+import logging
+
+import pytest
+
+from connectors.model.missing_labels import LEAST, MissingLabels
+
+log = logging.getLogger("test")
+
+
+@pytest.mark.parametrize(
+    ("field", "looks", "warnings"),
+    [
+        ("y", [(LEAST - 1, 0)], 0),
+        ("y", [(LEAST, 0)], 1),
+        ("y", [(LEAST, 0), (LEAST, 0)], 1),
+        ("y", [(LEAST, 1)], 0),
+        ("y", [(10, 1), (LEAST, 0)], 0),  # a model begins anew after a drift
+        (None, [(LEAST, 0)], 0),
+    ],
+)
+def test_it_warns_once_and_only_if_nothing_was_learned(caplog, field, looks, warnings):
+    missing = MissingLabels(log, field)
+    for records, examples in looks:
+        missing.look(records, examples)
+    assert len(caplog.messages) == warnings
+    assert all("`record.label: y`" in message for message in caplog.messages)

@@ -306,6 +306,7 @@ class Processor:
         if self._may_be_replaced:  # then a new producer would fence that of the successor
             self._consumer.confirm_membership()
             self._may_be_replaced = False
+        self._loop = RecordLoop(self._outbox)  # the former one holds models of partitions that others may have now
         started = self._assignment.take_over()
         if started:
             self._committer.commit()  # so that from now on a missing offset means that it was lost

@@ -2,16 +2,19 @@
 
 import collections
 import contextlib
+import gc
 import json
 import random
+import weakref
 
 import pytest
 from kafka import KafkaProducer
 
 from connectors.topics import processor
+from connectors.topics.partition import Partition
 from connectors.topics.record_loop import RecordLoop
 from river_margins import snapshot
-from tests.helpers.streams import DEADLINE, Stream, running, wait_for
+from tests.helpers.streams import DEADLINE, Stream, phishing, running, wait_for
 from tests.torture import grammar
 
 PARTITIONS, COUNT = 2, 1_500
@@ -65,6 +68,28 @@ CASES = {
     "numbers": (odd_records, ["StandardScaler", "PARegressor"], {"id": "id", "label": "c"}),
     "more classes": (classes, ["StandardScaler", "AROWClassifier"], {"id": "id", "label": "label"}),
 }
+
+
+def test_no_model_is_held_of_a_partition_that_another_process_has(kafka, tmp_path, monkeypatch):
+    made, original = [], Partition.__init__
+
+    def remember(self, *arguments, **named):
+        original(self, *arguments, **named)
+        made.append(weakref.ref(self))
+
+    def held():
+        gc.collect()
+        return sum(partition() is not None for partition in made)
+
+    monkeypatch.setattr(Partition, "__init__", remember)
+    stream = Stream(kafka, tmp_path, partitions=PARTITIONS)
+    stream.produce(phishing(60))
+    with running(stream.config()):
+        stream.read(stream.output, 60)
+        assert held() == PARTITIONS
+        with running(stream.config()):
+            wait_for(lambda: stream.members() == [1, 1], "both have one")
+            wait_for(lambda: len(made) > PARTITIONS and held() == PARTITIONS, "one model each")
 
 
 def feed(stream, records):

@@ -26,6 +26,9 @@ from tests.torture.group import QUICK, STATIC, Event, Feeder, Group, is_broken, 
 from tests.torture.referee import Judgement, judge
 
 PROGRESS = 30.0  # seconds within which each partition must go on after the last fault
+# Kafka of variants with one broker. One of 4.3.0 that is killed while it aborts a transaction may never write its end.
+# Readers of committed records then wait without end, whatever the processors do.
+ALONE = "4.2.0"
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,10 @@ class Row:
             self.wrong.append(f"{verdict.rejects} rejects instead of {rejects}")
 
 
-def run(name: str, variant: Variant, seed: int, version: str = VERSION) -> Row:
+def run(name: str, variant: Variant, seed: int, version: str | None = None) -> Row:
     """Runs a variant; its files are kept, and named in the row, when anything is wrong."""
     row, began = Row(name), time.monotonic()
+    version = version or (VERSION if variant.brokers > 1 else ALONE)
     folder = Path(tempfile.mkdtemp(prefix="torture-"))
     with (
         LocalKafka(variant.brokers, version, variant.settings) as kafka,
@@ -207,9 +211,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("variants", nargs="*", help=f"of {', '.join(VARIANTS)}; default: all")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--kafka", default=VERSION, help="version of Apache Kafka")
+    parser.add_argument("--kafka", help=f"version of Apache Kafka; default: {VERSION}, and {ALONE} for one broker")
     options = parser.parse_args()
-    print(f"Apache Kafka {options.kafka}, seed {options.seed}", flush=True)
+    print(f"Apache Kafka {options.kafka or f'{VERSION} and {ALONE}'}, seed {options.seed}", flush=True)
     rows = []
     for name in options.variants or VARIANTS:
         rows.append(run(name, VARIANTS[name], options.seed, options.kafka))

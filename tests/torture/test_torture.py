@@ -6,14 +6,19 @@ from tests.torture.campaign import SHORT, run, table
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize(("library", "every", "wait"), [("kafka-python", "1s", None), ("confluent", None, "5s")])
-def test_exactly_once_under_faults(library: str, every: str | None, wait: str | None) -> None:
+@pytest.mark.parametrize(
+    ("library", "brokers", "version", "every", "wait"),
+    [("kafka-python", 1, "3.9.1", "1s", None), ("confluent", 3, None, None, "5s")],
+)
+def test_exactly_once_under_faults(
+    library: str, brokers: int, version: str | None, every: str | None, wait: str | None
+) -> None:
     """The short form of `campaign.py`: a crash at each step of the commit, and one or two of each other fault.
 
     With `wait` it has labels that come later.
     """
-    variant = replace(SHORT, clients=(library,), every=every, wait=wait)
-    row = run(f"short, {library}", variant, seed=1)
+    variant = replace(SHORT, clients=(library,), brokers=brokers, every=every, wait=wait)
+    row = run(f"short, {library}", variant, seed=1, version=version)
     print(table([row]))
     assert not row.wrong, row.wrong
     assert (row.records, row.lost, row.doubled, row.disordered, row.diverged) == (len(variant.events(1)), 0, 0, 0, 0)

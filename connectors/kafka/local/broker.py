@@ -56,12 +56,13 @@ class LocalKafka:
     brokers
         1 to 3; each takes about 350 MB. With three, topics and transactions have three replicas and need two.
     version
-        Apache Kafka's version; 4.3.0 and 3.9.1 are tested. The first use downloads its jars (45 MB).
+        Apache Kafka's version; 4.3.0, 4.2.0 and 3.9.1 are tested. The first use downloads its jars (45 MB).
     settings
         Broker properties that are added or replaced. The brokers look for timed-out transactions every second, and not
         every 10 s as by default: `transaction.abort.timed.out.transaction.cleanup.interval.ms`. A single broker that
         was started again looks every 15 s: if one of 4.3.0 finds such a transaction before it listens, it never writes
-        its end, and what was never committed becomes visible later.
+        its end, and what was never committed becomes visible later. A single broker of 4.3.0 that is killed while it
+        aborts a transaction does the same; for many such kills take 4.2.0.
     port
         Where the first broker listens; 0, the default, takes any free port. Other brokers always take free ports.
 

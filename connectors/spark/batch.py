@@ -13,7 +13,7 @@ from river import base
 
 from connectors.config import load_for_spark
 from connectors.config.schema import Record as RecordFields
-from connectors.errors import StateError
+from connectors.errors import ConfigError, StateError
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
@@ -55,6 +55,8 @@ def learn_many_models(
         With all problems of the file, or for a column that is not there.
     """
     config = load_for_spark(file)
+    if config.labels is not None:
+        raise ConfigError("the file has the section `labels`: models of a batch learn labels that are in the record")
     columns = StructType.fromDDL(MODELS)
     rows, key_field = keyed_rows(frame, key, config.record, value, order, columns.names)
     schema = StructType([key_field, *columns])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from connectors.config.schema import Record as RecordFields
-from connectors.config.spark_schema import SparkConfig
+from connectors.config.spark_schema import SparkConfig, SparkLabels
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
@@ -50,24 +50,28 @@ class Recipe:
         The section `record` without its defaults.
     explain
         How many features an output names that weighed most.
+    labels
+        The section `labels`; None if there is none.
     """
 
     learner: bytes
     record: dict[str, Any]
     explain: int
+    labels: SparkLabels | None
 
     @classmethod
     def of(cls, config: SparkConfig) -> "Recipe":
         """Return the recipe of a file."""
         first = snapshot.dumps(config.first_learner(), note_of(config.record))
-        return cls(first, config.record.model_dump(exclude_defaults=True), config.output.explain)
+        return cls(first, config.record.model_dump(exclude_defaults=True), config.output.explain, config.labels)
 
 
-def decoder_of(record: RecordFields) -> Callable[..., None]:
-    """Return what fills in a record from its bytes, by a section `record`."""
+def decoder_of(record: RecordFields, is_joined: bool = False) -> Callable[..., None]:
+    """Return what fills in a record from its bytes, by a section `record`; `is_joined` if labels come later."""
     return Decoder(
-        record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time
-    ).decode
+        record.id, record.label, record.features, nulls=record.nulls, weight=record.weight, time=record.time,
+        is_joined=is_joined,
+    ).decode  # fmt: skip
 
 
 class KeyedModels:
@@ -77,7 +81,7 @@ class KeyedModels:
         self._recipe = recipe
         self._digest = hashlib.sha256(recipe.learner).digest()[:8]
         self._record = RecordFields(**recipe.record)
-        self._decode = decoder_of(self._record)
+        self._decode = decoder_of(self._record, is_joined=recipe.labels is not None)
 
     def restore(self, state: State | None, key: Any) -> PartitionModel:
         """Return the model of a key. Raise StateError if its learner, or its records, are not those of the file."""
@@ -107,8 +111,8 @@ class KeyedModels:
 
         A row is the bytes of a record, and the values of the columns that order it.
         """
-        for value, *position in sorted(rows, key=_position):
-            source = _source(position)
+        for value, *position in sorted(rows, key=position_of):
+            source = source_of(position)
             record = Record(str(key) if source is None else source, None, value)
             examples = model.examples
             process_record(model, record, counts)
@@ -118,14 +122,15 @@ class KeyedModels:
 
 def reject_without_key(rows: Iterable[Sequence[Any]]) -> Iterator[Scored]:
     """Reject rows, as in `KeyedModels.process`, whose key is null: they are of different things, and share no model."""
-    for value, *position in sorted(rows, key=_position):
-        yield Scored(_source(position), None, "the key is null, and a model needs a key", value, 0)
+    for value, *position in sorted(rows, key=position_of):
+        yield Scored(source_of(position), None, "the key is null, and a model needs a key", value, 0)
 
 
-def _source(position: Sequence[Any]) -> str | None:
+def source_of(position: Sequence[Any]) -> str | None:
+    """Return the values of the columns that order the records, as text; None if there are none."""
     return "-".join(map(str, position)) or None
 
 
-def _position(row: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
-    """Return what a row is sorted by; null comes first, as in Spark."""
+def position_of(row: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
+    """Return what a row of bytes and position is sorted by; null comes first, as in Spark."""
     return tuple((value is not None, value) for value in row[1:])

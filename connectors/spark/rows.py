@@ -1,29 +1,32 @@
 """The rows of a DataFrame as the records of keys."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField
 
-from connectors.config.schema import Record
+from connectors.config.schema import AnyLabels, Record
 from connectors.errors import ConfigError
 from connectors.model.field_paths import FieldPath, named
 from connectors.suggest import did_you_mean
 
 KAFKA = ("topic", "partition", "offset")  # columns of Spark's source for Kafka
 KEY, VALUE, ORDER = "key", "value", "order"  # plain words: Spark writes the schema of a key in Avro
+TIMESTAMP = "timestamp"  # of Spark's source for Kafka
 
 
 def keyed_rows(
     frame: DataFrame,
     key: str | Column,
-    record: Record,
+    section: Record | AnyLabels,
     value: str | None,
     order: str | Sequence[str] | None,
     results: Sequence[str],
+    beside: Sequence[Column] = (),
 ) -> tuple[DataFrame, StructField]:
-    """Return a DataFrame of the key, the bytes of each record and the columns that order them; and what the key was.
+    """Return a DataFrame of the key, the bytes of each record, and the columns that order them; and what the key was.
 
     Parameters
     ----------
@@ -31,8 +34,8 @@ def keyed_rows(
         The DataFrame.
     key
         The key: the name of a column, or an expression.
-    record
-        The section `record` of the file.
+    section
+        The section of the file that names the fields: `record`, or `labels`.
     value
         The column with the record as JSON, text or bytes. None: `value` of Spark's source for Kafka; in any other
         DataFrame, the columns of a row are the fields of its record.
@@ -41,6 +44,8 @@ def keyed_rows(
         other DataFrame is taken in the order in which Spark hands its rows on.
     results
         The columns of the result, beside the key.
+    beside
+        More columns, which come after the bytes.
 
     Raises
     ------
@@ -50,15 +55,31 @@ def keyed_rows(
     order = ([*KAFKA] if _is_of_kafka(frame) else []) if order is None else [order] if isinstance(order, str) else order
     keys = frame[_known(frame, "key", key)] if isinstance(key, str) else key
     apart = [_known(frame, "order", name) for name in order] + ([key] if isinstance(key, str) else [])
-    json = bytes_of(frame, record, value, apart)
+    json = bytes_of(frame, section, value, apart)
     positions = (frame[name].alias(f"{ORDER}{number}") for number, name in enumerate(order))
     (key_field,) = frame.select(keys).schema
     if key_field.name in results:
         raise ConfigError(f"`key`: the result has a column `{key_field.name}` already: give the key another name")
-    return frame.select(keys.alias(KEY), json.alias(VALUE), *positions), key_field
+    return frame.select(keys.alias(KEY), json.alias(VALUE), *beside, *positions), key_field
 
 
-def bytes_of(frame: DataFrame, record: Record, value: str | None, apart: Sequence[str] = ()) -> Column:
+def time_of(frame: DataFrame, section: Record | AnyLabels) -> Column:
+    """Return the timestamp of each row in milliseconds, null if a field has the time.
+
+    Raise ConfigError if there is neither.
+    """
+    if section.time is not None:
+        return F.lit(None).cast("long")
+    if _is_of_kafka(frame) and TIMESTAMP in frame.columns:
+        return F.unix_millis(frame[TIMESTAMP])
+    name, what = ("labels", "label") if isinstance(section, AnyLabels) else ("record", "record")
+    raise ConfigError(
+        f"`{name}.time` is missing: only rows from Kafka have a timestamp. Name the field with the time of a {what}: by"
+        " their times, records and labels are put into one order"
+    )
+
+
+def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, apart: Sequence[str] = ()) -> Column:
     """Return the bytes of the record of each row, a JSON object.
 
     `apart` names columns that are no fields of a record unless the file names them. Raise ConfigError if there is no
@@ -68,7 +89,7 @@ def bytes_of(frame: DataFrame, record: Record, value: str | None, apart: Sequenc
         value = "value"
     if value is not None:
         return frame[_known(frame, "value", value)].cast("binary")
-    left_out = {*apart} - _named_fields(record)
+    left_out = {*apart} - _named_fields(section)
     columns = [frame[name] for name in frame.columns if name not in left_out]
     fields = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}) if columns else F.lit("{}")
     return fields.cast("binary")
@@ -86,8 +107,11 @@ def _known(frame: DataFrame, parameter: str, name: str) -> str:
     return name
 
 
-def _named_fields(record: Record) -> set[str]:
+def _named_fields(section: Record | AnyLabels) -> set[str]:
     """Return the fields of a record that the file names, which stay in it also if they are key or order."""
-    texts = [text for text in (record.id, record.label, record.weight, record.time) if text is not None]
-    paths = [FieldPath.parse(text) for text in texts] + [path for _, path in named(record.features or ())]
+    texts = [section.id, section.label, section.time]
+    features: Sequence[Any] = ()
+    if isinstance(section, Record):
+        texts, features = [*texts, section.weight], section.features or ()
+    paths = [FieldPath.parse(text) for text in texts if text is not None] + [path for _, path in named(features)]
     return {name for path in paths for name in (path.name, str(path.keys[0]))}

@@ -47,18 +47,33 @@ def test_record_and_learner_are_enough(tmp_path):
 
 
 def test_sections_that_would_change_what_is_learned_are_refused(tmp_path):
-    late = "labels: {topic: l, label: y, within: 1d}\noutcomes: {topic: o}\n"
     others = "queries: {topic: q, sampler: MarginSampler, at_most: 1 per 10}\nchallengers: {b: [Perceptron]}\n"
-    found = problems(tmp_path, f"learner: {{name: a, steps: [PAClassifier]}}\n{late}{others}")
+    found = problems(tmp_path, f"learner: {{name: a, steps: [PAClassifier]}}\n{others}")
     assert [line.split(" ")[:2] for line in found] == [
-        ["2:1:", "`labels`:"],
-        ["3:1:", "`outcomes`:"],
-        ["4:1:", "`queries`:"],
-        ["5:1:", "`challengers`:"],
+        ["2:1:", "`queries`:"],
+        ["3:1:", "`challengers`:"],
     ]
-    assert "join late ones to their records before" in found[0]
     avro = "learner: [PAClassifier]\nrecord: {format: avro, registry: 'http://localhost:8081'}\n"
     assert problems(tmp_path, avro)[0].endswith("decode other formats in the query before")
+
+
+LATE = """\
+record: {id: id}
+learner: [PAClassifier]
+labels: {topic: "${NOT_SET_FOR_SPARK}", id: id, label: y, within: 1d, wait: 5s}
+outcomes: {topic: "${NOT_SET_FOR_SPARK}"}
+"""
+
+
+def test_labels_that_come_later_need_ids_and_no_topic(tmp_path):
+    found = read(tmp_path, LATE)
+    assert found.labels is not None and (found.labels.id, found.labels.within) == ("id", 86400)
+    without = LATE.replace("{id: id}", "{time: at}").replace("id: id, ", "").replace("topic:", "format: avro, topic:")
+    assert problems(tmp_path, without.replace("outcomes:", "#")) == [
+        "1:1: `record.id` is missing: in Spark, nothing but a field tells which record a label is for",
+        "3:1: `labels.id` is missing: in Spark, nothing but a field tells which record a label is for",
+        "3:18: `labels.format`: a Spark query reads JSON, or columns: decode other formats in the query before",
+    ]
 
 
 def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):
@@ -75,5 +90,6 @@ def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):
 
 def test_each_section_of_a_processor_is_read_ignored_or_refused():
     known = {*config.Config.model_fields, *config.FileConfig.model_fields}
-    sorts = [*spark_schema.IGNORED, *spark_schema.REFUSED, "record", "learner", "start_from", "output"]
+    ignored = [path[0] for path in spark_schema.IGNORED if len(path) == 1]
+    sorts = [*ignored, *spark_schema.REFUSED, "record", "learner", "labels", "start_from", "output"]
     assert sorted(sorts) == sorted(known)

@@ -23,7 +23,7 @@ from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import csr_batch, frame_batch
-from river_margins.core.checks import not_negative
+from river_margins.core.checks import not_negative, short
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
@@ -285,7 +285,7 @@ cdef class Learner(Estimator):
 
     # ----------------------------------------------------------------------------------------- River's methods
 
-    def learn_one(self, x, y, double w=1.0):
+    def learn_one(self, x, y, w=1.0):
         """Learn from one example.
 
         Parameters
@@ -302,18 +302,22 @@ cdef class Learner(Estimator):
         ------
         ValueError
             If a feature is not a finite number, or the learner cannot take the label or the weight. The learner is unchanged.
+        TypeError
+            If the weight is not a number. The learner is unchanged.
         OverflowError
             If the move would take the weights beyond floating point. The learner is unchanged.
         """
-        if w != 1.0:
-            self._check_weight(w)
-        self.learn(x, y, w, False)
+        cdef double weight = as_weight(w)
+        if weight != 1.0:
+            self._check_weight(weight)
+        self.learn(x, y, weight, False)
 
-    def predict_learn_one(self, x, y, double w=1.0):
+    def predict_learn_one(self, x, y, w=1.0):
         """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`."""
-        if w != 1.0:
-            self._check_weight(w)
-        return self.learn(x, y, w, True)
+        cdef double weight = as_weight(w)
+        if weight != 1.0:
+            self._check_weight(weight)
+        return self.learn(x, y, weight, True)
 
     def check_label(self, y):
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
@@ -640,6 +644,16 @@ cdef class Learner(Estimator):
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)
+
+
+cdef inline double as_weight(object w) except? -1.0:
+    """Return a sample weight as a number."""
+    if type(w) is float:
+        return <double> w
+    try:
+        return w
+    except TypeError:
+        raise TypeError(f"`w` must be a number, the sample weight, not {short(w)}") from None
 
 
 cdef inline bint is_balanced(ClassWeights weights) noexcept:

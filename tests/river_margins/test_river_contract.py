@@ -563,6 +563,10 @@ def test_a_sample_weight_out_of_range_is_refused(form):
             with pytest.raises(ValueError, match="`w` must be a finite number of at least 0"):
                 model.learn_one({"a": 1.0}, labels_of(model)[0], w=weight)
             assert pickle.dumps(model) == before
+    for weight in ("2", None):
+        with pytest.raises(TypeError, match=f"`w` must be a number, the sample weight, not {weight!r}"):
+            model.learn_one({"a": 1.0}, labels_of(model)[0], w=weight)
+        assert pickle.dumps(model) == before
 
 
 def test_rivers_union_takes_the_scaler():

@@ -438,16 +438,22 @@ cdef double as_float(object key, object value) except? -1.0:
     if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
-        raise ValueError(
-            f"feature {key!r} is the text {abridged(value)}: put a step before that encodes it, such as OneHotEncoder() or "
-            "FeatureHasher() of river_margins"
-        )
+        raise ValueError(f"feature {key!r} is the text {abridged(value)}: {advice_for_text(value)}")
     try:
         return PyFloat_AsDouble(value)
     except OverflowError as error:
         raise ValueError(f"feature {key!r} is {abridged(value)}, which is beyond floating point: scale it before") from error
     except (TypeError, ValueError) as error:
         raise ValueError(no_number(key, value)) from error
+
+
+cdef str advice_for_text(object text):
+    """Return what to do with a text in the place of a number."""
+    try:
+        float(text)
+    except ValueError:
+        return "put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins"
+    return "make it a number before, such as with float(), or encode it as a category by OneHotEncoder() of river_margins"
 
 
 cdef str no_number(object key, object value):

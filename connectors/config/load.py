@@ -23,7 +23,12 @@ if TYPE_CHECKING:  # a file needs only one of the two
     from connectors.config.spark_schema import SparkConfig
     from connectors.config.topics_schema import Config
 
-_EXPECTED = {"string_type": "text", "list_type": "a list", "too_short": "a list of at least one field"}
+_EXPECTED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "too_short": "a list of at least one field",
+    "steps_type": "a list of steps, such as `[StandardScaler, PAClassifier]`",
+}
 
 
 def load(path: str | os.PathLike[str]) -> "Config | FileConfig":

@@ -44,6 +44,7 @@ from connectors.config.value_types import (
 from connectors.drift.watch import Plan
 from connectors.errors import ConfigError
 from connectors.formats.codecs import JSON
+from connectors.suggest import did_you_mean
 
 
 class Section(BaseModel):
@@ -161,9 +162,10 @@ class Steps(Section):
     def _steps_alone(cls, value: Any) -> Any:
         if isinstance(value, list):
             return {"steps": value}
-        if not isinstance(value, dict) or not value.keys() & cls.model_fields.keys():
-            raise PydanticCustomError("list_type", "a list is needed")
-        return value
+        known = cls.model_fields
+        if isinstance(value, dict) and any(name in known or did_you_mean(str(name), known) for name in value):
+            return value
+        raise PydanticCustomError("steps_type", "a list of steps is needed")
 
 
 class Learner(Steps):

@@ -44,6 +44,8 @@ def show(
     """Shows the content of a snapshot: learner, parameters, counts. Nothing in the snapshot is run."""
     from connectors.topics import snapshot_admin as snapshots
 
+    if id is None and file.suffix in (".yaml", ".yml"):
+        raise typer.BadParameter(f"say which snapshot: `river-margins snapshots list {file}` shows all")
     if id is None:
         show_table(("what", "value"), snapshots.contents(snapshots.read_file(file)))
         return

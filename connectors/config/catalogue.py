@@ -52,7 +52,7 @@ def show_all() -> None:
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     for title in ("name", "what it does", "parameters", "cost of a round", "guarantee"):
         table.add_column(title, style="bold" if title == "name" else None, no_wrap=title == "name")
-    for entry in steps():
+    for entry in sorted(steps(), key=lambda entry: entry.name.lower()):
         table.add_row(entry.name, entry.summary, entry.parameters, entry.round_cost, entry.guarantee)
     terminal = Console()
     console = terminal if terminal.is_terminal else Console(width=1000)

@@ -106,10 +106,8 @@ class SnapshotAdmin:
         """Return a snapshot by its name, or by the eight characters that make the name unique."""
         found = [entry for entry in self.entries() if id in (entry.id, entry.name.suffix)]
         if len(found) != 1:
-            what = "no snapshot" if not found else f"{len(found)} snapshots"
-            raise StateError(
-                f"there are {what} `{id}` in `{self._store.folder}`; `river-margins snapshots list` shows all"
-            )
+            what = "there is no snapshot" if not found else f"there are {len(found)} snapshots"
+            raise StateError(f"{what} `{id}` in `{self._store.folder}`; `river-margins snapshots list` shows all")
         return found[0]
 
     def read(self, entry: Entry) -> bytes:

@@ -123,7 +123,8 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
     exported = tmp_path / "model.snapshot"
     operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
     assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))
-    assert "there are no snapshot `nothing`" in operator.run("show", "nothing", fails=4)
+    assert "there is no snapshot `nothing`" in operator.run("show", "nothing", fails=4)
+    assert "say which snapshot" in operator.run("show", fails=2)
 
 
 class Shown(Operator):

@@ -22,7 +22,8 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="A metric of River, such as F1; may be given several times.  [default: Accuracy, or MAE]",
+            help="A metric of River, such as F1 or \"F1(pos_val='yes')\"; may be given several times.  [default:"
+            " Accuracy, or MAE]",
             show_default=False,
         ),
     ] = None,

@@ -4,14 +4,12 @@ The metrics equal those of River's `evaluate.progressive_val_score`, to the last
 processed, or that has no label, leaves the model as it was and is counted.
 """
 
-import ast
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from river import base, datasets, metrics, stream
+from river import base, datasets, stream
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
@@ -23,8 +21,7 @@ from connectors.model.partition_model import PartitionModel, no_decoder
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
 from connectors.snapshots.models import Builder
-from connectors.suggest import did_you_mean
-from connectors.tools import evaluate_late
+from connectors.tools import evaluate_late, measures, river_names
 from connectors.tools.evaluate_late import LateSource, as_start_errors
 from river_margins import snapshot
 
@@ -73,7 +70,29 @@ class Result:
     _step: int = 1
 
     def __post_init__(self) -> None:
-        self.drawable = [name for name, metric in self.metrics.items() if _is_number(metric)]
+        self.drawable = [name for name, metric in self.metrics.items() if measures.is_number(metric)]
+        is_classifier, found = isinstance(self.learner, base.Classifier), self.metrics.values()
+        self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
+        self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
+        self._positives = measures.Positives(self.metrics)
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether there is a metric of probabilities."""
+        return bool(self._in_probabilities)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is odd about the metrics, in sentences."""
+        return self._positives.warnings()
+
+    def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
+        """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
+        for said, metrics in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
+            for metric in metrics if said is not None and said != {} else ():
+                metric.update(label, said)
+        self._positives.see(label)
+        self.note_one()
 
     def make_model(self, saved: dict[str, bytes], decode: Callable[..., None] = no_decoder) -> PartitionModel:
         """Return the model that predicts and learns; `saved` gets its first snapshot.
@@ -106,13 +125,6 @@ class Result:
                 del self.curve[::2]
 
 
-def _is_number(metric: Any) -> bool:
-    try:
-        return isinstance(metric.get(), int | float)
-    except NotImplementedError:  # a confusion matrix has no single value
-        return False
-
-
 def run(
     config: Config | FileConfig,
     data: str | None = None,
@@ -135,7 +147,7 @@ def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
 
     So are the results of its challengers.
     """
-    first, *others = [Result(make_metrics(names, learner), learner) for learner in config.first_learners().values()]
+    first, *others = [Result(measures.make(names, learner), learner) for learner in config.first_learners().values()]
     first.challengers = dict(zip(config.challengers, others, strict=True))
     first._watched = config if config.drift else None
     return first
@@ -161,9 +173,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
         return
     saved: dict[str, bytes] = {}
     model = result.make_model(saved)
-    watch, is_classifier = model.watch, isinstance(result.learner, base.Classifier)
-    in_classes = [metric for metric in result.metrics.values() if not is_classifier or metric.requires_labels]
-    in_probabilities = [metric for metric in result.metrics.values() if metric not in in_classes]
+    watch = model.watch
     # the example with its probabilities, by its number, until its label is known
     pending: dict[int, tuple[Record, Any]] = {}
     for number, features, label, *weight in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
@@ -171,7 +181,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
         try:
             if label is None:  # the example comes first, and its label in a later round
                 model.predict(record)
-                probabilities = model.learner.predict_proba_one(features) if in_probabilities else None
+                probabilities = model.learner.predict_proba_one(features) if result.needs_probabilities else None
                 pending[number] = record, probabilities
                 if watch is not None:
                     watch.past.newest = number
@@ -184,10 +194,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
         except Reject as reject:
             result.reject(f"example {number + 1}", reject)
             continue
-        for prediction, measures in ((said.prediction, in_classes), (probabilities, in_probabilities)):
-            for metric in measures if prediction is not None and prediction != {} else ():
-                metric.update(label, prediction)
-        result.note_one()
+        result.judge(label, said.prediction, probabilities)
         if result.examples % REMEMBERED == 0:
             saved[""] = model.dumps({})
             model.saved_as("")
@@ -247,7 +254,8 @@ class DataSet:
     """The examples of one of River's data sets."""
 
     def __init__(self, config: Config | FileConfig, name: str) -> None:
-        self.name, self._data = make(name, known_data_sets(), "data set")
+        known = river_names.classes_of(datasets, datasets.base.Dataset)
+        self.name, self._data = river_names.make(name, known, "data set")
         self.total, self.done = self._data.n_samples, 0
         record = config.record
         features = None if record.features is None else named(record.features)
@@ -319,62 +327,3 @@ def any_source_of(
     if data is None:
         raise ConfigError("this processor reads a topic: name the file with the records with `--data`")
     return LateSource(config, data, labels, time, label_time)
-
-
-def known_metrics() -> dict[str, type]:
-    """Return River's metrics by their names, without those for clusters."""
-    found = _classes(metrics, metrics.base.Metric)
-    return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
-
-
-def known_data_sets() -> dict[str, type]:
-    """Return River's data sets by their names."""
-    return _classes(datasets, datasets.base.Dataset)
-
-
-def _classes(module: Any, base_class: type) -> dict[str, type]:
-    # River's `__all__` holds a name that the module does not have.
-    found = {name: getattr(module, name, None) for name in module.__all__}
-    return {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, base_class)}
-
-
-def make(text: str, known: dict[str, type], what: str) -> tuple[str, Any]:
-    """Make a metric or a data set from its name, in small or capital letters, with or without parameters.
-
-    >>> make("fbeta(beta=2)", known_metrics(), "metric")
-    ('FBeta(beta=2)', FBeta: 0.00%)
-    """
-    name, given = re.fullmatch(r"([^(]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    spelled = {known_name.lower(): kind for known_name, kind in known.items()}
-    kind = spelled.get(name.lower())
-    if kind is None:
-        hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
-        raise ConfigError(f"River has no {what} `{name}`{hint}")
-    try:
-        return kind.__name__ + given, kind(**_parameters(given or "()"))
-    except (SyntaxError, TypeError, ValueError) as error:
-        raise ConfigError(f"`{text}` is refused: {error}; parameters are given as in `FBeta(beta=2)`") from error
-
-
-def _parameters(text: str) -> dict[str, Any]:
-    call = ast.parse(f"f{text}", mode="eval").body
-    if not isinstance(call, ast.Call) or call.args:
-        raise ValueError("a parameter needs its name")
-    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-
-
-def make_metrics(texts: Sequence[str], learner: Any) -> dict[str, Any]:
-    """Return fresh metrics that fit a learner, by their names.
-
-    >>> import river_margins as rm
-    >>> make_metrics([], rm.PAClassifier()), list(make_metrics(["rmse", "R2"], rm.PARegressor()))
-    ({'Accuracy': Accuracy: 0.00%}, ['RMSE', 'R2'])
-    """
-    found = {}
-    is_regressor = isinstance(learner, base.Regressor)
-    for text in texts or ["MAE" if is_regressor else "Accuracy"]:
-        name, metric = make(text, known_metrics(), "metric")
-        if not metric.works_with(learner):
-            raise ConfigError(f"the metric `{name}` cannot measure a {'regressor' if is_regressor else 'classifier'}")
-        found[name] = metric
-    return found

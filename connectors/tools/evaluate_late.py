@@ -5,8 +5,6 @@ import pathlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from river import base
-
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
 from connectors.errors import ConfigError, StartError
@@ -125,10 +123,7 @@ class _Judge:
     def __init__(self, result: "Result", model: PartitionModel) -> None:
         self._result = result
         self._last: Any = None
-        is_classifier, found = isinstance(result.learner, base.Classifier), result.metrics.values()
-        self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
-        self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
-        if self._in_probabilities:
+        if result.needs_probabilities:
             model.predict = self._remembering(model, model.predict)  # type: ignore[method-assign, assignment]
         self._probabilities: dict[str, Any] = {}  # of records that wait, by their source
 
@@ -142,8 +137,8 @@ class _Judge:
     def take_record(self, record: Record) -> None:
         """Measure the prediction of a record with its own label, or remember its probabilities."""
         if record.output is not None and record.label is not None:
-            self._note(record.label, record.prediction, self._last)
-        elif self._in_probabilities:
+            self._result.judge(record.label, record.prediction, self._last)
+        elif self._result.needs_probabilities:
             self._probabilities[record.source] = self._last
         if record.reason is not None:
             self._result.reject(record.source, record.reason)
@@ -151,7 +146,7 @@ class _Judge:
     def take_results(self, results: Results) -> None:
         """Measure the predictions whose labels came, and count the rejects."""
         for outcome in results.outcomes:
-            self._note(outcome.label, outcome.prediction, self._probabilities.pop(outcome.record, None))
+            self._result.judge(outcome.label, outcome.prediction, self._probabilities.pop(outcome.record, None))
         for reject in results.rejects:
             self._result.reject(reject.source, reject.reason or "")
 
@@ -160,12 +155,6 @@ class _Judge:
         if len(self._probabilities) > FEW + 2 * len(waiting.records):
             there = {f"{source}{item.sequence}" for item in waiting.records}
             self._probabilities = {place: found for place, found in self._probabilities.items() if place in there}
-
-    def _note(self, label: Any, prediction: Any, probabilities: Any) -> None:
-        for predicted, measures in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
-            for metric in measures if predicted is not None and predicted != {} else ():
-                metric.update(label, predicted)
-        self._result.note_one()
 
 
 def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[int]:

@@ -74,6 +74,45 @@ def test_metrics_with_parameters(settings):
         assert found.metrics[f"FBeta(beta={beta})"].get() == expected.get()
 
 
+@pytest.fixture
+def answers(tmp_path):
+    """A file of records whose labels are texts, and what it holds."""
+    path = tmp_path / "answers.jsonl"
+    examples = list(datasets.Phishing().take(300))
+    path.write_text("".join(json.dumps({**x, "label": "yes" if y else "no"}) + "\n" for x, y in examples))
+    return path, examples
+
+
+def test_metrics_of_a_label_that_is_not_true(settings, answers, capsys):
+    path, examples = answers
+    names = ["F1(pos_val='yes')", "ROCAUC(pos_val='yes')", "logloss(pos_val='yes')", "Recall(pos_val='no')"]
+    found = report.run(settings(record={"label": "label"}), str(path), names)
+    assert "is about the label" not in capsys.readouterr().out
+    learner = settings().build_learner()
+    f1, area, loss, recall = metrics.F1(), metrics.ROCAUC(), metrics.LogLoss(), metrics.Recall()
+    for x, y in examples:
+        said, chances = learner.predict_one(x), learner.predict_proba_one(x)
+        if said is not None:
+            f1.update(y, said == "yes")
+            recall.update(not y, said == "no")
+            for metric in (area, loss):
+                metric.update(y, {True: chances.get("yes", 0.0), False: 1.0 - chances.get("yes", 0.0)})
+        learner.learn_one(x, "yes" if y else "no")
+    assert f1.get() > 0.5 and area.get() > 0.5
+    expected = [metric.get() for metric in (f1, area, loss, recall)]
+    assert [metric.get() for metric in found.metrics.values()] == expected
+
+
+def test_a_positive_label_that_never_comes_is_told(settings, answers, capsys):
+    report.run(settings(record={"label": "label"}), str(answers[0]), ["Accuracy", "F1", "Recall(pos_val='ja')"])
+    said = capsys.readouterr().out
+    for name, positive in (("F1", "True"), ("Recall(pos_val='ja')", "'ja'")):
+        assert f"`{name}` is about the label {positive}, and there is none; the labels are 'no', 'yes'. Name" in said
+    assert "`--metric \"F1(pos_val='yes')\"`" in said and "`Accuracy`" not in said
+    with pytest.raises(ConfigError, match=r"`Accuracy\(pos_val='yes'\)` is refused: .* has no positive label"):
+        report.run(settings(), str(answers[0]), ["Accuracy(pos_val='yes')"])
+
+
 def test_a_data_set_that_cannot_be_downloaded(settings, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: (_ for _ in ()).throw(OSError("no network")))
     monkeypatch.setenv("RIVER_DATA", "/nonexistent")

@@ -1,0 +1,123 @@
+"""River's metrics for an evaluation, and the positive label of those that have one, such as F1."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from river import base, metrics
+
+from connectors.errors import ConfigError
+from connectors.tools import river_names
+
+MOST_LABELS = 20  # that a warning lists
+
+
+def make(texts: Sequence[str], learner: Any) -> dict[str, Any]:
+    """Return fresh metrics that fit a learner, by their names.
+
+    >>> import river_margins as rm
+    >>> make([], rm.PAClassifier()), list(make(["rmse", "R2"], rm.PARegressor()))
+    ({'Accuracy': Accuracy: 0.00%}, ['RMSE', 'R2'])
+    """
+    found = {}
+    is_regressor = isinstance(learner, base.Regressor)
+    for text in texts or ["MAE" if is_regressor else "Accuracy"]:
+        name, metric = river_names.make(text, _known(), "metric", _build)
+        if not metric.works_with(learner):
+            raise ConfigError(f"the metric `{name}` cannot measure a {'regressor' if is_regressor else 'classifier'}")
+        found[name] = metric
+    return found
+
+
+def is_number(metric: Any) -> bool:
+    """Tell whether the value of a metric is one number; that of a confusion matrix is not."""
+    try:
+        return isinstance(metric.get(), int | float)
+    except NotImplementedError:
+        return False
+
+
+def _known() -> dict[str, type]:
+    """Return River's metrics by their names, without those for clusters."""
+    found = river_names.classes_of(metrics, metrics.base.Metric)
+    return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
+
+
+def _build(kind: Any, pos_val: Any = True, **parameters: Any) -> Any:
+    if pos_val is True:
+        return kind(**parameters)
+    if not issubclass(kind, metrics.base.BinaryMetric):
+        raise TypeError(f"`{kind.__name__}` has no positive label, so no `pos_val`")
+    return OfLabel(kind(**parameters), pos_val)
+
+
+class OfLabel:
+    """A metric of River for the labels true and false, here of one label against all others.
+
+    River's own parameter `pos_val` does not do that: with any other value than True its F1 is always 0.
+
+    Parameters
+    ----------
+    metric
+        The metric.
+    pos_val
+        The label that is the positive one.
+
+    >>> f1 = OfLabel(metrics.F1(), "yes")
+    >>> for label, prediction in [("yes", "yes"), ("no", "yes"), ("yes", None)]:
+    ...     f1.update(label, prediction)
+    >>> f1
+    F1: 50.00%
+    """
+
+    def __init__(self, metric: Any, pos_val: Any) -> None:
+        self._metric, self.pos_val = metric, pos_val
+        self.requires_labels, self.works_with, self.get = metric.requires_labels, metric.works_with, metric.get
+
+    def update(self, label: Any, said: Any) -> None:
+        """Measure a prediction, or the probabilities of the labels."""
+        if not self.requires_labels:
+            if set(said) == {True, False}:  # before the first label, nothing is known of the labels
+                return
+            positive = said.get(self.pos_val, 0.0)
+            said = {True: positive, False: 1.0 - positive}
+        else:
+            said = said == self.pos_val
+        self._metric.update(label == self.pos_val, said)
+
+    def __repr__(self) -> str:
+        return repr(self._metric)
+
+
+class Positives:
+    """Looks for the positive label of metrics: without it they are 0, whatever is predicted.
+
+    Parameters
+    ----------
+    found
+        The metrics by their names.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        kinds = metrics.base.BinaryMetric, OfLabel
+        binary = {name: metric for name, metric in found.items() if isinstance(metric, kinds)}
+        self._missing = {name: getattr(metric, "pos_val", True) for name, metric in binary.items()}  # LogLoss has none
+        self._seen: list[Any] = []
+
+    def see(self, label: Any) -> None:
+        """Note the label of an example."""
+        if not self._missing:
+            return
+        self._missing = {name: positive for name, positive in self._missing.items() if positive != label}
+        if label not in self._seen and len(self._seen) < MOST_LABELS:
+            self._seen.append(label)
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each metric whose positive label never came."""
+        if not self._seen:
+            return []
+        labels = sorted(map(repr, self._seen))
+        return [
+            f"`{name}` is about the label {positive!r}, and there is none; the labels are {', '.join(labels)}. Name the"
+            f' one you mean, such as `--metric "{name.partition("(")[0]}(pos_val={labels[-1]})"`'
+            for name, positive in self._missing.items()
+        ]

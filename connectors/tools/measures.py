@@ -66,7 +66,7 @@ class OfLabel:
     >>> for label, prediction in [("yes", "yes"), ("no", "yes"), ("yes", None)]:
     ...     f1.update(label, prediction)
     >>> f1
-    F1: 50.00%
+    50.00%
     """
 
     def __init__(self, metric: Any, pos_val: Any) -> None:
@@ -85,7 +85,7 @@ class OfLabel:
         self._metric.update(label == self.pos_val, said)
 
     def __repr__(self) -> str:
-        return repr(self._metric)
+        return repr(self._metric).removeprefix(f"{type(self._metric).__name__}: ")
 
 
 class Positives:

@@ -452,7 +452,7 @@ cdef str advice_for_text(object text):
     try:
         float(text)
     except ValueError:
-        return "leave it out, or put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins"
+        return "put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
     return "make it a number before, such as with float(), or encode it as a category by OneHotEncoder() of river_margins"
 
 

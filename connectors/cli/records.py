@@ -88,7 +88,7 @@ def replay_rejects(
         bool, typer.Option("--from-beginning", help="Also send rejects older than 7 days, if no replay is known.")
     ] = False,
 ) -> None:
-    """Sends the rejects to the input topic again, each one once, with what had gone wrong in a header `rejected`.
+    """Sends the rejects again where they came from, each one once, with what had gone wrong in a header `rejected`.
 
     It ends with the rejects that were there when it began. What was sent before is not sent again.
     """
@@ -98,7 +98,8 @@ def replay_rejects(
     config = load_topics(file)
     counts = replay_rejects.replay(config, dry_run, from_beginning)
     verb = "would be sent" if dry_run else "sent"
-    typer.echo(f"{counts.sent.total():,} rejects {verb} to `{config.input.topic}`")
+    to = " and ".join(f"`{topic}`" for topic in replay_rejects.targets_of(config))
+    typer.echo(f"{counts.sent.total():,} rejects {verb} to {to}")
     for reason, count in counts.sent.most_common(REASONS_SHOWN):
         typer.echo(f"{count:>9,}  {reason}")
     for why, count in counts.left_out.items():

@@ -1,4 +1,4 @@
-"""Sends rejected records to the input topic again, each one once: `river-margins replay-rejects`.
+"""Sends rejects to the topic again that they came from, each one once: `river-margins replay-rejects`.
 
 The rejects are read by a consumer group of their own. Its offsets and the messages move together in one transaction, so
 a run that is killed, or repeated, sends nothing twice.
@@ -7,7 +7,7 @@ a run that is killed, or repeated, sends nothing twice.
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import orjson
@@ -61,18 +61,19 @@ class Counts:
 
 @dataclass(frozen=True)
 class Reject:
-    """A reject as the record that it was.
+    """A reject as the record, or the label, that it was.
 
     Attributes
     ----------
-    partition
-        The partition of the input that it was in.
+    topic, partition
+        Where it was.
     reason
         Why it was rejected.
     key, value, headers
         Those of the record, with a further header `rejected`: source and reason.
     """
 
+    topic: str
     partition: int
     reason: str
     key: bytes | None
@@ -80,13 +81,13 @@ class Reject:
     headers: Headers
 
 
-def parse(record: Record, topic: str) -> Reject | str:
-    """Return a reject of a record of this topic, or why the message is none that can be sent.
+def parse(record: Record, topics: Collection[str]) -> Reject | str:
+    """Return a reject of a record of one of these topics, or why the message is none that can be sent.
 
     >>> headers = [("a", b"b"), ("reason", b"not JSON"), ("source", b"events-2-5")]
-    >>> found = parse((0, 7, b"k", b"{", headers, 0), "events")
-    >>> found.partition, found.headers
-    (2, [('a', b'b'), ('rejected', b'events-2-5: not JSON')])
+    >>> found = parse((0, 7, b"k", b"{", headers, 0), ["events"])
+    >>> found.topic, found.partition, found.headers
+    ('events', 2, [('a', b'b'), ('rejected', b'events-2-5: not JSON')])
     """
     _, _, key, value, given, _ = record
     headers = list(given or ())
@@ -97,13 +98,13 @@ def parse(record: Record, topic: str) -> Reject | str:
         return "not written by a processor"
     (_, reason), (_, source) = headers[-2:]
     origin, _, place = (source or b"").decode("utf-8", "replace").rpartition("-")
-    of_topic, _, partition = origin.rpartition("-")
-    if of_topic != topic or not (partition.isdecimal() and place.isdecimal()):
-        return f"not from `{topic}`"
+    topic, _, partition = origin.rpartition("-")
+    if topic not in topics or not (partition.isdecimal() and place.isdecimal()):
+        return f"not from {' or '.join(f'`{name}`' for name in topics)}"
     if _is_short(value):
         return "too large for the rejects, which hold only their beginning"
     kept: Headers = [*headers[:-2], ("rejected", (source or b"") + b": " + (reason or b""))]
-    return Reject(int(partition), (reason or b"").decode("utf-8", "replace"), key, value, kept)
+    return Reject(topic, int(partition), (reason or b"").decode("utf-8", "replace"), key, value, kept)
 
 
 def _is_short(value: bytes | None) -> bool:
@@ -115,7 +116,7 @@ def _is_short(value: bytes | None) -> bool:
 
 
 def replay(config: Config, dry_run: bool = False, from_beginning: bool = False) -> Counts:
-    """Send the rejects that were not sent yet to the input topic, up to those that are there at the start.
+    """Send the rejects that were not sent yet to the topics that they came from, up to those there at the start.
 
     Parameters
     ----------
@@ -137,18 +138,23 @@ def replay(config: Config, dry_run: bool = False, from_beginning: bool = False) 
     """
     if config.rejects is None:
         raise ConfigError("the file has no `rejects`: the processor logs and counts records it cannot process")
-    topics = [config.input.topic, config.rejects.topic]
-    found = look(config, topics).topics
-    for topic in topics:
+    rejects, targets = config.rejects.topic, targets_of(config)
+    found = look(config, [*targets, rejects]).topics
+    for topic in (*targets, rejects):
         if topic not in found:
             raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
     group = GROUP.format(name=config.name)
     with _plainly(config, group):
-        consumer = client(config.kafka.client).Consumer(topics[1], group, config.kafka.consumer_settings)
+        consumer = client(config.kafka.client).Consumer(rejects, group, config.kafka.consumer_settings)
         with contextlib.ExitStack() as stack:
             stack.callback(consumer.close, 5.0)
-            partitions = found[topics[0]].partitions, found[topics[1]].partitions
+            partitions = {topic: found[topic].partitions for topic in (*targets, rejects)}
             return _Replay(config, consumer, group, partitions, dry_run, from_beginning).run()
+
+
+def targets_of(config: Config) -> list[str]:
+    """Return the topics to which rejects are sent: the input, and with labels that come later theirs."""
+    return [config.input.topic, *([config.labels.topic] if config.labels else [])]
 
 
 class _Replay:
@@ -157,17 +163,17 @@ class _Replay:
         config: Config,
         consumer: Consumer,
         group: str,
-        partitions: tuple[int, int],
+        partitions: Mapping[str, int],
         dry_run: bool,
         from_beginning: bool,
     ) -> None:
         assert config.rejects is not None
         self._config, self._consumer, self._group = config, consumer, group
-        self._topic, self._source, self._partitions = config.input.topic, config.rejects.topic, partitions[0]
+        self._targets, self._source, self._partitions = targets_of(config), config.rejects.topic, partitions
         self._dry_run, self._from_beginning = dry_run, from_beginning
         self._timeouts = config.kafka.timeouts
         self._producer: Producer | None = None
-        self._ends = {number: consumer.offset_range(number) for number in range(partitions[1])}
+        self._ends = {number: consumer.offset_range(number) for number in range(partitions[self._source])}
         self._done, self._pending = Counts(), Counts()
         self._opened: float | None = None
 
@@ -255,7 +261,7 @@ class _Replay:
             return
         if self._is_first and not self._from_beginning:
             self._check_first(timestamp or 0)
-        found = parse(record, self._topic)
+        found = parse(record, self._targets)
         if isinstance(found, str):
             self._pending.left_out[found] += 1
             return
@@ -263,9 +269,9 @@ class _Replay:
         if self._producer is None:
             return
         self._begin()
-        to = found.partition if found.partition < self._partitions else None
+        to = found.partition if found.partition < self._partitions[found.topic] else None
         place = f"offset {offset} of partition {number} of `{self._source}`"
-        self._producer.send(self._topic, to, found.key, found.value, found.headers, place)
+        self._producer.send(found.topic, to, found.key, found.value, found.headers, place)
 
     def _check_first(self, timestamp: int) -> None:
         """Raise StartError for an old reject if no replay is known: brokers forget the offsets of an idle group."""
@@ -296,21 +302,21 @@ class _Replay:
 @contextlib.contextmanager
 def _plainly(config: Config, group: str) -> Iterator[None]:
     assert config.rejects is not None
-    topic, rejects = config.input.topic, config.rejects.topic
+    topics, rejects = " and ".join(f"`{topic}`" for topic in targets_of(config)), config.rejects.topic
     try:
         yield
     except TooLarge as error:
         raise StartError(
-            f"the reject at {error.opaque or 'some offset'} is too large for topic `{topic}` with its further header: "
-            f"raise `max.message.bytes` of the topic, and the largest request in `kafka.producer` ({error})"
+            f"the reject at {error.opaque or 'some offset'} is too large for its topic with its further header: "
+            f"raise `max.message.bytes` of {topics}, and the largest request in `kafka.producer` ({error})"
         ) from error
     except NotPermitted as error:
         raise AccessError(
             f"the broker refuses: {error}; grant `Read` on topic `{rejects}` and on group `{group}`, `Write` on topic "
-            f"`{topic}` and on transactional id `{group}` to this user"
+            f"{topics} and on transactional id `{group}` to this user"
         ) from error
     except ClientError as error:
-        raise StartError(f"the rejects were not all sent to `{topic}`, repeat this: {error}") from error
+        raise StartError(f"the rejects were not all sent to {topics}, repeat this: {error}") from error
 
 
 @contextlib.contextmanager

@@ -138,7 +138,7 @@ def test_a_file_without_rejects(kafka, tmp_path):
 
 
 def test_only_the_last_headers_are_the_processors():
-    found = parse((0, 0, None, b"", [("null", b"key and value"), ("reason", b"r"), ("source", b"a-b-3-4")], 0), "a-b")
-    assert found == Reject(3, "r", None, b"", [("null", b"key and value"), ("rejected", b"a-b-3-4: r")])
-    found = parse((0, 0, None, b"", [("reason", b"r"), ("source", b"a-3-4"), ("null", b"key and value")], 0), "a")
+    found = parse((0, 0, None, b"", [("null", b"key and value"), ("reason", b"r"), ("source", b"a-b-3-4")], 0), ["a-b"])
+    assert found == Reject("a-b", 3, "r", None, b"", [("null", b"key and value"), ("rejected", b"a-b-3-4: r")])
+    found = parse((0, 0, None, b"", [("reason", b"r"), ("source", b"a-3-4"), ("null", b"key and value")], 0), ["a"])
     assert isinstance(found, Reject) and found.value is None

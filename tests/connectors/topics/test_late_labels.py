@@ -12,7 +12,7 @@ from connectors.errors import StartError, StateError
 from connectors.labels import inbox
 from connectors.labels.merging import Side
 from connectors.model.partition_model import PartitionModel
-from connectors.tools import create_topics
+from connectors.tools import create_topics, replay_rejects
 from connectors.topics import check_broker, processor, snapshot_admin
 from tests.helpers import late_labels
 from tests.helpers.streams import (
@@ -429,3 +429,20 @@ def test_a_step_that_fails_half_way_leaves_nothing_of_it(kafka, tmp_path, monkey
         monkeypatch.undo()
     assert len(calls) > 40
     stream.assert_bare()
+
+
+def test_a_rejected_label_is_sent_again_to_the_topic_of_labels(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path)
+    stream.send(Side.RECORDS, [(0, b"[", BEGIN)])
+    stream.send(Side.LABELS, [(1, b"{", BEGIN)])
+    with running(stream.config()):
+        stream.read(stream.rejects, 2)
+    counts = replay_rejects.replay(stream.config())
+    assert counts.sent.total() == 2 and not counts.left_out
+    for topic, number, value in ((stream.input, 0, b"["), (stream.labels, 1, b"{")):
+        first, again = stream.read(topic, 2)
+        assert (
+            (again.partition, again.key, again.value) == (number, b"k", value) == (first.partition, b"k", first.value)
+        )
+        ((name, content),) = again.headers
+        assert name == "rejected" and content.startswith(f"{topic}-{number}-0: ".encode())

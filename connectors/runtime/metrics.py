@@ -62,7 +62,7 @@ class Work(Protocol):
 
     @property
     def committed_offsets(self) -> Mapping[int, int]:
-        """The committed offsets, by partition; empty for a file, which has no lag."""
+        """The committed offsets, by partition; those of labels by `~partition`; empty for a file, which has no lag."""
 
     @property
     def waiting(self) -> Mapping[int, int]:
@@ -96,6 +96,8 @@ class Metrics(Collector):
         Whether labels come later, and whether they are asked for.
     source, is_file
         The name of the input topic or file, and which of the two it is. A file is one partition and has no lag.
+    labels
+        The topic of labels that come later; None if there is none.
     sizes
         The sizes of the last snapshots in bytes, by partition.
     weights
@@ -112,6 +114,7 @@ class Metrics(Collector):
         self.weights = TopWeights() if config.metrics is not None else None
         self.has_labels, self.has_queries = config.labels is not None, config.queries is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
+        self.labels = None if isinstance(config, FileConfig) or config.labels is None else config.labels.topic
         self.registry = registry = CollectorRegistry()
 
         def histogram(name: str, meaning: str) -> Histogram:
@@ -146,7 +149,7 @@ class Metrics(Collector):
         self.work = work
 
     def note_ends(self, ends: Mapping[int, int]) -> None:
-        """Note the last stable offset of each partition, as far as known."""
+        """Note the last stable offset of each partition, as far as known; that of labels by `~partition`."""
         self._ends = ends
 
     def note_commit(self, seconds: float, oldest: float = math.inf) -> None:
@@ -167,7 +170,10 @@ class Metrics(Collector):
         self.sizes[partition] = size
 
     def lag(self) -> dict[int, int]:
-        """Return the records from the committed offset to the last stable one, for partitions whose end is known."""
+        """Return the records from the committed offset to the last stable one, for partitions whose end is known.
+
+        The labels of a partition have the key `~partition`.
+        """
         ends, committed = self._ends, self.work.committed_offsets
         return {n: max(0, ends[n] - committed[n]) for n in sorted(committed) if n in ends}
 
@@ -248,8 +254,11 @@ class Metrics(Collector):
         yield CounterMetricFamily("river_margins_withheld_queries", withheld, counts.withheld)
 
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:
+        lag = self._of_partitions("lag_records", "Records from the committed offset to the last stable one.", {})
+        for place, value in self.lag().items():
+            lag.add_metric([self.source, str(place)] if place >= 0 else [self.labels or "", str(~place)], value)
+        yield lag
         values: dict[str, tuple[str, Mapping[int, int]]] = {
-            "lag_records": ("Records from the committed offset to the last stable one.", self.lag()),
             "snapshot_bytes": ("Size of the last snapshot.", self.sizes),
             "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
             "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),

@@ -109,6 +109,7 @@ def _partitions(metrics: Metrics) -> Iterator[dict[str, Any]]:
             "updates": model.updates if model else None,
             "offset": offsets.get(number),
             "lag": lag.get(number),
+            "lag_of_labels": lag.get(~number),
             "waiting": waiting.get(number),
             "snapshot_bytes": metrics.sizes.get(number),
             "weights": _weights(samples.get(number, ())),

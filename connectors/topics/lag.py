@@ -29,7 +29,7 @@ def _follow(metrics: Metrics, make_consumer: Callable[[], Consumer], ended: thre
     while not ended.wait(LAG_EVERY if ends else FIRST_ENDS_EVERY):
         try:
             consumer = consumer or make_consumer()
-            ends = {number: consumer.offset_range(number)[1] for number in sorted(metrics.work.models)}
+            ends = {place: consumer.offset_range(place)[1] for place in sorted(metrics.work.committed_offsets)}
         except ClientError:  # the loop meets the same error, and logs it
             ends = {}
             if consumer is not None:  # after an outage a client may never recover: the next attempt makes another

@@ -211,7 +211,9 @@ class Processor:
 
     @property
     def committed_offsets(self) -> Mapping[int, int]:
-        return {number: partition.committed.offset for number, partition in dict(self._assignment.partitions).items()}
+        found = {n: partition.committed for n, partition in dict(self._assignment.partitions).items()}
+        of_labels = {~n: committed.labels.offset for n, committed in found.items() if committed.labels is not None}
+        return {n: committed.offset for n, committed in found.items()} | of_labels
 
     @property
     def waiting(self) -> Mapping[int, int]:

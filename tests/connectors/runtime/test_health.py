@@ -177,6 +177,25 @@ def test_lag_ends_at_the_last_stable_offset(stream, kafka):
         wait_for(lambda: scrape(port)["lag_records", "0", stream.input] == 0, "no lag after the commit")
 
 
+def test_the_lag_of_labels(stream, kafka):
+    port, labels = stream.settings["metrics"]["port"], f"{stream.name}-labels"
+    kafka.create_topics({labels: 2})
+    section = {"topic": labels, "id": "of", "label": "is", "within": "1d", "wait": "1h"}
+    stream.produce(phishing(8, unlabelled=10**9), partition=1)
+    later = int(time.time() + 60) * 1000  # an earlier record may still come, so these labels wait
+    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
+        for n in range(3):
+            producer.send(labels, b'{"of": "r%d", "is": true}' % n, partition=1, timestamp_ms=later).get(DEADLINE)
+    with running(stream.config(labels=section)):
+        wait_for(lambda: scrape(port).get(("lag_records", "1", labels)) == 3, "labels that are not taken yet")
+        wait_for(lambda: scrape(port).get(("records_total",)) == 8, "all records")
+        found = scrape(port)
+        lags = [found["lag_records", number, topic] for number in "01" for topic in (stream.input, labels)]
+        assert lags == [0, 0, 0, 3]
+        told = json.loads(ask(port, "/state.json")[1])["partitions"]
+        assert [(each["lag"], each["lag_of_labels"]) for each in told] == [(0, 0), (0, 3)]
+
+
 def test_an_outage_is_no_death_and_what_is_done_again_counts_once(stream, kafka):
     port = stream.settings["metrics"]["port"]
     stream.produce(phishing(200))

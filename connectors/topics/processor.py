@@ -419,8 +419,11 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
             f"for a whole session and has lost its place ({error}); give each process an `instance` of its own, or none"
         ) from error
     except OutOfRange as error:
+        number, topic = error.partition, f"`{config.input.topic}`"
+        if number < 0 and config.labels is not None:
+            number, topic = ~number, f"the labels `{config.labels.topic}`"
         raise StateError(
-            f"offset {error.offset} of partition {error.partition} of `{config.input.topic}` is out of range: records "
+            f"offset {error.offset} of partition {number} of {topic} is out of range: records "
             f"were deleted before they were read, by retention or by hand; to start over with empty models, give the "
             f"processor another `name`"
         ) from error

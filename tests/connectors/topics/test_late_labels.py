@@ -9,6 +9,7 @@ from kafka import KafkaProducer
 from kafka.structs import OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
+from connectors.kafka import OutOfRange
 from connectors.labels import inbox
 from connectors.labels.merging import Side
 from connectors.model.partition_model import PartitionModel
@@ -446,3 +447,13 @@ def test_a_rejected_label_is_sent_again_to_the_topic_of_labels(kafka, tmp_path):
         )
         ((name, content),) = again.headers
         assert name == "rejected" and content.startswith(f"{topic}-{number}-0: ".encode())
+
+
+def test_labels_that_are_gone_are_named_by_topic_and_partition(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path)
+    for place, said in ((1, f"partition 1 of `{stream.input}`"), (~1, f"partition 1 of the labels `{stream.labels}`")):
+        with (
+            pytest.raises(StateError, match=f"offset 7 of {said} is out of range"),
+            processor.refusals_as_errors(stream.config()),
+        ):
+            raise OutOfRange(place, 7)

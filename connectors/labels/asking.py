@@ -146,8 +146,8 @@ class Asking:
     def ask(self, record: Record, model: PartitionModel, counts: Counts) -> Query | None:
         """Return the query for a record that was predicted and has no label, or None if its label is not worth it."""
         self._budget.count_one()
-        learner, features = model.learner, record.features
-        seen = learner.transform_one(features.copy()) if isinstance(learner, compose.Pipeline) else features
+        learner, features = model.learner, model.features_of(record)
+        seen = learner.transform_one(features) if isinstance(learner, compose.Pipeline) else features
         if not self._sampler.query_scored(seen, record.score):
             return None
         if not self._budget.grants():

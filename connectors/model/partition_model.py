@@ -175,7 +175,7 @@ class PartitionModel:
     def predict(self, record: Record) -> None:
         """Fill in prediction and score; the model does not move. Raise Reject if a step refuses the features."""
         record.examples = self.examples
-        features = self._features(record)
+        features = self.features_of(record)
         try:
             if self._predict_score_one is not None:
                 record.prediction, record.score = self._predict_score_one(features)
@@ -194,7 +194,7 @@ class PartitionModel:
         return None
 
     def _explanation(self, record: Record) -> dict[str, float]:
-        explained = self.learner.explain_one(self._features(record))
+        explained = self.learner.explain_one(self.features_of(record))
         if isinstance(record.score, dict):
             explained = explained.get(record.prediction, {})
         weighing = ((str(name), part) for name, part in explained.items() if part and name is not INTERCEPT)
@@ -252,15 +252,15 @@ class PartitionModel:
             self.learned.append(record if value is None else (value, record.label) if is_late else value)
         self.examples += 1
 
-    def _features(self, record: Record) -> dict[str, Any]:
+    def features_of(self, record: Record) -> dict[str, Any]:
         """Return features for the learner: a copy for one whose steps may change them, since others get them too."""
         return record.features if self._is_pure else record.features.copy()
 
     def _learn_one(self, record: Record) -> None:
         if record.weight == 1.0:  # as without weights, which not every learner takes
-            self.learner.learn_one(self._features(record), record.label)
+            self.learner.learn_one(self.features_of(record), record.label)
         else:
-            self.learner.learn_one(self._features(record), record.label, w=record.weight)
+            self.learner.learn_one(self.features_of(record), record.label, w=record.weight)
 
     def _blame(self, error: Exception, record: Record) -> Exception:
         """Return why an example cannot be learned whose features could be predicted."""

@@ -13,7 +13,7 @@ from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder, Record
-from river_margins import snapshot
+from connectors.snapshots.models import Builder
 
 
 class Message(NamedTuple):
@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
 
 class Bare(NamedTuple):
-    """What the bare route leads to, in order, with the learner and with what waits at the end.
+    """What the bare route leads to, in order, with the models and with what waits at the end.
 
     Outputs are source, value, and how many examples were learned before; outcomes the source of the record, that of the
     label, and the value; rejects source, reason and value; queries source and value.
@@ -37,8 +37,13 @@ class Bare(NamedTuple):
     outcomes: list[tuple[str, str, bytes]]
     rejects: list[tuple[str, str, bytes | None]]
     queries: list[tuple[str, bytes]]
-    learner: Any
+    model: PartitionModel
     waiting: WaitingRecords
+
+    @property
+    def learner(self) -> Any:
+        """The learner of the champion."""
+        return self.model.learner
 
 
 def bare(file: Config, number: int, records: Sequence[Any], labels: Sequence[Any]) -> Bare:
@@ -47,7 +52,7 @@ def bare(file: Config, number: int, records: Sequence[Any], labels: Sequence[Any
     assert section is not None
     sources = {Side.RECORDS: f"{file.input.topic}-{number}-", Side.LABELS: f"{section.topic}-{number}-"}
     route = _route(file, (sources[Side.RECORDS], sources[Side.LABELS]))
-    found = Bare([], [], [], [], route.model.learner, route.waiting)
+    found = Bare([], [], [], [], route.model, route.waiting)
     clocks = {Side.RECORDS: Clock(fields.time).time_of, Side.LABELS: Clock(section.time).time_of}
     queues = {
         side: [
@@ -83,13 +88,12 @@ def _record(source: str, message: Any) -> Record:
 def _route(file: Config, sources: tuple[str, str]) -> LateLearning:
     section, fields = file.labels, file.record
     assert section is not None
-    learner = file.first_learner()
-    saved = snapshot.dumps(learner)
     decode = Decoder(
         fields.id, fields.label, fields.features, nulls=fields.nulls, weight=fields.weight, time=fields.time,
         is_joined=True,
     ).decode  # fmt: skip
-    model = PartitionModel(learner, "", 0, lambda name: snapshot.loads(saved), decode)
+    model = Builder(file, lambda _: first, decode).start()
+    first = model.dumps({})
     waiting = WaitingRecords(section.within_ms, section.pending)
     asking, queries = None, file.queries
     if queries is not None:

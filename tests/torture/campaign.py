@@ -46,10 +46,15 @@ class Variant:
     every: str | None = None  # snapshots, apart from checkpoints
     has_instances: bool = False
     wait: str | None = None  # `labels.wait`, with labels that come later
+    drift: str = ""  # what a drift leads to, with labels that come later, queries and a challenger
 
     def events(self, seed: int) -> list[Event]:
         begin = int((time.time() - 3000) * 1000)  # event time ends before the present
         return late_labels.events(self.records, seed, begin) if self.wait else plain(self.records, seed)
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        return late_labels.with_drift(self.drift) if self.drift else {}
 
     @property
     def labels(self) -> dict[str, Any] | None:
@@ -82,6 +87,10 @@ VARIANTS |= {f"both clients, {name}": replace(VARIANTS[name], clients=CLIENTS) f
 for name in ("steps", "one broker", "three brokers", "at least once", "mixed", "instances"):
     for who, clients in (("", CLIENTS[:1]), ("confluent, ", CLIENTS[1:]), ("both clients, ", CLIENTS)):
         VARIANTS[f"{who}labels, {name}"] = replace(VARIANTS[name], clients=clients, wait="30s")
+for drift in ("reset", "promote"):
+    for name in ("steps", "one broker", "mixed"):
+        for who in ("", "confluent, "):
+            VARIANTS[f"{who}{drift}, {name}"] = replace(VARIANTS[f"{who}labels, {name}"], drift=drift)
 SHORT = Variant(
     20,
     records=3_000,
@@ -143,6 +152,7 @@ def run(name: str, variant: Variant, seed: int, version: str | None = None) -> R
             variant.every,
             variant.has_instances,
             labels=variant.labels,
+            sections=variant.sections,
         ) as g,
     ):
         faults = Faults(g, seed)

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -130,7 +131,7 @@ class Group:
 
     The processors take the clients in turn; `settings` are those of kafka-python. With `has_instances`, each is a
     static member: a process that is started takes the first name that no other one has. `labels` is the section of that
-    name, without its topic.
+    name, without its topic; `sections` are more sections of the file, or others, with `queries` without its topic.
     """
 
     def __init__(
@@ -144,12 +145,14 @@ class Group:
         has_instances: bool = False,
         checkpoint: str = "200ms",
         labels: Mapping[str, Any] | None = None,
+        sections: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.kafka, self.folder, self.has_instances = kafka, folder, has_instances
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
         self.workers: list[Worker] = []
         self.started = 0
-        parts = ("events", "predictions", "rejects", *(("labels", "outcomes") if labels else ()))
+        parts = ["events", "predictions", "rejects", *(["labels", "outcomes"] if labels else [])]
+        parts += ["queries"] * ("queries" in sections)
         topics = {part: f"{self.name}-{part}" for part in parts}
         kafka.create_topics({topic: 1 if part == "rejects" else PARTITIONS for part, topic in topics.items()})
         self.files = []
@@ -169,6 +172,9 @@ class Group:
             } | ({"instance": "${INSTANCE:-none}"} if has_instances else {})  # fmt: skip
             if labels:
                 file |= {"labels": labels | {"topic": topics["labels"]}, "outcomes": {"topic": topics["outcomes"]}}
+            file |= sections
+            if "queries" in sections:
+                file["queries"] = sections["queries"] | {"topic": topics["queries"]}
             self.files[-1].write_text(json.dumps(file))
         self.config = config.load(self.files[0])
         self.partitions = PARTITIONS

@@ -11,6 +11,7 @@ from connectors.config import Config
 from connectors.labels import state, waiting_files
 from connectors.labels.merging import Side
 from connectors.labels.waiting import Position, WaitingRecords
+from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.stores import FolderStore
 from connectors.tools import referee
 from tests.helpers.late_labels import Bare, bare
@@ -23,6 +24,7 @@ WITHIN = 60_000
 PENDING = 200  # fewer than come to a partition within WITHIN: while labels stay away, records give way
 EACH, AWAY = 3_000, 1_200  # of so many records, so many get no label
 SECTION = {"id": "of", "label": "is", "within": f"{WITHIN}ms", "pending": PENDING, "otherwise": False}
+PROMOTED = "other"
 CALM = 100  # records before the first hostile one: they say what a label is
 NO_LABELS: list[Any] = ["true", [], {"a": 1}, None, 2.5, ""]
 HOSTILE_LABELS = [
@@ -91,6 +93,22 @@ def _labels(draw: random.Random, n: int, label: bool | None) -> Iterator[tuple[i
         yield draw.randrange(-5_000, 2 * WITHIN), {"of": of, "is": not label}
 
 
+def with_drift(then: str) -> dict[str, Any]:
+    """The sections of a file with queries, a challenger, and a detector that sees a drift now and then."""
+    return {
+        "learner": {"name": "first", "steps": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}]},
+        "challengers": {PROMOTED: ["StandardScaler", "AROWClassifier"]},
+        "queries": {
+            "sampler": {"RandomizedSelectiveSampler": {"b": 0.5, "seed": 3}}, "at_most": "30 per 100",
+            "waits": "asked" if then == "reset" else "all",
+        },
+        "drift": {
+            "detector": {"PageHinkley": {"threshold": 2.0, "min_instances": 20}},
+            "then": {"promote": PROMOTED} if then == "promote" else then,
+        },
+    }  # fmt: skip
+
+
 class Found(NamedTuple):
     """A message as the bare route has it: by `id` it is known, and `content` must be the same."""
 
@@ -123,6 +141,10 @@ def judge(config: Config) -> Judgement:
     _compare(verdict, "outcome", expected, map(_outcome, outcomes), outcomes)
     expected = [[Found(name, (value, why)) for name, why, value in each.rejects] for each in routes.values()]
     _compare(verdict, "reject", expected, map(_reject, rejects), rejects)
+    if config.queries is not None:
+        queries = referee.read_topic(config, config.queries.topic)
+        expected = [[Found(name, (value, keys[name])) for name, value in each.queries] for each in routes.values()]
+        _compare(verdict, "query", expected, map(_query, queries), queries)
     for number, route in routes.items():
         _account(verdict, number, len(inputs.get(number, [])), len(labels.get(number, [])), route)
     return Judgement(verdict, list(_models(config, routes)))
@@ -146,6 +168,10 @@ def _output(message: Any) -> Found:
 
 def _outcome(message: Any) -> Found:
     return Found(_said(message, "label"), (message.value, message.key, _said(message, "source")))
+
+
+def _query(message: Any) -> Found:
+    return Found(_said(message, "source"), (message.value, message.key))
 
 
 def _reject(message: Any) -> Found:
@@ -217,6 +243,9 @@ def _models(config: Config, routes: dict[int, Bare]) -> Iterator[str]:
     """What is wrong with the models that the committed offsets name, and with what waits."""
     assert config.labels is not None
     bounds = config.labels.within_ms, config.labels.pending
+    watches = [route.model.watch for route in routes.values() if route.model.watch is not None]
+    if watches and not any(watch.past.drifts for watch in watches):
+        yield "no drift was seen in any partition, so nothing was tried"
     ends = {number: each for number, *each, _ in committed_models(config, config.labels.topic)}
     for number, end, committed, pointer in committed_models(config, config.input.topic):
         name, (end_of_labels, labels) = f"partition {number}", ends[number]
@@ -227,6 +256,9 @@ def _models(config: Config, routes: dict[int, Bare]) -> Iterator[str]:
             continue
         if found := difference(config, number, pointer, [], routes[number].learner):
             yield f"{name}: {found}"
+        file = store_folder(config, number) / f"{pointer['snapshot']}.snapshot"
+        if file.read_bytes() != routes[number].model.dumps(note_of(config.record)):  # challengers and drift are in it
+            yield f"{name}: the bytes of its snapshot are not those of the bare models"
         store = FolderStore(store_folder(config, number).parent)
         files = waiting_files.read(store, number, pointer["snapshot"], pointer["waiting"], *bounds)
         if _bytes(files.records) != _bytes(routes[number].waiting):

@@ -160,15 +160,14 @@ class _Judge:
 def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[int]:
     """Predict and learn all records of a source, and measure each prediction when its label comes.
 
-    Yield the number of predictions measured so far; after each `remembered` examples, the model is copied.
+    Yield the number of predictions measured so far; after each `remembered` records and labels, the model is copied.
     """
     saved: dict[str, bytes] = {}
     model = result.make_model(saved, source.decode)
     section, counts, judge = source.section, Counts(), _Judge(result, model)
     waiting = WaitingRecords(section.within_ms, section.pending)
     route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise, source.asking)
-    for taken in source:
-        before = model.examples
+    for number, taken in enumerate(source, 1):
         if taken.side is Side.RECORDS:
             results = route.take_record(taken.record, taken.sequence, taken.time, counts)
             judge.take_record(taken.record)
@@ -176,7 +175,7 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
             results = route.take_label(taken.record, taken.sequence, taken.time, counts)
         judge.take_results(results)
         judge.forget(waiting, source.sources[0])
-        if model.examples // remembered > before // remembered:
+        if number % remembered == 0:  # examples would not do: a model that begins anew has few
             saved[""] = model.dumps({})
             model.saved_as("")
         yield result.examples

@@ -12,6 +12,7 @@ from river import metrics
 from connectors import config
 from connectors.errors import ConfigError, StartError, StateError
 from connectors.files import processor as files
+from connectors.model.partition_model import PartitionModel
 from connectors.runtime.health import Health
 from connectors.tools import evaluate
 from river_margins import snapshot
@@ -140,6 +141,29 @@ def test_evaluate_gives_what_the_processor_and_river_give(folder):
         assert snapshot.dumps(result.learner) == snapshot.dumps(twin) == folder.model()
     assert result.metrics["Accuracy"].get() == counts.accuracy
     assert (result.examples, result.unlabelled, result.rejected) == (400, 0, 0)
+
+
+def test_evaluate_holds_few_examples_also_if_models_begin_anew(tmp_path, monkeypatch):
+    held, saved_as = [], PartitionModel.saved_as
+
+    def noting(model, name):
+        held.append(len(getattr(model, "learned", ())))
+        saved_as(model, name)
+
+    monkeypatch.setattr(PartitionModel, "saved_as", noting)
+    monkeypatch.setattr(evaluate, "REMEMBERED", 100)
+    folder = LateFolder(
+        tmp_path,
+        learner={"name": "first", "steps": ["StandardScaler", "PAClassifier"]},
+        challengers={"second": ["StandardScaler", "Perceptron"]},
+        drift={"detector": {"PageHinkley": {"threshold": 1.0, "min_instances": 10}}, "then": "reset"},
+    )
+    lines, labels, *_ = late(list(route.datasets.Phishing()), 11)
+    folder.put(lines)
+    folder.put_labels(labels)
+    result = evaluate.run(folder.config())
+    assert result.drifts > 5 and result.examples == 1250
+    assert len(held) > 40 and max(held) <= 100
 
 
 def test_evaluate_of_hostile_files_equals_the_processor(folder):

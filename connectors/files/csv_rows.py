@@ -1,7 +1,7 @@
 """Rows of CSV: where they end, how their cells are read, and how outputs are written.
 
-The first line names the columns. An empty cell is like an absent field of a JSON object. A cell that looks like a
-number is a number, `true` and `false` are booleans, and every other cell is text.
+The first line names the columns, and shows what separates them. An empty cell is like an absent field of a JSON
+object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text.
 """
 
 import contextlib
@@ -15,13 +15,30 @@ import orjson
 
 from connectors.model.rejects import Reject
 
+DELIMITERS = ",;\t"
 COLUMNS = ("id", "prediction", "score", "label")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 
 
-def rows(lines: Iterator[bytes]) -> Iterator[bytes]:
+def delimiter_of(header: bytes) -> str:
+    """Return what separates the cells: comma, semicolon or tab, whichever gives the most columns.
+
+    >>> delimiter_of(b"a,b;c,d"), delimiter_of(b"a;b"), delimiter_of(b"a")
+    (',', ';', ',')
+    """
+
+    def columns(delimiter: str) -> int:
+        try:
+            return len(cells(header, delimiter))
+        except Reject:
+            return 0
+
+    return max(DELIMITERS, key=columns)
+
+
+def rows(lines: Iterator[bytes], delimiter: str = ",") -> Iterator[bytes]:
     """Join quoted multi-line cells. Malformed rows pass through, and are rejected when they are parsed."""
     for line in lines:
         if b'"' not in line:
@@ -29,7 +46,7 @@ def rows(lines: Iterator[bytes]) -> Iterator[bytes]:
             continue
         taken = [line]
         with contextlib.suppress(csv.Error):
-            next(csv.reader(_taking(taken, lines), strict=True))
+            next(csv.reader(_taking(taken, lines), strict=True, delimiter=delimiter))
         yield b"".join(taken)
 
 
@@ -40,17 +57,17 @@ def _taking(taken: list[bytes], lines: Iterator[bytes]) -> Iterator[str]:
         yield line.decode("latin-1")
 
 
-def cells(row: bytes) -> list[str]:
+def cells(row: bytes, delimiter: str = ",") -> list[str]:
     """Return the cells of a row, or raise Reject."""
     try:
-        return next(csv.reader(io.StringIO(row.decode(), newline=""), strict=True), [])
+        return next(csv.reader(io.StringIO(row.decode(), newline=""), strict=True, delimiter=delimiter), [])
     except UnicodeDecodeError as error:
         raise Reject(f"not UTF-8: byte {error.start}") from None
     except csv.Error as error:
         raise Reject(f"not CSV: {error}") from None
 
 
-def parser(columns: Sequence[str], id: str | None) -> Callable[[bytes], dict[str, Any]]:
+def parser(columns: Sequence[str], id: str | None, delimiter: str = ",") -> Callable[[bytes], dict[str, Any]]:
     """Return a function that turns a row into fields; the cells of column `id` stay text.
 
     >>> parser(["id", "a", "b", "y"], "id")(b"07,1.5,,true")
@@ -58,7 +75,7 @@ def parser(columns: Sequence[str], id: str | None) -> Callable[[bytes], dict[str
     """
 
     def parse(row: bytes) -> dict[str, Any]:
-        found = cells(row)
+        found = cells(row, delimiter)
         if len(found) != len(columns):
             raise Reject(f"the row has {len(found)} cells, and the header {len(columns)}")
         return {

@@ -70,6 +70,7 @@ class Reader:
         self._name = pathlib.Path(path).name
         self._meter, self._is_whole, self._is_svmlight = Meter(), True, is_svmlight(path)
         self._chunks, self._rest = read_chunks(path), b""
+        self._delimiter = ","
         self.columns = self._header() if is_csv(path) else None
         is_packed = path == STANDARD or path.endswith((".gz", ".zst"))
         self.total = None if is_packed else os.path.getsize(path)
@@ -77,7 +78,7 @@ class Reader:
     def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
         """Return what turns a value into fields; None for JSON. In CSV, the cells of column `id` stay text."""
         if self.columns is not None:
-            return csv_rows.parser(self.columns, id)
+            return csv_rows.parser(self.columns, id, self._delimiter)
         return svmlight.parse if self._is_svmlight else None
 
     @property
@@ -102,7 +103,7 @@ class Reader:
 
     def __iter__(self) -> Iterator[Record | None]:
         """Yield the records, and None while standard input has none."""
-        for content in csv_rows.rows(self._raw_lines()) if self.columns else self._raw_lines():
+        for content in csv_rows.rows(self._raw_lines(), self._delimiter) if self.columns else self._raw_lines():
             if not content:
                 yield None
             elif self._is_svmlight and self._is_whole and svmlight.is_comment(content):
@@ -144,7 +145,9 @@ class Reader:
         self._take(line)
         self.lines = 1
         try:
-            columns = [name.strip() for name in csv_rows.cells(line.removeprefix(BOM))]
+            header = line.removeprefix(BOM)
+            self._delimiter = csv_rows.delimiter_of(header)
+            columns = [name.strip() for name in csv_rows.cells(header, self._delimiter)]
         except Reject as reject:
             raise Unfit(f"its first line names no columns: {reject}") from None
         if not all(columns) or not columns:

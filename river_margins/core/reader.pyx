@@ -450,9 +450,11 @@ cdef double as_float(object key, object value) except? -1.0:
 cdef str advice_for_text(object text):
     """Return what to do with a text in the place of a number."""
     try:
-        float(text)
+        float(text.replace(",", ".", 1)) if isinstance(text, str) else float(text)
     except ValueError:
         return "put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
+    if isinstance(text, str) and "," in text:
+        return "make it a number before, with a decimal point"
     return "make it a number before, such as with float(), or encode it as a category by OneHotEncoder() of river_margins"
 
 

@@ -246,6 +246,21 @@ def test_csv_in_and_out(tmp_path):
             assert row[name] == ("" if value is None else json.dumps(value)), (name, row, wanted)
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_another_delimiter_gives_the_same_output(tmp_path, delimiter):
+    outputs = []
+    for name, separates in (("usual", ","), ("other", delimiter)):
+        (tmp_path / name).mkdir()
+        folder = Folder(tmp_path / name, "csv")
+        lines = [["id", "a", "b,c", "y"], *([f"r{n}", n % 7 - 3, "x,;\t"[n % 4 :], n % 2] for n in range(40))]
+        text = io.StringIO()
+        csv.writer(text, delimiter=separates).writerows(lines)
+        folder.put(text.getvalue().encode())
+        folder.run(learner=["StandardScaler", "OneHotEncoder", "PAClassifier"])
+        outputs.append((tmp_path / name / "out.csv").read_bytes())
+    assert outputs[0] == outputs[1] and outputs[0].count(b"\n") == 41
+
+
 def test_what_a_cell_means(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(
@@ -290,17 +305,17 @@ CELLS = st.lists(
 )
 
 
-@given(st.lists(CELLS, max_size=6), st.integers(1, 40))
+@given(st.lists(CELLS, max_size=6), st.integers(1, 40), st.sampled_from(",;\t"))
 @settings(max_examples=200, deadline=None)
-def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk):
+def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk, delimiter):
     """Also where a quoted cell holds the end of a line, and wherever the pieces of the file end."""
     path = tmp_path_factory.getbasetemp() / "property.csv"
     with path.open("w", newline="") as file:
-        csv.writer(file).writerows([["a", "b", "c"], *rows])
+        csv.writer(file, delimiter=delimiter).writerows([["a", "b", "c"], *rows])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_streams, "CHUNK", chunk)
         reader = Reader(str(path))
-        assert [csv_rows.cells(record.value) for record in reader] == rows
+        assert [csv_rows.cells(record.value, delimiter) for record in reader] == rows
     content = path.read_bytes()
     assert reader.mark() == (len(content), hashlib.sha256(content).hexdigest())
 

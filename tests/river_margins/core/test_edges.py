@@ -52,6 +52,7 @@ REFUSED = {
     "infinity": ({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf"),
     "text": ({"a": "red"}, ValueError, "OneHotEncoder.. or FeatureHasher.. of river_margins"),
     "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5': make it a number before"),
+    "decimal comma": ({"a": "0,5"}, ValueError, "feature 'a' is the text '0,5': make it a number .* decimal point"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
     "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),
     "long text": ({"a": "red " * 1000}, ValueError, "'red red .{60,70}\\.\\.\\.: put a step before"),

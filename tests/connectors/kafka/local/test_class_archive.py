@@ -11,7 +11,9 @@ from connectors.kafka.local.jars import kafka_jars
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache with Kafka's jars and nothing else."""
+    """A cache with the jars of Kafka only. On a busy machine, writing to it may take longer than a user waits."""
+    for module in ("broker", "class_archive"):
+        monkeypatch.setattr(f"connectors.kafka.local.{module}.WRITE_TIMEOUT", 120.0)
     folder = tmp_path / "river-margins" / f"kafka-{VERSION}"
     folder.mkdir(parents=True)
     for jar in kafka_jars(VERSION):

@@ -447,10 +447,13 @@ cdef double as_float(object key, object value) except? -1.0:
         raise ValueError(no_number(key, value)) from error
 
 
+cdef object number_of = float  # a call of `float` itself would leave an unused number in C, and a warning
+
+
 cdef str advice_for_text(object text):
     """Return what to do with a text in the place of a number."""
     try:
-        float(text.replace(",", ".", 1)) if isinstance(text, str) else float(text)
+        number_of(text.replace(",", ".", 1) if isinstance(text, str) else text)
     except ValueError:
         return "put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
     if isinstance(text, str) and "," in text:

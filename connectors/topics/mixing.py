@@ -39,9 +39,12 @@ class Published(NamedTuple):
     offset: int = 0
 
     @classmethod
-    def parse(cls, value: bytes | None, offset: int) -> "Published":
+    def parse(cls, value: bytes, offset: int) -> "Published":
         """Return what a record tells; raise ValueError if it does not have exactly the form that `Mixer` writes."""
-        found = orjson.loads(value or b"null")
+        try:
+            found = orjson.loads(value)
+        except ValueError as error:
+            raise ValueError(f"its value is no JSON: {error}") from error
         if not isinstance(found, dict) or set(found) != {"input", "snapshot", "sha256", "mixed"}:
             raise ValueError("its keys are not `input`, `snapshot`, `sha256` and `mixed`")
         topic, name, sha256 = found["input"], found["snapshot"], found["sha256"]
@@ -101,7 +104,11 @@ class Mixer:
             group, _, number = (key or b"").decode(errors="replace").rpartition(":")
             if group != self._group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
                 raise ValueError(f"its key is not `{self._group}:N` with N a partition below {partitions}")
-            self._published[int(number)] = Published.parse(value, offset)
+            if value is None:  # the partition is to count no more, until it publishes again
+                self._models.pop(int(number), None)
+                self._published.pop(int(number), None)
+            else:
+                self._published[int(number)] = Published.parse(value, offset)
         except ValueError as error:
             self._refuse(offset, error)
 
@@ -160,6 +167,7 @@ class Mixer:
             if differences := snapshot.difference(own, found):
                 said = f"the learner of partition {other} is another one than that of partition {number}"
                 self._refuse(published.offset, ValueError(f"{said}: {'; '.join(differences)}"))
+                self._models[other] = published, None
                 continue
             yield other, published, found
 

@@ -2,14 +2,21 @@
 
 import contextlib
 import copy
+import hashlib
 import json
+import logging
 from collections import defaultdict
 
 import pytest
+from kafka import KafkaProducer
 
+from connectors.snapshots import retention
 from connectors.snapshots.names import SnapshotName
-from river_margins import snapshot
+from connectors.tools import create_topics
+from connectors.topics import check_broker
+from river_margins import PAClassifier, StandardScaler, snapshot
 from river_margins.conversions import mix
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 PARTITIONS = 3
@@ -39,7 +46,9 @@ class MixingStream(Stream):
         with self.reader(self.mixing) as (consumer, (place,)):
             while consumer.position(place) < consumer.end_offsets([place])[place]:
                 for messages in consumer.poll(timeout_ms=200).values():
-                    found += [(int(each.key.rpartition(b":")[2]), json.loads(each.value)) for each in messages]
+                    found += [
+                        (int(each.key.rpartition(b":")[2]), json.loads(each.value)) for each in messages if each.value
+                    ]
         return found
 
     def mixings(self):
@@ -50,8 +59,9 @@ def bare_outputs(stream, records):
     """The outputs of bare learners, and how often each has mixed, with the mixings that the topic tells."""
     model = stream.config().build_learner
     bare = {number: model() for number in range(PARTITIONS)}
-    left = {number: records[number::PARTITIONS] for number in range(PARTITIONS)}
-    learned, said, published, mixings = defaultdict(int), defaultdict(list), {}, defaultdict(int)
+    left = dict(records)
+    learned, published, mixings = defaultdict(int), {}, defaultdict(int)
+    said = {number: [] for number in range(PARTITIONS)}
 
     def play(number, count):
         some, left[number] = left[number][:count], left[number][count:]
@@ -66,14 +76,14 @@ def bare_outputs(stream, records):
             published[int(other), used] for other, used in sorted(value["mixed"].items(), key=lambda e: int(e[0]))
         ]
         if others:
-            bare[number] = mix([bare[number], *others])
+            bare[number] = mix([bare[number], *others], [float(learned[number] > 0), *[1.0] * len(others)])
             mixings[number] += 1
         for path in (stream.folder / "snapshots").rglob(f"{value['snapshot']}.snapshot"):
             assert snapshot.dumps(snapshot.loads(path.read_bytes())) == snapshot.dumps(bare[number])
         published[number, value["snapshot"]] = copy.deepcopy(bare[number])
     for number in range(PARTITIONS):
         play(number, len(left[number]))
-    return dict(said), mixings
+    return said, mixings
 
 
 @BOTH_CLIENTS
@@ -107,7 +117,122 @@ def test_killed_within_a_mixing_then_two_processes(kafka, client, tmp_path, ever
         stream.produce(records[2100:])
         outputs = stream.outputs(len(records))
         first.end()
-    expected, mixings = bare_outputs(stream, records)
+    split = {number: records[number::PARTITIONS] for number in range(PARTITIONS)}
+    expected, mixings = bare_outputs(stream, split)
     assert outputs == expected
     assert len(mixings) == PARTITIONS and min(mixings.values()) >= 2
-    assert outputs != {n: twin(stream.config().build_learner(), records[n::PARTITIONS]) for n in range(PARTITIONS)}
+    assert outputs != {n: twin(stream.config().build_learner(), split[n]) for n in split}
+
+
+def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path, caplog):
+    stream, records = MixingStream(kafka, tmp_path), phishing(120)
+    with caplog.at_level(logging.ERROR), running(stream.config()) as process:
+        stream.produce(records[:60], partition=0)
+        wait_for(lambda: len(stream.history()) == 1, "what partition 0 publishes")
+        ((_, right),) = stream.history()
+        folder = stream.snapshot_path(0).parents[1] / "1"
+        other = snapshot.dumps(StandardScaler() | PAClassifier(C=7.0))
+        name = right["snapshot"]
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.snapshot").write_bytes(other)
+        wrong = [
+            ("1", b"no JSON", "its value is no JSON"),
+            ("9", right, "with N a partition below 3"),
+            ("-1", right, "with N a partition below 3"),
+            ("1", right | {"snapshot": "../../0/" + name}, "`snapshot` is no name of a snapshot"),
+            ("1", right | {"sha256": "0"}, "`sha256` is no SHA-256"),
+            ("1", right | {"more": 1}, "its keys are not"),
+            ("1", right, "the SHA-256 of snapshot"),
+            ("2", right, "No such file"),
+            (
+                "1",
+                right | {"sha256": hashlib.sha256(other).hexdigest()},
+                "the learner of partition 1 is another one than that of partition 0: step 2 was `PAClassifier(C=0.01)`",
+            ),
+        ]
+        producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+        for place, (number, value, phrase) in enumerate(wrong):
+            data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            sent = producer.send(stream.mixing, data, f"{stream.name}:{number}".encode(), partition=0)
+            offset = sent.get(DEADLINE).offset
+            stream.produce(records[60 + 5 * place : 65 + 5 * place], partition=0)
+            wait_for(lambda offset=offset, phrase=phrase: is_refused(caplog, stream, offset, phrase), phrase)
+        producer.close()
+        stream.produce(records[105:], partition=0)
+        outputs = stream.outputs(len(records))
+        process.end()
+    assert sum("is not mixed with" in each.getMessage() for each in caplog.records) == len(wrong)
+    assert outputs[0] == twin(stream.config().build_learner(), records)
+
+
+def is_refused(caplog, stream, offset, phrase):
+    lines = [each.getMessage() for each in caplog.records]
+    return any(f"offset {offset} of `{stream.mixing}` is not mixed with: " in line and phrase in line for line in lines)
+
+
+def test_a_partition_without_labels_gets_what_the_others_have_learned(kafka, tmp_path):
+    """It does not count itself, and a record without a value takes back what a partition has published."""
+    stream, records = MixingStream(kafka, tmp_path), phishing(120)
+    taught, asked = records[:60], [{k: v for k, v in each.items() if k != "y"} for each in records[60:]]
+    with running(stream.config()) as process:
+        stream.produce(taught, partition=0)
+        wait_for(lambda: len(stream.history()) == 1, "what partition 0 publishes")
+        stream.produce(asked[:20], partition=2)
+        wait_for(lambda: stream.mixings() == 1, "the mixing of partition 2")
+        stream.produce(asked[20:40], partition=2)
+        wait_for(lambda: stream.mixings() == 2, "another mixing of partition 2")
+        with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
+            producer.send(stream.mixing, None, f"{stream.name}:0".encode(), partition=0).get(DEADLINE)
+        stream.produce(asked[40:], partition=2)
+        wait_for(lambda: len(stream.history()) == 4, "a mixing with nothing")
+        outputs = stream.outputs(len(records))
+        process.end()
+    expected, mixings = bare_outputs(stream, {0: taught, 1: [], 2: asked})
+    assert outputs == expected and mixings == {2: 2}
+    assert stream.history()[-1][1]["mixed"] == {}
+    assert {each["prediction"] for each in outputs[2][:20]} == {None}
+    assert {each["prediction"] for each in outputs[2][20:]} == {True, False}
+
+
+def test_what_is_published_stays_until_more_is_published(kafka, tmp_path, monkeypatch):
+    """Superseded snapshots are deleted at once here; partition 1 published one, and goes on without mixing."""
+    monkeypatch.setattr(retention, "GRACE", -1000.0)
+    stream, records = MixingStream(kafka, tmp_path), phishing(600)
+    stream.settings["mixing"]["every"] = "1h"
+    stream.settings["snapshots"] = {"folder": stream.settings["snapshots"], "keep": {"last": 0}}
+    monkeypatch.setattr("connectors.topics.partition.Partition.is_due_to_mix", is_due_after_50)
+    with running(stream.config()) as process:
+        for begin in range(0, len(records), 60):
+            stream.produce(records[begin : begin + 60])
+            wait_for(lambda end=begin + 60: sum(committed(stream)) == end, "a commit")
+        process.end()
+    names = {number: value["snapshot"] for number, value in stream.history()}
+    there = {path.stem for path in (tmp_path / "snapshots").rglob("*.snapshot")}
+    assert set(names) == {0, 1, 2} and set(names.values()) <= there
+    current = {stream.pointer(number).snapshot for number in range(PARTITIONS)}
+    assert not set(names.values()) & current
+    assert there == set(names.values()) | current
+
+
+def is_due_after_50(partition, every):
+    return partition.published is None and bool(partition.model.snapshot) and partition.proof.position >= 50
+
+
+def committed(stream):
+    return [found.offset if (found := stream.committed(number)) else 0 for number in range(PARTITIONS)]
+
+
+def test_the_topic_is_created_compacted_and_checked(kafka, tmp_path):
+    stream = MixingStream(kafka, tmp_path)
+    created = f"{stream.name}-created"
+    (outcome,) = [
+        each
+        for each in create_topics.create(stream.config(mixing={"topic": created, "every": "1s"}))
+        if each.role == "mixing"
+    ]
+    assert str(outcome) == f"created `{created}` (mixing): 1 partition, 1 replica, compacted"
+    found = check_broker.check(stream.config(mixing={"topic": created}))
+    assert [finding for finding in found if finding.kind] == []
+    stream.configure(created, cleanup_policy="delete")
+    (problem,) = [finding for finding in check_broker.check(stream.config(mixing={"topic": created})) if finding.kind]
+    assert "cleanup.policy=delete" in str(problem) and "set `cleanup.policy=compact`" in str(problem)

@@ -272,8 +272,11 @@ class ClientModule(Protocol):
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""
 
-    def Reader(self, topic: str, settings: Mapping[str, Any]) -> _Reader:
-        """Return a reader of partition 0 of `topic`. It connects with its first `read`."""
+    def Reader(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Reader:
+        """Return a reader of partition 0 of `topic`. It connects with its first `read`, and does not join `group`.
+
+        The group is one that the user may read: a library may ask for its coordinator.
+        """
 
     def describe(self, topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
         """Return the id of the cluster and these topics, as far as they exist."""

@@ -130,7 +130,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, superseded, health.metrics)
         mixer = None
         if config.mixing is not None:
-            reader = module.Reader(config.mixing.topic, for_consumer)
+            reader = module.Reader(config.mixing.topic, config.name, for_consumer)
             mixer = Mixer(config.name, config.mixing, reader, timeouts.committed, health.metrics)
         committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics, mixer)
         processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)

@@ -19,9 +19,9 @@ WAIT = 0.1  # seconds of one poll
 class Reader:
     """Reads partition 0 of `topic`; `settings` are those of librdkafka."""
 
-    def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
-        self._topic, self._settings = topic, settings
-        self._errors = ErrorTranslator(consumer_permissions(topic, ""))
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
+        self._topic, self._group, self._settings = topic, group, settings
+        self._errors = ErrorTranslator(consumer_permissions(topic, group))
         self._consumer: confluent_kafka.Consumer | None = None
         self._position = 0
 
@@ -30,7 +30,7 @@ class Reader:
             self._consumer = confluent_kafka.Consumer(
                 merged(CONSUMER, dict(self._settings))
                 | {
-                    "group.id": "none",  # the library wants one, and joins none: the partition is assigned by hand
+                    "group.id": self._group,  # the library wants one, and joins none: the partition is assigned by hand
                     "isolation.level": "read_committed",
                     "enable.auto.commit": False,
                     "auto.offset.reset": "earliest",

@@ -19,9 +19,9 @@ WAIT_MS = 100  # of one poll
 class Reader:
     """Reads partition 0 of `topic`; `settings` are those of KafkaConsumer."""
 
-    def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
         self._place, self._settings = TopicPartition(topic, 0), settings
-        self._permissions = consumer_permissions(topic, "")
+        self._permissions = consumer_permissions(topic, group)
         self._consumer: KafkaConsumer | None = None
 
     def _connected(self) -> KafkaConsumer:

@@ -149,9 +149,11 @@ def _learner(config: Config | FileConfig) -> list[str]:
     sentences.append(score_of(config).sentence)
     if config.output.explain:
         sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
-    sentences += [*_challengers(config), *_drift(config), *_mixing(config)]
+    mixing = _mixing(config)
+    same = mixing or ["The same records in the same order give the same model, bit for bit."]
+    sentences += [*_challengers(config), *_drift(config)]
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
-    return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
+    return [*sentences, f"It predicts {kind}.", *same]
 
 
 def _challengers(config: Config | FileConfig) -> list[str]:

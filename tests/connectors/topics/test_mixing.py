@@ -174,21 +174,23 @@ def test_a_partition_without_labels_gets_what_the_others_have_learned(kafka, tmp
     stream, records = MixingStream(kafka, tmp_path), phishing(120)
     taught, asked = records[:60], [{k: v for k, v in each.items() if k != "y"} for each in records[60:]]
     with running(stream.config()) as process:
-        stream.produce(taught, partition=0)
+        stream.produce(taught[:40], partition=0)
         wait_for(lambda: len(stream.history()) == 1, "what partition 0 publishes")
         stream.produce(asked[:20], partition=2)
         wait_for(lambda: stream.mixings() == 1, "the mixing of partition 2")
+        stream.produce(taught[40:], partition=0)
+        wait_for(lambda: len(stream.history()) == 3, "what partition 0 publishes next")
         stream.produce(asked[20:40], partition=2)
         wait_for(lambda: stream.mixings() == 2, "another mixing of partition 2")
         with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
             producer.send(stream.mixing, None, f"{stream.name}:0".encode(), partition=0).get(DEADLINE)
         stream.produce(asked[40:], partition=2)
-        wait_for(lambda: len(stream.history()) == 4, "a mixing with nothing")
+        wait_for(lambda: len(stream.history()) == 5, "a mixing with nothing")
         outputs = stream.outputs(len(records))
         process.end()
     expected, mixings = bare_outputs(stream, {0: taught, 1: [], 2: asked})
     assert outputs == expected and mixings == {2: 2}
-    assert stream.history()[-1][1]["mixed"] == {}
+    assert [number for number, value in stream.history() if not value["mixed"]] == [0, 0, 2]
     assert {each["prediction"] for each in outputs[2][:20]} == {None}
     assert {each["prediction"] for each in outputs[2][20:]} == {True, False}
 

@@ -149,7 +149,7 @@ class Committer:
         topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
             partition = self._assignment.partitions[number]
-            if self._needs_snapshot(number, partition):
+            if number in self._mixing or self._needs_snapshot(partition):
                 if len(writing) == THREADS:  # so that few models are in memory twice
                     writing.popleft().result()
                 self._new[number], write = self._snapshot(number, partition)
@@ -202,10 +202,8 @@ class Committer:
         named = metadata._replace(labels=topic.id, labels_offset=labels.position, waiting=prepared.sha256)
         return named, prepared.files
 
-    def _needs_snapshot(self, number: int, partition: Partition) -> bool:
+    def _needs_snapshot(self, partition: Partition) -> bool:
         if not partition.model.snapshot or partition.labels is not None:
-            return True
-        if number in self._mixing:
             return True
         if not partition.proof.inputs or partition.is_replaying:
             return False

@@ -127,8 +127,8 @@ def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path,
     stream, records = MixingStream(kafka, tmp_path), phishing(120)
     with caplog.at_level(logging.ERROR), running(stream.config()) as process:
         stream.produce(records[:60], partition=0)
-        wait_for(lambda: len(stream.history()) == 1, "what partition 0 publishes")
-        ((_, right),) = stream.history()
+        wait_for(stream.history, "what partition 0 publishes")
+        _, right = stream.history()[0]
         folder = stream.snapshot_path(0).parents[1] / "1"
         other = snapshot.dumps(StandardScaler() | PAClassifier(C=7.0))
         name = right["snapshot"]
@@ -174,25 +174,34 @@ def test_a_partition_without_labels_gets_what_the_others_have_learned(kafka, tmp
     stream, records = MixingStream(kafka, tmp_path), phishing(120)
     taught, asked = records[:60], [{k: v for k, v in each.items() if k != "y"} for each in records[60:]]
     with running(stream.config()) as process:
-        stream.produce(taught[:40], partition=0)
-        wait_for(lambda: len(stream.history()) == 1, "what partition 0 publishes")
-        stream.produce(asked[:20], partition=2)
-        wait_for(lambda: stream.mixings() == 1, "the mixing of partition 2")
-        stream.produce(taught[40:], partition=0)
-        wait_for(lambda: len(stream.history()) == 3, "what partition 0 publishes next")
-        stream.produce(asked[20:40], partition=2)
-        wait_for(lambda: stream.mixings() == 2, "another mixing of partition 2")
+        for number, some, offset in (
+            (0, taught[:40], 40),
+            (2, asked[:20], 20),
+            (0, taught[40:], 60),
+            (2, asked[20:40], 40),
+        ):
+            stream.produce(some, partition=number)
+            wait_for(lambda at=(number, offset): at in mixed(stream), f"that partition {number} mixes at {offset}")
         with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
             producer.send(stream.mixing, None, f"{stream.name}:0".encode(), partition=0).get(DEADLINE)
         stream.produce(asked[40:], partition=2)
-        wait_for(lambda: len(stream.history()) == 5, "a mixing with nothing")
+        wait_for(lambda: (2, 60) in mixed(stream), "a mixing with nothing")
         outputs = stream.outputs(len(records))
         process.end()
-    expected, mixings = bare_outputs(stream, {0: taught, 1: [], 2: asked})
-    assert outputs == expected and mixings == {2: 2}
-    assert [number for number, value in stream.history() if not value["mixed"]] == [0, 0, 2]
-    assert {each["prediction"] for each in outputs[2][:20]} == {None}
+    expected, _ = bare_outputs(stream, {0: taught, 1: [], 2: asked})
+    assert outputs == expected
+    for (number, offset), others in mixed(stream).items():
+        assert others == (["0"] if number == 2 and offset <= 40 else [])
+    assert outputs[2][0]["prediction"] is None
     assert {each["prediction"] for each in outputs[2][20:]} == {True, False}
+
+
+def mixed(stream):
+    """The partitions with which a partition has mixed at an offset."""
+    return {
+        (number, SnapshotName.parse(value["snapshot"]).offset): list(value["mixed"])
+        for number, value in stream.history()
+    }
 
 
 def test_what_is_published_stays_until_more_is_published(kafka, tmp_path, monkeypatch):

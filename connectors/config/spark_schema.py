@@ -20,6 +20,7 @@ REFUSED = {
     "queries": "a Spark query does not ask for labels: leave this out",
     "challengers": "a Spark query has one model for each key: leave them out, and start a query for each of them",
     "drift": "a Spark query does not watch for drift: leave this out",
+    "mixing": "a Spark query has one model for each key, and does not mix them: leave this out",
 }
 
 

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from connectors.config.learner import assemble
 from connectors.config.schema import (
     EXPLAIN,
     TELLS_CHALLENGERS,
@@ -33,6 +34,7 @@ from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client
 from connectors.secrets import STARS, Settings, is_secret
 from connectors.suggest import describe
+from river_margins.conversions import why_no_mean
 
 
 def _topic(text: str) -> str:
@@ -67,7 +69,7 @@ def _location(value: Any) -> Any:
     return value
 
 
-TOPICS = ("input", "labels", "output", "rejects", "outcomes", "queries")
+TOPICS = ("input", "labels", "output", "rejects", "outcomes", "queries", "mixing")
 Topic = Annotated[str, AfterValidator(_topic)]
 ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
@@ -176,6 +178,16 @@ class Queries(AnyQueries):
     )
 
 
+class Mixing(Section):
+    topic: Topic = Field(
+        description="The topic through which the partitions tell each other which snapshots to mix: compacted, with one"
+        " partition. It must exist; `river-margins topics create` creates it."
+    )
+    every: Every = Field(
+        default=30.0, description="Time between two mixings of a partition, a duration from `10ms` to `1h`."
+    )
+
+
 class Checkpoint(Section):
     guarantee: Literal["exactly_once", "at_least_once"] = Field(
         default="exactly_once",
@@ -238,6 +250,11 @@ class Config(AnyConfig):
     queries: Queries | None = Field(
         default=None, description="Asks for labels, see [Late labels](late-labels.md#asking-for-labels)."
     )
+    mixing: Mixing | None = Field(
+        default=None,
+        description="Lets the model of each partition become the mean of the models of all partitions now and then, see"
+        " [Mixing](mixing.md).",
+    )
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
     snapshots: Snapshots = Field(
         default={},
@@ -279,7 +296,12 @@ class Config(AnyConfig):
     def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
         """Find problems of values that are valid by themselves, contradict each other, or are refused by the client."""
         kafka = data.get("kafka")
-        found = [*_check_topics(values), *_check_replay(values), *super().check_values(values, data)]
+        found = [
+            *_check_topics(values),
+            *_check_replay(values),
+            *_check_mixing(values),
+            *super().check_values(values, data),
+        ]
         if isinstance(kafka, dict):
             # several clients are possible if the file does not name one that exists: what none of them takes is wrong
             problems = [_check_client(name, module, kafka, values) for name, module in _possible_clients(kafka).items()]
@@ -313,6 +335,25 @@ def _check_replay(values: ValidValues) -> Iterator[PathProblem]:
             "and labels were taken is not written down: leave it out, so that each checkpoint has a snapshot"
         )
         yield PathProblem(("snapshots", "every"), sentence, blames_key=False)
+
+
+def _check_mixing(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("mixing") is None:
+        return
+    refused = []
+    if values.get("checkpoint", "guarantee") == "at_least_once":
+        refused.append("other partitions would learn from a snapshot that was never committed: take `exactly_once`")
+    if values.get("labels") is not None:
+        refused.append("it is not built for labels that come later: leave out one of the two")
+    if values.get("challengers"):
+        refused.append("it is not built for several models of a partition: leave out `challengers`")
+    if values.get("drift") is not None:
+        refused.append("a model that begins anew would get back what it forgot: leave out `drift`")
+    learner, problems = assemble(values.get("learner", "steps"))
+    if not problems and (why := why_no_mean(learner)):
+        refused.append(why)
+    for sentence in refused:
+        yield PathProblem(("mixing",), f"`mixing`: {sentence}", blames_key=False)
 
 
 def _possible_clients(kafka: dict[str, Any]) -> dict[str, ClientModule]:

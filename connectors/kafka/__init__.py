@@ -44,6 +44,7 @@ __all__ = [
     "OutOfRange",
     "Ownership",
     "Producer",
+    "Reader",
     "Record",
     "Replaced",
     "TooLarge",
@@ -178,6 +179,16 @@ class Consumer(Protocol):
         """Leave the group. An instance stays a member, so that its next start finds its partitions."""
 
 
+class Reader(Protocol):
+    """Reads one partition of a topic from its beginning, with read_committed, and belongs to no group."""
+
+    def read(self, seconds: float) -> list[Record]:
+        """Return what was committed since the last call, up to the present end; ClientError after `seconds`."""
+
+    def close(self) -> None:
+        """Close at once."""
+
+
 class Producer(Protocol):
     """An idempotent producer; transactional when it was given an id. After any error it is closed and replaced."""
 
@@ -236,6 +247,7 @@ class Cluster:
 # these names mean something else within the next class
 _Consumer: TypeAlias = Consumer
 _Producer: TypeAlias = Producer
+_Reader: TypeAlias = Reader
 
 
 class ClientModule(Protocol):
@@ -259,6 +271,12 @@ class ClientModule(Protocol):
 
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""
+
+    def Reader(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Reader:
+        """Return a reader of partition 0 of `topic`. It connects with its first `read`, and does not join `group`.
+
+        The group is one that the user may read: a library may ask for its coordinator.
+        """
 
     def describe(self, topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:
         """Return the id of the cluster and these topics, as far as they exist."""

@@ -229,6 +229,10 @@ class PartitionModel:
         watch.past.since = watch.past.newest
         return "the model begins anew"
 
+    def replace(self, learner: Any) -> None:
+        """Go on with another learner. Write a snapshot of the model then, before it learns more."""
+        self._set_learner(learner)
+
     def exchange(self, other: "PartitionModel") -> None:
         """Exchange the learners of two models, with all that belongs to them. Each model keeps its role."""
         mine, others = vars(self), vars(other)

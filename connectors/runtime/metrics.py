@@ -116,6 +116,7 @@ class Metrics(Collector):
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.labels = None if isinstance(config, FileConfig) or config.labels is None else config.labels.topic
         self.registry = registry = CollectorRegistry()
+        has_mixing = getattr(config, "mixing", None) is not None
 
         def histogram(name: str, meaning: str) -> Histogram:
             return Histogram(f"river_margins_{name}_seconds", meaning, buckets=SECONDS, registry=registry)
@@ -134,6 +135,15 @@ class Metrics(Collector):
         self.resets = Counter(
             "river_margins_resets", "Failures after which uncommitted work was done again.", registry=registry
         )
+        self.mixings = Counter(
+            "river_margins_mixings", "Mixings of a partition that were committed.", ["topic", "partition"],
+            registry=registry if has_mixing else None,
+        )  # fmt: skip
+        self.mixing_refused = Counter(
+            "river_margins_mixing_refused", "Published models that were not mixed with, because something is wrong.",
+            registry=registry if has_mixing else None,
+        )  # fmt: skip
+        self._mixed: dict[int, float] = {}
         Info("river_margins_processor", "What runs.", registry=registry).info(
             {
                 "name": config.name,
@@ -169,6 +179,11 @@ class Metrics(Collector):
         self.snapshot_seconds.observe(seconds)
         self.sizes[partition] = size
 
+    def note_mixing(self, partition: int) -> None:
+        """Note a mixing that was committed."""
+        self.mixings.labels(self.source, str(partition)).inc()
+        self._mixed[partition] = time.time()
+
     def lag(self) -> dict[int, int]:
         """Return the records from the committed offset to the last stable one, for partitions whose end is known.
 
@@ -184,6 +199,10 @@ class Metrics(Collector):
         yield from self._certificates(self.work.models)
         yield from self._contests({n: m for n, m in self.work.models.items() if isinstance(m, ContestModel)})
         yield from self._drifts(self.work.models)
+        ages = {n: time.time() - self._mixed[n] for n in sorted(self.work.models) if n in self._mixed}
+        if ages:
+            meaning = "Time since the last mixing of a partition in this process."
+            yield self._of_partitions("mixing_age_seconds", meaning, ages)
         if self.has_labels:
             yield from self._late(self.work.counts)
         if self.has_queries:

@@ -58,6 +58,10 @@ class Superseded:
         for name in names:
             self._names[partition].setdefault(name, now)
 
+    def count_from_now(self, partition: int) -> None:
+        """Keep all superseded snapshots of a partition as long as if they were superseded now."""
+        self._names[partition] = dict.fromkeys(self._names[partition], time.monotonic())
+
     def note_files(self, partition: int, name: str, files: frozenset[str]) -> None:
         """Note which files a snapshot needs beside its own; several snapshots may need the same one."""
         self._files[partition][name] = files

@@ -23,8 +23,9 @@ RETENTION_DAYS = {
     "output": 7,
     "outcomes": 7,
     "queries": 30,
+    "mixing": 0,
     "rejects": 30,
-}  # a person looks at queries and rejects, later than a program at the rest
+}  # a person looks at queries and rejects, later than a program at the rest; what is published stays
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Outcome:
     Attributes
     ----------
     role
-        `input`, `output` or `rejects`; `labels`, `outcomes` or `queries`.
+        `input`, `output` or `rejects`; `labels`, `outcomes`, `queries` or `mixing`.
     name
         The topic.
     partitions
@@ -54,8 +55,8 @@ class Outcome:
     def __str__(self) -> str:
         count = _counted(self.partitions, "partition")
         if self.replicas:
-            days = RETENTION_DAYS[self.role]
-            return f"created `{self.name}` ({self.role}): {count}, {_counted(self.replicas, 'replica')}, {days} days"
+            days = "compacted" if self.role == "mixing" else f"{RETENTION_DAYS[self.role]} days"
+            return f"created `{self.name}` ({self.role}): {count}, {_counted(self.replicas, 'replica')}, {days}"
         note = "" if self.partitions == self.wanted else f", not {self.wanted}; it was left as it is"
         return f"exists  `{self.name}` ({self.role}): {count}{note}"
 
@@ -68,8 +69,8 @@ def create(config: Config, partitions: int | None = None, replication_factor: in
     config
         The processor's file.
     partitions
-        Partitions of all topics but that of the rejects, which gets one. Default: those of the input, the labels or
-        the output if one exists, else 4.
+        Partitions of all topics but those of the rejects and of the mixing, which get one. Default: those of the input,
+        the labels or the output if one exists, else 4.
     replication_factor
         Replicas of each partition. Default: 3, or the number of brokers if there are fewer.
 
@@ -87,10 +88,11 @@ def create(config: Config, partitions: int | None = None, replication_factor: in
     asked = partitions or next(iter(known), PARTITIONS)
     # the others follow an input or labels that exist with another number: then a record keeps its partition number
     followed = existing.get("input", existing.get("labels", asked))
-    numbers = dict.fromkeys(roles, followed) | {"rejects": 1} | existing
+    numbers = dict.fromkeys(roles, followed) | {"rejects": 1, "mixing": 1} | existing
     missing = {name: (role, numbers[role]) for role, name in roles.items() if role not in existing}
     replicas = _create(config, missing, replication_factor)
-    asked_for = dict.fromkeys(roles, partitions or numbers["input"]) | {"rejects": numbers["rejects"]}
+    wanted = partitions or numbers["input"]
+    asked_for = dict.fromkeys(roles, wanted) | {role: numbers[role] for role in ("rejects", "mixing")}
     return [
         Outcome(role, name, numbers[role], 0 if role in existing else replicas, asked_for[role])
         for role, name in roles.items()
@@ -147,8 +149,11 @@ def _ask(settings: dict[str, Any], topics: dict[str, tuple[str, int]], replicati
 
 def _settings(role: str, replicas: int) -> Iterator[tuple[str, str]]:
     """Yield the settings that must not be left to the defaults of the brokers."""
-    yield "cleanup.policy", "delete"
-    yield "retention.ms", str(RETENTION_DAYS[role] * DAY_MS)
+    if role == "mixing":
+        yield "cleanup.policy", "compact"
+    else:
+        yield "cleanup.policy", "delete"
+        yield "retention.ms", str(RETENTION_DAYS[role] * DAY_MS)
     if replicas >= MOST_REPLICAS:
         yield "min.insync.replicas", "2"
 

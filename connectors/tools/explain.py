@@ -149,9 +149,11 @@ def _learner(config: Config | FileConfig) -> list[str]:
     sentences.append(score_of(config).sentence)
     if config.output.explain:
         sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
+    mixing = _mixing(config)
+    same = mixing or ["The same records in the same order give the same model, bit for bit."]
     sentences += [*_challengers(config), *_drift(config)]
     kind = "numbers" if isinstance(steps[-1], base.Regressor) else "classes"
-    return [*sentences, f"It predicts {kind}. The same records in the same order give the same model, bit for bit."]
+    return [*sentences, f"It predicts {kind}.", *same]
 
 
 def _challengers(config: Config | FileConfig) -> list[str]:
@@ -188,6 +190,17 @@ def _drift(config: Config | FileConfig) -> list[str]:
     return [
         f"{plan.named} watches {loss} and sees a drift when it has risen. {does[plan.then]} Each drift is in the log, "
         "in the metric `river_margins_drift_total` and in the snapshot; the same records lead to the same drifts."
+    ]
+
+
+def _mixing(config: Config | FileConfig) -> list[str]:
+    if isinstance(config, FileConfig) or config.mixing is None:
+        return []
+    return [
+        f"Mixing: every {config.mixing.every:g} s, within a checkpoint, the model of each partition that has read "
+        f"records becomes the mean of its own and of those that the others have published in `{config.mixing.topic}`. "
+        "The mixed model is the snapshot of that checkpoint. What was mixed is in the topic, so the same records and "
+        "the same mixings give the same model, bit for bit."
     ]
 
 

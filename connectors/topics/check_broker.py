@@ -68,12 +68,13 @@ def exit_code(findings: list[Finding]) -> int:
 def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     for role, name in roles.items():
         topic = facts.topics.get(name)
-        needed = "READ" if role in READ else "WRITE"
+        needed = {"READ", "WRITE"} if role == "mixing" else {"READ" if role in READ else "WRITE"}
         if topic is None:
             hint = did_you_mean(name, facts.names) or "; `river-margins topics create FILE` creates it"
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
-        elif needed not in topic.operations:
-            said = f"grant `{needed.capitalize()}` on topic `{name}` ({role}) to this user, who may do "
+        elif lacking := sorted(needed - set(topic.operations)):
+            grant = " and ".join(f"`{each.capitalize()}`" for each in lacking)
+            said = f"grant {grant} on topic `{name}` ({role}) to this user, who may do "
             yield Finding(said + (", ".join(sorted(topic.operations)) or "nothing there"), AccessError)
 
 
@@ -123,7 +124,13 @@ def _transactions(config: Config) -> Iterator[Finding]:
 
 
 def _cleanup(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
-    if "compact" not in topic.configs.get("cleanup.policy", ""):
+    policy = topic.configs.get("cleanup.policy")
+    if role == "mixing":
+        if policy is not None and policy != "compact":
+            said = "what a quiet partition has published disappears; set `cleanup.policy=compact`"
+            yield Finding(f"`{name}` (mixing) has `cleanup.policy={policy}`: {said}", StartError)
+        return
+    if policy is None or "compact" not in policy:
         return
     if role in READ:
         said = "records of a key disappear when a newer one comes, also before they are read"

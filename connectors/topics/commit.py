@@ -19,6 +19,7 @@ from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.late_labels import LateLabels
+from connectors.topics.mixing import Mixer
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
@@ -48,6 +49,9 @@ class Committer:
     A crash before the end of step 5 leaves offsets, models and output as they were; after it, all have moved. Steps 4
     and 5 can hang if a broker is silent: a watchdog then ends the process, and the next start reads the outcome.
 
+    With `mixing`, a partition that is due becomes the mean of its model and of what the others have published, in step
+    1: the mixed model is what the snapshot holds. What it publishes is the name of that snapshot, in the transaction.
+
     Attributes
     ----------
     counts
@@ -65,6 +69,7 @@ class Committer:
         timeouts: Timeouts,
         superseded: Superseded,
         metrics: Metrics,
+        mixer: Mixer | None = None,
     ) -> None:
         self.counts = Counts()
         self.due = time.monotonic()
@@ -73,6 +78,7 @@ class Committer:
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._new: dict[int, OffsetMetadata] = {}
         self._waiting: dict[int, Prepared] = {}
+        self._mixer, self._mixing = mixer, set[int]()
         self._superseded = superseded
         self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
         self._writes_all_snapshots = False
@@ -94,6 +100,9 @@ class Committer:
     def commit(self) -> None:
         """Move offsets, models and output together. Do nothing if no partition has moved."""
         began = time.monotonic()
+        if self._mixer is not None:
+            self._mixing = self._mixer.due(self._assignment.partitions)
+            self._outbox.add_moved(self._mixing)
         if not self._outbox.moved:
             self._restart_interval()
             return
@@ -134,11 +143,13 @@ class Committer:
 
     def write_snapshots(self) -> None:
         self._new, self._waiting = {}, {}
+        if self._mixer is not None and self._mixing:
+            self._mixer.read(self._assignment.restorer)
         writing: collections.deque[concurrent.futures.Future[None]] = collections.deque()
         topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
             partition = self._assignment.partitions[number]
-            if self._needs_snapshot(partition):
+            if number in self._mixing or self._needs_snapshot(partition):
                 if len(writing) == THREADS:  # so that few models are in memory twice
                     writing.popleft().result()
                 self._new[number], write = self._snapshot(number, partition)
@@ -152,12 +163,17 @@ class Committer:
                 )
         for each in writing:
             each.result()
+        if self._mixer is not None:
+            for number in sorted(self._mixing):
+                self._outbox.publish(number, *self._mixer.message(number, self._new[number]))
 
     def _snapshot(self, number: int, partition: Partition) -> tuple[OffsetMetadata, Callable[[], None]]:
         """Return the metadata of a new snapshot, and the function that writes it, in any thread."""
         began, topic, progress = time.monotonic(), self._assignment.restorer.topic, partition.progress
         store = self._assignment.restorer.store
         partition.model.prepare_snapshot()
+        if self._mixer is not None and number in self._mixing:
+            self._mixer.mix(number, partition.model)
         data = partition.model.dumps(note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
@@ -218,8 +234,10 @@ class Committer:
         for number, committed in self._offsets().items():
             partition, name, last = partitions[number], self._new[number].snapshot, partitions[number].model.snapshot
             new_snapshots += name != last
-            if last and name != last:
+            if last and name != last and last != partition.published:
                 self._superseded.add(number, [last])
+            if number in self._mixing:
+                self._note_mixing(number, partition, name)
             if partition.labels is not None:
                 prepared = self._waiting[number]
                 partition.labels.files.remember(prepared)
@@ -232,8 +250,20 @@ class Committer:
         self._outbox.note_commit(positions)
         self._restart_interval()
 
+    def _note_mixing(self, number: int, partition: Partition, name: str) -> None:
+        if partition.published is None:
+            self._superseded.count_from_now(number)  # one of them was published
+        else:
+            self._superseded.add(number, [partition.published])
+        partition.note_mixing(name)
+        self._metrics.note_mixing(number)
+
     def delete_superseded(self) -> None:
-        named = {number: partition.model.snapshot for number, partition in self._assignment.partitions.items()}
+        named = {
+            number: partition.model.snapshot
+            for number, partition in self._assignment.partitions.items()
+            if self._mixer is None or partition.published is not None  # else it is not known which one others mix with
+        }
         self._superseded.delete(named, self._assignment.restorer.store)
 
     def _offsets(self) -> dict[int, Committed]:
@@ -252,6 +282,8 @@ class Committer:
         self._assignment.close()
         self._superseded.close()
         self._writers.shutdown(wait=False)
+        if self._mixer is not None:
+            self._mixer.close()
         self.drop_uncommitted()
         if is_open:
             with contextlib.suppress(ClientError):

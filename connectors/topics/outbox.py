@@ -114,6 +114,12 @@ class Outbox:
             for record in results.rejects:
                 self._send(number, (*place, topic, record.source), record, topic, reject_message(record))
 
+    def publish(self, number: int, topic: str, key: bytes, value: bytes) -> None:
+        """Send what a partition tells the other ones, in the open transaction."""
+        if self._opened is None:
+            self._open()
+        self.connect().send(topic, 0, key, value, [], (number, -1, topic))
+
     def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
         message = whole
         level = self._shortening.get(tag, 0) if self._shortening else 0

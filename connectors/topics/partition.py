@@ -25,6 +25,13 @@ class Partition:
         The committed offset with its metadata.
     labels
         The labels of these records that come later; None if all are in the records.
+
+    Attributes
+    ----------
+    published
+        The snapshot that other partitions mix with; None until this process has published one.
+    mixed_at
+        When it has last mixed or was loaded, on the clock of `time.monotonic`.
     """
 
     def __init__(
@@ -36,7 +43,22 @@ class Partition:
         labels: LateLabels | None = None,
     ) -> None:
         self.source, self.model, self.proof, self.committed, self.labels = source, model, proof, committed, labels
+        self.published: str | None = None
+        self._note_mixing()
         self._start_at_snapshot()
+
+    def _note_mixing(self) -> None:
+        self.mixed_at, self._mixed_position = time.monotonic(), self.proof.position
+
+    def is_due_to_mix(self, every: float) -> bool:
+        """Whether it has read records since its last mixing, `every` seconds ago or more, or since it was loaded."""
+        is_there = bool(self.model.snapshot) and not self.is_replaying
+        return is_there and self.proof.position > self._mixed_position and time.monotonic() - self.mixed_at >= every
+
+    def note_mixing(self, published: str) -> None:
+        """Note that a mixed model was committed, and published as this snapshot."""
+        self.published = published
+        self._note_mixing()
 
     def _start_at_snapshot(self) -> None:
         name = SnapshotName.parse(self.model.snapshot)

@@ -44,6 +44,7 @@ from connectors.topics.assignment import Assignment
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.commit import Committer
 from connectors.topics.lag import following_lag
+from connectors.topics.mixing import Mixer
 from connectors.topics.outbox import Outbox
 from connectors.topics.record_loop import RecordLoop
 from connectors.topics.restore import Restorer
@@ -127,7 +128,11 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         outbox = Outbox(config, make_producer)
         superseded = Superseded(config.snapshots.keep, timeouts.transaction)
         assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, superseded, health.metrics)
-        committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics)
+        mixer = None
+        if config.mixing is not None:
+            reader = module.Reader(config.mixing.topic, config.name, for_consumer)
+            mixer = Mixer(config.name, config.mixing, reader, timeouts.committed, health.metrics)
+        committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics, mixer)
         processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)
         health.metrics.report(processor)
         with contextlib.ExitStack() as threads:

@@ -9,7 +9,7 @@ from river_margins.conversions.batch import (
 )
 from river_margins.conversions.conservative import Conservative
 from river_margins.conversions.cycles import Cycles, cycle
-from river_margins.conversions.mixing import mix
+from river_margins.conversions.mixing import mix, why_no_mean
 from river_margins.conversions.online_to_batch import OnlineToBatch
 from river_margins.conversions.online_to_pac import OnlineToPAC
 from river_margins.conversions.projections import SVM, Projection, hildreth, svm
@@ -31,4 +31,5 @@ __all__ = [
     "incremental_kernel_perceptron",
     "mix",
     "svm",
+    "why_no_mean",
 ]

@@ -9,9 +9,9 @@ import numpy as np
 
 from river_margins import snapshot
 from river_margins.core.learner import Learner
-from river_margins.preprocessing import StandardScaler
+from river_margins.preprocessing import FeatureHasher, Interactions, StandardScaler
 
-__all__ = ["mix"]
+__all__ = ["mix", "why_no_mean"]
 
 LINEAR = {"features", "weights", "scale", "size", "moves"}
 GAUSSIAN = {"features", "means", "variances", "units"}
@@ -85,6 +85,40 @@ def mix(models: Sequence[Any], shares: Sequence[float] | None = None) -> Any:
     for place, step in enumerate(steps_of(mixed)):
         mix_step(step, [steps_of(model)[place] for model in models], parts)
     return mixed
+
+
+def why_no_mean(model: Any) -> str | None:
+    """Return why `mix` refuses models like this one once they have learned, or None if it takes them.
+
+    Parameters
+    ----------
+    model
+        A learner, or a pipeline that ends with one. It stays as it is.
+
+    Examples
+    --------
+    >>> import river_margins as rm
+    >>> why_no_mean(rm.StandardScaler() | rm.AROWClassifier())
+    >>> why_no_mean(rm.VotedPerceptron())[:30]
+    '`VotedPerceptron` has no mean: '
+    """
+    *before, last = steps_of(model)
+    others = [step for step in before if not isinstance(step, StandardScaler | FeatureHasher | Interactions)]
+    if others:
+        return f"`{type(others[0]).__name__}` has no mean: use `StandardScaler`, `FeatureHasher` or `Interactions`"
+    labels = getattr(last, "classes", None) or (False, True)
+    learned = [copy.deepcopy(last), copy.deepcopy(last)]
+    try:
+        for n, learner in enumerate(learned):  # what a learner keeps shows after its first examples
+            for label in labels:
+                learner.learn_one({"a": 1.0, f"b{n}": 2.0}, label)
+    except Exception as error:
+        return f"`{type(last).__name__}` has no mean: it does not learn numbers as features ({error})"
+    try:
+        mix(learned)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def normalized(shares: Sequence[float] | None, count: int) -> list[float]:

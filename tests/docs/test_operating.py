@@ -71,9 +71,9 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
 
 
 def names(tmp_path):
-    """Every name that `/metrics` can have: of (watched) learners, with labels, queries, challengers and drift."""
+    """Every name that `/metrics` can have: of (watched) learners, with labels, queries, challengers, drift, mixing."""
     text, watched = "", "Watched: {learner: {PAClassifier: {}}, comparator: {a: 1.0}}"
-    for number, learner in enumerate(("PAClassifier", "PARegressor", watched)):
+    for number, learner in enumerate(("PAClassifier", "PARegressor", watched, "PAClassifier")):
         file = tmp_path / f"{number}.yaml"
         file.write_text(f"""
 name: p
@@ -81,7 +81,7 @@ kafka: {{bootstrap_servers: "localhost:9092"}}
 input: {{topic: a}}
 learner: {{name: one, steps: [{learner}]}}
 output: {{topic: b}}
-labels: {{topic: c, label: y, within: 1h}}
+{"labels: {topic: c, label: y, within: 1h}" if number < 3 else "mixing: {topic: c}"}
 {"queries: {topic: d, sampler: SelectiveSampler, at_most: 1 per 2}" if number == 0 else ""}
 {"challengers: {other: [PARegressor]}" if number == 1 else ""}
 {"drift: {detector: ADWIN}" if number == 1 else ""}
@@ -90,6 +90,8 @@ labels: {{topic: c, label: y, within: 1h}}
         metrics, work = Metrics(loaded), NoWork()
         work.models = {0: Builder(loaded, None, None, False, None).start()}
         metrics.report(work)
+        if number == 3:
+            metrics.note_mixing(0)
         text += generate_latest(metrics.registry).decode()
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     return {

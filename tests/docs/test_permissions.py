@@ -32,6 +32,10 @@ NEEDED = {
     "transactional id": (ResourceType.TRANSACTIONAL_ID, ACLOperation.WRITE),
 }
 WITH_LABELS = {"labels": (ResourceType.TOPIC, ACLOperation.READ), "outcomes": (ResourceType.TOPIC, ACLOperation.WRITE)}
+WITH_MIXING = {
+    "read of the mixing": (ResourceType.TOPIC, ACLOperation.READ),
+    "write of the mixing": (ResourceType.TOPIC, ACLOperation.WRITE),
+}
 
 GRANT = {  # a topic that cannot be written may as well be found out by describing it
     "input": "topic `input-.*grant `Describe` on it",
@@ -42,6 +46,8 @@ GRANT = {  # a topic that cannot be written may as well be found out by describi
     "transactional id": "grant `Write` on transactional id `guarded-",
     "labels": "topic `labels-.*grant `Describe` on it",
     "outcomes": "outcomes-.*grant `Write` on|grant `Write` on topic `outcomes-|topic `outcomes-.*grant `Describe`",
+    "read of the mixing": "grant `Read` on topic `mixing-",
+    "write of the mixing": "mixing-.*grant `Write` on|grant `Write` on topic `mixing-",
 }
 
 
@@ -52,7 +58,7 @@ def guarded():
 
 
 def permission(who, role, name):
-    kind, operation = (NEEDED | WITH_LABELS)[role]
+    kind, operation = (NEEDED | WITH_LABELS | WITH_MIXING)[role]
     pattern = ACLResourcePatternType.PREFIXED if role == "transactional id" else ACLResourcePatternType.LITERAL
     allow = ACLPermissionType.ALLOW
     return ACL(f"User:{who}", "*", operation, allow, ResourcePattern(kind, name, pattern))
@@ -62,18 +68,22 @@ def permission(who, role, name):
 def start(guarded, tmp_path):
     """Runs a processor that lacks a permission until its first outputs are there, or outcomes with labels."""
 
-    def start(lacking, guarantee, has_labels=False):
+    def start(lacking, guarantee, has_labels=False, has_mixing=False):
         group = f"guarded-{uuid.uuid4().hex}"
         topics = {
             role: f"{role}-{group}" for role in ("input", "output", "rejects", *(WITH_LABELS if has_labels else ()))
         }
-        guarded.create_topics(dict.fromkeys(topics.values(), 1))
+        mixing = f"mixing-{group}"
+        guarded.create_topics(dict.fromkeys([*topics.values(), *[mixing] * has_mixing], 1))
         names = {**topics, "configs of the input": topics["input"], "group": group, "transactional id": f"{group}:"}
+        names |= dict.fromkeys(WITH_MIXING if has_mixing else (), mixing)
         producer = KafkaProducer(bootstrap_servers=guarded.bootstrap_servers)
         for value in (json.dumps({"a": 1.0, "id": "r1"} | ({} if has_labels else {"y": True})), "no JSON"):
             producer.send(topics["input"], value.encode())
         if has_labels:
             producer.send(topics["labels"], b'{"of": "r1", "is": true}')
+        if has_mixing:  # of an empty topic, the end is asked for, and nothing is read
+            producer.send(mixing, None, f"{group}:0".encode())
         producer.close()
         awaited = topics["outcomes" if has_labels else "output"]
         reader = KafkaConsumer(
@@ -106,7 +116,8 @@ output: {{topic: {topics["output"]}}}
 rejects: {{topic: {topics["rejects"]}}}
 checkpoint: {{guarantee: {guarantee}, every: 100ms}}
 snapshots: {{folder: {tmp_path}/snapshots{"" if has_labels else ", every: 1s"}}}
-{labels if has_labels else ""}""")
+{labels if has_labels else ""}
+{f"mixing: {{topic: {mixing}, every: 10ms}}" if has_mixing else ""}""")
         stop, done = Stop(), threading.Event()
 
         def wait_for_output():
@@ -156,6 +167,18 @@ def test_none_of_labels_can_be_left_out(start, lacking):
 def test_none_can_be_left_out(start, lacking):
     with pytest.raises(AccessError, match="refuses") as refused:
         start(lacking, "exactly_once")
+    assert re.search(GRANT[lacking], str(refused.value))
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+@pytest.mark.parametrize("lacking", [None, *WITH_MIXING])
+def test_mixing_needs_both_permissions(start, lacking):
+    if lacking is None:
+        assert start(None, "exactly_once", has_mixing=True).predicted == 1
+        return
+    with pytest.raises(AccessError, match="refuses") as refused:
+        start(lacking, "exactly_once", has_mixing=True)
     assert re.search(GRANT[lacking], str(refused.value))
 
 

@@ -4,6 +4,7 @@ from connectors.kafka.confluent.cluster import describe, is_compacted
 from connectors.kafka.confluent.consumer import Consumer
 from connectors.kafka.confluent.facts import read_facts
 from connectors.kafka.confluent.producer import Producer
+from connectors.kafka.confluent.reader import Reader
 from connectors.kafka.confluent.settings import (
     ONE_MESSAGE_PER_BATCH,
     check_settings,
@@ -15,6 +16,7 @@ __all__ = [
     "ONE_MESSAGE_PER_BATCH",
     "Consumer",
     "Producer",
+    "Reader",
     "check_settings",
     "describe",
     "is_compacted",

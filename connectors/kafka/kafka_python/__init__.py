@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from connectors.kafka.kafka_python.consumer import Consumer
     from connectors.kafka.kafka_python.facts import read_facts
     from connectors.kafka.kafka_python.producer import Producer
+    from connectors.kafka.kafka_python.reader import Reader
 
 __all__ = [
     "ONE_MESSAGE_PER_BATCH",
     "Consumer",
     "Producer",
+    "Reader",
     "check_settings",
     "describe",
     "is_compacted",
@@ -34,6 +36,7 @@ __all__ = [
 _MODULES = {
     "Consumer": "consumer",
     "Producer": "producer",
+    "Reader": "reader",
     "describe": "cluster",
     "is_compacted": "cluster",
     "read_facts": "facts",

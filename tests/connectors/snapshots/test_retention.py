@@ -176,3 +176,16 @@ def test_a_file_that_turned_out_to_be_needed_stays(clock, store):
     clock.now += 71
     superseded.delete({0: NAMES[6]}, store)
     assert file in names_of(superseded, store)
+
+
+def test_what_may_have_been_published_until_now_is_kept_for_a_minute(clock, store):
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+    superseded.add(0, NAMES[:2])
+    clock.now += 3600.0
+    superseded.count_from_now(0)
+    clock.now += 69.9
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == [*range(8)]
+    clock.now += 0.2
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == [*range(2, 8)]

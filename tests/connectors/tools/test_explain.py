@@ -172,3 +172,10 @@ def test_labels_that_are_asked_for(said):
     ):
         assert part in text, part
     assert "do not wait" in said(TOPICS, labels=labels, queries=queries | {"waits": "asked"})
+
+
+def test_mixing(said):
+    text = said(TOPICS, mixing={"topic": "shared", "every": "20s"})
+    assert "Mixing: every 20 s, within a checkpoint, the model of each partition that has read records becomes" in text
+    assert "those that the others have published in `shared`" in text
+    assert "The same records in the same order give the same model" not in text

@@ -1,0 +1,75 @@
+"""A reader of one partition without a group, on confluent-kafka (librdkafka)."""
+
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+
+from connectors.kafka import ClientError, Record
+from connectors.kafka.confluent.errors import ErrorTranslator
+from connectors.kafka.confluent.settings import CONSUMER, merged
+from connectors.kafka.errors import consumer_permissions
+
+WAIT = 0.1  # seconds of one poll
+
+
+class Reader:
+    """Reads partition 0 of `topic`; `settings` are those of librdkafka."""
+
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
+        self._topic, self._group, self._settings = topic, group, settings
+        self._errors = ErrorTranslator(consumer_permissions(topic, group))
+        self._consumer: confluent_kafka.Consumer | None = None
+        self._position = 0
+
+    def _connected(self) -> confluent_kafka.Consumer:
+        if self._consumer is None:
+            self._consumer = confluent_kafka.Consumer(
+                merged(CONSUMER, dict(self._settings))
+                | {
+                    "group.id": self._group,  # the library wants one, and joins none: the partition is assigned by hand
+                    "isolation.level": "read_committed",
+                    "enable.auto.commit": False,
+                    "auto.offset.reset": "earliest",
+                    "allow.auto.create.topics": False,
+                    "enable.partition.eof": True,
+                }
+                | self._errors.callbacks
+            )
+            self._consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
+            self._position = 0
+        return self._consumer
+
+    def read(self, seconds: float) -> list[Record]:
+        records: list[Record] = []
+        end = time.monotonic() + seconds
+        with self._errors.translated():
+            consumer = self._connected()
+            _, last = consumer.get_watermark_offsets(TopicPartition(self._topic, 0), seconds)  # of committed records
+            while self._position < last:
+                message = consumer.poll(WAIT)
+                if message is not None:
+                    records += self._taken(message)
+                elif time.monotonic() >= end:
+                    raise ClientError(f"`{self._topic}` was not read to its end within {seconds:g} s")
+                self._errors.check_authentication()
+        return records
+
+    def _taken(self, message: Any) -> list[Record]:
+        error, offset = message.error(), message.offset()
+        if error is None:
+            self._position = offset + 1
+            return [(message.partition(), offset, message.key(), message.value(), None, message.timestamp()[1])]
+        if error.code() != KafkaError._PARTITION_EOF:
+            raise self._errors.translate(error, f"`{self._topic}`")
+        self._position = max(self._position, offset)  # behind markers of transactions
+        return []
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            with contextlib.suppress(KafkaException, RuntimeError):
+                self._consumer.close()
+            self._consumer = None

@@ -1,0 +1,182 @@
+"""Mixing: the model of a partition becomes the mean of its own and of those that the other partitions have published.
+
+A compacted topic has one record for each partition: the name and the SHA-256 of the snapshot that it has published. The
+snapshots are in the store, which all hosts of a group share. A record is written in the transaction that commits its
+snapshot, so whoever reads committed records finds the name of a committed model.
+"""
+
+import hashlib
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from connectors.config.topics_schema import Mixing
+from connectors.kafka import Reader
+from connectors.kafka import Record as KafkaRecord
+from connectors.model.partition_model import PartitionModel
+from connectors.runtime.metrics import Metrics
+from connectors.snapshots.names import SnapshotName
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.partition import Partition
+from connectors.topics.restore import Restorer
+from river_margins import snapshot
+from river_margins.conversions import mix
+
+log = logging.getLogger(__name__)
+
+READS = 3  # of the topic in one commit, if a snapshot was deleted meanwhile because a newer one was published
+
+
+class Published(NamedTuple):
+    """What a record of the topic tells: the id of the input, the snapshot of one of its partitions, and its SHA-256."""
+
+    input: str
+    snapshot: str
+    sha256: str
+    offset: int = 0
+
+    @classmethod
+    def parse(cls, value: bytes, offset: int) -> "Published":
+        """Return what a record tells; raise ValueError if it does not have exactly the form that `Mixer` writes."""
+        try:
+            found = orjson.loads(value)
+        except ValueError as error:
+            raise ValueError(f"its value is no JSON: {error}") from error
+        if not isinstance(found, dict) or set(found) != {"input", "snapshot", "sha256", "mixed"}:
+            raise ValueError("its keys are not `input`, `snapshot`, `sha256` and `mixed`")
+        topic, name, sha256 = found["input"], found["snapshot"], found["sha256"]
+        if not isinstance(topic, str) or not isinstance(name, str) or SnapshotName.parse(name) is None:
+            raise ValueError("`snapshot` is no name of a snapshot")
+        if not isinstance(sha256, str) or not re.fullmatch("[0-9a-f]{64}", sha256):
+            raise ValueError("`sha256` is no SHA-256")
+        return cls(topic, name, sha256, offset)
+
+
+class Mixer:
+    """Mixes the models of partitions with those that the other ones have published.
+
+    Parameters
+    ----------
+    group
+        The name of the processor.
+    mixing
+        The section of the file.
+    reader
+        Reads the topic.
+    seconds
+        How long to wait for the topic.
+    metrics
+        The metrics of the processor.
+    """
+
+    def __init__(self, group: str, mixing: Mixing, reader: Reader, seconds: float, metrics: Metrics) -> None:
+        self._group, self._mixing, self._reader = group, mixing, reader
+        self._seconds, self._metrics = seconds, metrics
+        self._published: dict[int, Published] = {}
+        self._models: dict[int, tuple[Published, Any]] = {}  # None in place of a model that was refused
+        self._used: dict[int, dict[int, str]] = {}
+        self._input = ""
+
+    def due(self, partitions: Mapping[int, Partition]) -> set[int]:
+        """Return the partitions that mix with the next commit."""
+        return {number for number, partition in partitions.items() if partition.is_due_to_mix(self._mixing.every)}
+
+    # What the others have published
+
+    def read(self, restorer: Restorer) -> None:
+        """Read what all partitions have published by now, and load the models that are new."""
+        self._input, self._used = restorer.topic.id, {}
+        for attempt in range(READS):
+            for record in self._reader.read(self._seconds):
+                self._take(record, restorer.topic.partitions)
+            try:
+                self._load(restorer, is_last=attempt == READS - 1)
+                return
+            except FileNotFoundError:
+                continue
+
+    def _take(self, record: KafkaRecord, partitions: int) -> None:
+        _, offset, key, value, _, _ = record
+        try:
+            group, _, number = (key or b"").decode(errors="replace").rpartition(":")
+            if group != self._group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
+                raise ValueError(f"its key is not `{self._group}:N` with N a partition below {partitions}")
+            if value is None:  # the partition is to count no more, until it publishes again
+                self._models.pop(int(number), None)
+                self._published.pop(int(number), None)
+            else:
+                self._published[int(number)] = Published.parse(value, offset)
+        except ValueError as error:
+            self._refuse(offset, error)
+
+    def _refuse(self, offset: int, error: Exception) -> None:
+        """Note that a record is not mixed with."""
+        self._metrics.mixing_refused.inc()
+        log.error("offset %d of `%s` is not mixed with: %s", offset, self._mixing.topic, error)
+
+    def _load(self, restorer: Restorer, is_last: bool) -> None:
+        for number, published in sorted(self._published.items()):
+            before = self._models.get(number)
+            if published.input != self._input or (before is not None and before[0] == published):
+                continue
+            model = None
+            try:
+                model = self._loaded(restorer, number, published)
+            except FileNotFoundError as error:
+                if not is_last:
+                    raise
+                self._refuse(published.offset, error)
+            except ValueError as error:  # of which SnapshotError is one
+                self._refuse(published.offset, error)
+            self._models[number] = published, model
+
+    @staticmethod
+    def _loaded(restorer: Restorer, number: int, published: Published) -> Any:
+        data = restorer.store.read(number, published.snapshot)
+        if hashlib.sha256(data).hexdigest() != published.sha256:
+            raise ValueError(f"the SHA-256 of snapshot `{published.snapshot}` is not that of the record")
+        return snapshot.loads(data)
+
+    # One partition
+
+    def mix(self, number: int, model: PartitionModel) -> None:
+        """Let a model be the mean of itself and of those of the other partitions, in the order of their numbers.
+
+        A model that has learned nothing does not count. Call `read` before.
+        """
+        own = snapshot.dumps(model.learner)
+        others = {other: (published, found) for other, published, found in self._peers(number, own)}
+        self._used[number] = {other: published.snapshot for other, (published, _) in others.items()}
+        if not others:
+            return
+        shares = [float(model.examples > 0), *(1.0 for _ in others)]
+        try:
+            model.replace(mix([model.learner, *(found for _, found in others.values())], shares))
+        except ValueError as error:
+            self._refuse(max(published.offset for published, _ in others.values()), error)
+            self._used[number] = {}
+
+    def _peers(self, number: int, own: bytes) -> Iterator[tuple[int, Published, Any]]:
+        for other, (published, found) in sorted(self._models.items()):
+            name = SnapshotName.parse(published.snapshot)
+            if other == number or found is None or published.input != self._input or not (name and name.examples):
+                continue
+            if differences := snapshot.difference(own, found):
+                said = f"the learner of partition {other} is another one than that of partition {number}"
+                self._refuse(published.offset, ValueError(f"{said}: {'; '.join(differences)}"))
+                self._models[other] = published, None
+                continue
+            yield other, published, found
+
+    def message(self, number: int, metadata: OffsetMetadata) -> tuple[str, bytes, bytes]:
+        """Return topic, key and value of what a partition publishes with a new snapshot, after `mix`."""
+        mixed = {str(other): name for other, name in self._used[number].items()}
+        value = {"input": self._input, "snapshot": metadata.snapshot, "sha256": metadata.sha256, "mixed": mixed}
+        return self._mixing.topic, f"{self._group}:{number}".encode(), orjson.dumps(value)
+
+    def close(self) -> None:
+        """Close the reader."""
+        self._reader.close()

@@ -1,0 +1,256 @@
+"""Mixing between topics: what bare learners do that mix when the topic's committed history says so."""
+
+import contextlib
+import copy
+import hashlib
+import json
+import logging
+from collections import defaultdict
+
+from kafka import KafkaProducer
+
+from connectors.snapshots import retention
+from connectors.snapshots.names import SnapshotName
+from connectors.tools import create_topics
+from connectors.topics import check_broker
+from river_margins import PAClassifier, StandardScaler, snapshot
+from river_margins.conversions import mix
+from tests.helpers.deadline import DEADLINE
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
+
+PARTITIONS = 3
+HOLDS_IN_A_MIXING = """
+from connectors.topics.commit import Committer
+check_sends, mixings = Committer.check_sends, []
+def held(self):  # the brokers have what is published, in an open transaction
+    check_sends(self)
+    mixings.extend(self._mixing)
+    if self._mixing and len(mixings) > 6:
+        hold()
+Committer.check_sends = held
+"""
+
+
+class MixingStream(Stream):
+    def __init__(self, kafka, folder, /, **changes):
+        super().__init__(kafka, folder, PARTITIONS, checkpoint={"every": "50ms"}, **changes)
+        self.mixing = f"{self.name}-mixing"
+        kafka.create_topics({self.mixing: 1})
+        self.configure(self.mixing, cleanup_policy="compact")
+        self.settings["mixing"] = {"topic": self.mixing, "every": "150ms"}
+
+    def history(self):
+        """All committed records of the mixing topic, in order: partition and value of each."""
+        found = []
+        with self.reader(self.mixing) as (consumer, (place,)):
+            while consumer.position(place) < consumer.end_offsets([place])[place]:
+                for messages in consumer.poll(timeout_ms=200).values():
+                    found += [
+                        (int(each.key.rpartition(b":")[2]), json.loads(each.value)) for each in messages if each.value
+                    ]
+        return found
+
+    def mixings(self):
+        return sum(bool(value["mixed"]) for _, value in self.history())
+
+
+def bare_outputs(stream, records):
+    """The outputs of bare learners, and how often each has mixed, with the mixings that the topic tells."""
+    model = stream.config().build_learner
+    bare = {number: model() for number in range(PARTITIONS)}
+    left = dict(records)
+    learned, published, mixings = defaultdict(int), {}, defaultdict(int)
+    said = {number: [] for number in range(PARTITIONS)}
+
+    def play(number, count):
+        some, left[number] = left[number][:count], left[number][count:]
+        learned[number] += sum(each.get("y") is not None for each in some)
+        said[number] += twin(bare[number], some)
+
+    for number, value in stream.history():
+        name = SnapshotName.parse(value["snapshot"])
+        play(number, name.offset - len(said[number]))
+        assert name.examples == learned[number]
+        others = [
+            published[int(other), used] for other, used in sorted(value["mixed"].items(), key=lambda e: int(e[0]))
+        ]
+        if others:
+            bare[number] = mix([bare[number], *others], [float(learned[number] > 0), *[1.0] * len(others)])
+            mixings[number] += 1
+        for path in (stream.folder / "snapshots").rglob(f"{value['snapshot']}.snapshot"):
+            assert snapshot.dumps(snapshot.loads(path.read_bytes())) == snapshot.dumps(bare[number])
+        published[number, value["snapshot"]] = copy.deepcopy(bare[number])
+    for number in range(PARTITIONS):
+        play(number, len(left[number]))
+    return said, mixings
+
+
+@BOTH_CLIENTS
+def test_killed_within_a_mixing_then_two_processes(kafka, client, tmp_path):
+    """kill -9 right before a commit that mixes, then one process, two, one again; one client reads records again."""
+    every = "1h" if client == "confluent" else None
+    stream, records = MixingStream(kafka, tmp_path), phishing(2400)
+    stream.forget_the_dead_soon()
+    changes = {"snapshots": {"folder": stream.settings["snapshots"], "every": every}} if every else {}
+    process = start(stream.file(**changes), HOLDS_IN_A_MIXING)
+    with contextlib.ExitStack() as ends:
+        try:
+            produced, said = 0, ""
+            while "held" not in said:  # only what has read records since its last mixing mixes
+                stream.produce(records[produced : produced + 60])
+                produced += 60
+                said = next(line for line in process.stderr if "committed" in line or "held" in line)
+        finally:
+            process.kill()
+            process.communicate()
+        before = stream.mixings()
+        first = ends.enter_context(running(stream.config(**changes)))
+        stream.produce(records[produced:1800])
+        wait_for(lambda: stream.mixings() > before, "a mixing after the restart")
+        with running(stream.config(**changes)) as second:
+            wait_for(lambda: len(stream.members()) == 2, "two members")
+            stream.produce(records[1800:2100])
+            second_before = stream.mixings()
+            wait_for(lambda: stream.mixings() > second_before, "a mixing of two")
+            second.end()
+        stream.produce(records[2100:])
+        outputs = stream.outputs(len(records))
+        first.end()
+    split = {number: records[number::PARTITIONS] for number in range(PARTITIONS)}
+    expected, mixings = bare_outputs(stream, split)
+    assert outputs == expected
+    assert len(mixings) == PARTITIONS and min(mixings.values()) >= 2
+    assert outputs != {n: twin(stream.config().build_learner(), split[n]) for n in split}
+
+
+def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path, caplog):
+    stream, records = MixingStream(kafka, tmp_path), phishing(120)
+    with caplog.at_level(logging.ERROR), running(stream.config()) as process:
+        stream.produce(records[:60], partition=0)
+        wait_for(stream.history, "what partition 0 publishes")
+        _, right = stream.history()[0]
+        folder = stream.snapshot_path(0).parents[1] / "1"
+        other = snapshot.dumps(StandardScaler() | PAClassifier(C=7.0))
+        name = right["snapshot"]
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.snapshot").write_bytes(other)
+        wrong = [
+            ("1", b"no JSON", "its value is no JSON"),
+            ("9", right, "with N a partition below 3"),
+            ("-1", right, "with N a partition below 3"),
+            ("1", right | {"snapshot": "../../0/" + name}, "`snapshot` is no name of a snapshot"),
+            ("1", right | {"sha256": "0"}, "`sha256` is no SHA-256"),
+            ("1", right | {"more": 1}, "its keys are not"),
+            ("1", right, "the SHA-256 of snapshot"),
+            ("2", right, "No such file"),
+            (
+                "1",
+                right | {"sha256": hashlib.sha256(other).hexdigest()},
+                "the learner of partition 1 is another one than that of partition 0: step 2 was `PAClassifier(C=0.01)`",
+            ),
+        ]
+        producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+        for place, (number, value, phrase) in enumerate(wrong):
+            data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            sent = producer.send(stream.mixing, data, f"{stream.name}:{number}".encode(), partition=0)
+            offset = sent.get(DEADLINE).offset
+            stream.produce(records[60 + 5 * place : 65 + 5 * place], partition=0)
+            wait_for(lambda offset=offset, phrase=phrase: is_refused(caplog, stream, offset, phrase), phrase)
+        producer.close()
+        stream.produce(records[105:], partition=0)
+        outputs = stream.outputs(len(records))
+        process.end()
+    assert sum("is not mixed with" in each.getMessage() for each in caplog.records) == len(wrong)
+    assert outputs[0] == twin(stream.config().build_learner(), records)
+
+
+def is_refused(caplog, stream, offset, phrase):
+    lines = [each.getMessage() for each in caplog.records]
+    return any(f"offset {offset} of `{stream.mixing}` is not mixed with: " in line and phrase in line for line in lines)
+
+
+def test_a_partition_without_labels_gets_what_the_others_have_learned(kafka, tmp_path):
+    """It does not count itself, and a record without a value takes back what a partition has published."""
+    stream, records = MixingStream(kafka, tmp_path), phishing(120)
+    taught, asked = records[:60], [{k: v for k, v in each.items() if k != "y"} for each in records[60:]]
+    with running(stream.config()) as process:
+        for number, some, offset in (
+            (0, taught[:40], 40),
+            (2, asked[:20], 20),
+            (0, taught[40:], 60),
+            (2, asked[20:40], 40),
+        ):
+            stream.produce(some, partition=number)
+            wait_for(lambda at=(number, offset): at in mixed(stream), f"that partition {number} mixes at {offset}")
+        with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
+            producer.send(stream.mixing, None, f"{stream.name}:0".encode(), partition=0).get(DEADLINE)
+        stream.produce(asked[40:], partition=2)
+        wait_for(lambda: (2, 60) in mixed(stream), "a mixing with nothing")
+        outputs = stream.outputs(len(records))
+        process.end()
+    expected, _ = bare_outputs(stream, {0: taught, 1: [], 2: asked})
+    assert outputs == expected
+    for (number, offset), others in mixed(stream).items():
+        assert others == (["0"] if number == 2 and offset <= 40 else [])
+    assert outputs[2][0]["prediction"] is None
+    assert {each["prediction"] for each in outputs[2][20:]} == {True, False}
+
+
+def mixed(stream):
+    """The partitions with which a partition has mixed at an offset."""
+    return {
+        (number, SnapshotName.parse(value["snapshot"]).offset): list(value["mixed"])
+        for number, value in stream.history()
+    }
+
+
+def test_what_is_published_stays_until_more_is_published(kafka, tmp_path, monkeypatch):
+    """Superseded snapshots are deleted at once here; each partition publishes twice, and goes on without mixing."""
+    monkeypatch.setattr(retention, "GRACE", -1000.0)
+    monkeypatch.setattr("connectors.topics.partition.Partition.is_due_to_mix", is_due_twice)
+    stream, records = MixingStream(kafka, tmp_path), phishing(600)
+    stream.settings["snapshots"] = {"folder": stream.settings["snapshots"], "keep": {"last": 0}}
+
+    def there():
+        return {path.stem for path in (tmp_path / "snapshots").rglob("*.snapshot")}
+
+    def are_gone(names):
+        stream.produce(records[:3])  # old snapshots are deleted after a commit
+        return not names & there()
+
+    with running(stream.config()) as process:
+        for begin in range(0, len(records), 60):
+            stream.produce(records[begin : begin + 60])
+            wait_for(lambda end=begin + 60: sum(committed(stream)) == end, "a commit")
+        names = [value["snapshot"] for _, value in stream.history()]
+        wait_for(lambda: are_gone(set(names[:3])), "that what was published first is deleted")
+        process.end()
+    assert sorted(number for number, _ in stream.history()) == [0, 0, 1, 1, 2, 2]
+    assert set(names[3:]) <= there()
+    assert not set(names) & {stream.pointer(number).snapshot for number in range(PARTITIONS)}
+
+
+def is_due_twice(partition, every):
+    published = SnapshotName.parse(partition.published or "")
+    is_due = partition.proof.position >= (50 if published is None else 100)
+    return bool(partition.model.snapshot) and is_due and (published is None or published.offset < 100)
+
+
+def committed(stream):
+    return [found.offset if (found := stream.committed(number)) else 0 for number in range(PARTITIONS)]
+
+
+def test_the_topic_is_created_compacted_and_checked(kafka, tmp_path):
+    stream = MixingStream(kafka, tmp_path)
+    created = f"{stream.name}-created"
+    (outcome,) = [
+        each
+        for each in create_topics.create(stream.config(mixing={"topic": created, "every": "1s"}))
+        if each.role == "mixing"
+    ]
+    assert str(outcome) == f"created `{created}` (mixing): 1 partition, 1 replica, compacted"
+    found = check_broker.check(stream.config(mixing={"topic": created}))
+    assert [finding for finding in found if finding.kind] == []
+    stream.configure(created, cleanup_policy="delete")
+    (problem,) = [finding for finding in check_broker.check(stream.config(mixing={"topic": created})) if finding.kind]
+    assert "cleanup.policy=delete" in str(problem) and "set `cleanup.policy=compact`" in str(problem)

@@ -3,7 +3,7 @@
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from river import base, compose
@@ -275,20 +275,32 @@ def _crash(config: Config) -> list[str]:
 
 
 def _others(config: Config) -> list[str]:
-    reads = " and ".join(f"`{name}`" for role, name in config.topics.items() if role in ("input", "labels"))
-    writes = " and ".join(f"`{name}`" for role, name in config.topics.items() if role not in ("input", "labels"))
+    names = {role: f"`{name}`" for role, name in config.topics.items()}
+    reads = _and([name for role, name in names.items() if role in ("input", "labels", "mixing")])
+    writes = _and([name for role, name in names.items() if role not in ("input", "labels")])
+    outputs = _and([name for role, name in names.items() if role not in ("input", "labels", "mixing")])
     is_exact = config.checkpoint.guarantee == "exactly_once"
     return [
-        f"Readers of {writes} must set `isolation.level=read_committed`, which is not the default: otherwise they also "
-        "see the output of aborted transactions, and then the same output again."
+        f"Readers of {outputs} must set `isolation.level=read_committed`, which is not the default: otherwise they "
+        "also see the output of aborted transactions, and then the same output again."
         if is_exact
-        else f"Readers of {writes} must drop repeated messages: these have the same header `source`.",
+        else f"Readers of {outputs} must drop repeated messages: these have the same header `source`.",
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"`{config.input.topic}` must keep records until they are read.",
         f"Permissions: Read on {reads} and group `{config.name}`, Write on {writes}"
         + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),
     ]
+
+
+def _and(names: Sequence[str]) -> str:
+    """Return names as text.
+
+    >>> _and(["a"]), _and(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _watched(config: Config | FileConfig) -> str:

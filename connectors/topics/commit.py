@@ -122,6 +122,8 @@ class Committer:
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
             numbers, done.read, done.learned, done.rejected, done.snapshots, time.monotonic() - began, extra=place,
         )  # fmt: skip
+        if self._mixing:
+            log.info("mixed and published partitions=%s", listed(self._mixing))
         examples = sum(partition.model.examples for partition in self._assignment.partitions.values())
         self._missing_labels.look(self.counts.predicted, examples)
 

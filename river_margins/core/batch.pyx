@@ -111,9 +111,20 @@ cdef class Batch:
             )
 
 
+def as_frame(X):
+    """Return a data frame as River's functions take it; raise TypeError, saying what to do, if it is none."""
+    try:
+        return dataframe.into_frame(X)
+    except TypeError:
+        raise TypeError(
+            f"a data frame is needed, whose columns have the names of the features, not a {type(X).__name__}; of an array, "
+            "pandas.DataFrame(X) makes one with the names 0, 1, 2 ..."
+        ) from None
+
+
 def frame_batch(X):
     """Return the batch of a data frame, from any library that River takes. Each column is a feature of each row."""
-    frame = dataframe.into_frame(X)
+    frame = as_frame(X)
     rows, columns = frame.shape
     return Batch(frame.columns, frame_values(frame).ravel(), None, np.arange(rows + 1) * columns)
 

@@ -22,7 +22,7 @@ from river_margins.spaces.base cimport Direction, Space, Term, set_one
 from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
-from river_margins.core.batch import csr_batch, frame_batch
+from river_margins.core.batch import as_frame, csr_batch, frame_batch
 from river_margins.core.checks import not_negative, short
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
@@ -443,7 +443,7 @@ cdef class Learner(Estimator):
 
     def predict_many(self, X):
         """Predict the rows of a data frame, as a series of the same library and with the same index."""
-        frame = dataframe.into_frame(X)
+        frame = as_frame(X)
         return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)
 
     def predict_csr(self, X):

@@ -15,7 +15,7 @@ from river_margins.core.reader cimport Reader, Row
 from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
-from river_margins.core.batch import frame_batch, frame_values
+from river_margins.core.batch import as_frame, frame_batch, frame_values
 from river_margins.preprocessing.rows import FirstStep
 
 
@@ -211,7 +211,7 @@ cdef class RunningMoments(RowMaker):
 
     def transform_many(self, X):
         """Scale the rows of a data frame, as a frame of the same library and with the same index."""
-        frame = dataframe.into_frame(X)
+        frame = as_frame(X)
         cdef list columns = frame.columns
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = frame_values(frame) - np.array([self.moments_of(column).mean for column in columns])

@@ -225,6 +225,18 @@ def test_a_frame_is_checked_whole_before_any_row_is_learned(form):
             assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("X", [np.ones((2, 2)), [[1.0, 2.0]], {"a": 1.0}], ids=["array", "list", "dict"])
+def test_what_is_no_data_frame_is_named(X):
+    pipeline, alone = rm.StandardScaler() | rm.PAClassifier(), rm.PAClassifier()
+    for call in (
+        lambda: pipeline.learn_many(X, [True]),
+        lambda: pipeline.predict_many(X),
+        lambda: alone.predict_many(X),
+    ):
+        with pytest.raises(TypeError, match=f"a data frame is needed, .*, not a {type(X).__name__}"):
+            call()
+
+
 @forms
 def test_labels_and_weights_are_checked_before_any_row_is_learned(form):
     model = trained(form.make())

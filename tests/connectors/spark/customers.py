@@ -14,6 +14,9 @@ LEARNER: dict[str, Any] = {
     "learner": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
 }
 FIELDS = "id LONG, customer STRING, y BOOLEAN, " + ", ".join(f"{name} DOUBLE" for name in NAMES)
+# with labels in a stream of their own
+TIMED_FIELDS = "n LONG, id LONG, customer STRING, at LONG, " + ", ".join(f"{name} DOUBLE" for name in NAMES)
+LABEL_FIELDS = "n LONG, of STRING, customer STRING, at LONG, y BOOLEAN"
 
 
 def records(count: int, keys: int = 3, seed: int = 0) -> Iterator[dict[str, Any]]:

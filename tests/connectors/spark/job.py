@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from connectors.spark import learn
-from tests.connectors.spark.customers import FIELDS
+from tests.connectors.spark.customers import FIELDS, LABEL_FIELDS, TIMED_FIELDS
 from tests.helpers import spark as local
 
 folder = Path(sys.argv[1])
@@ -25,6 +25,15 @@ def write(batch: Any, number: int) -> None:
 
 
 with local.session(folder / "spark") as spark:
-    stream = spark.readStream.schema(FIELDS).option("maxFilesPerTrigger", 1).json(f"{folder}/in")
-    scored = learn(stream, "customer", folder / "processor.yaml", order="id").writeStream.foreachBatch(write)
+
+    def stream(name: str, fields: str) -> Any:
+        return spark.readStream.schema(fields).option("maxFilesPerTrigger", 1).json(f"{folder}/{name}")
+
+    file = folder / "processor.yaml"
+    if (folder / "labels").exists():
+        labels = stream("labels", LABEL_FIELDS)
+        rows = learn(stream("in", TIMED_FIELDS), "customer", file, order="n", labels=labels)
+    else:
+        rows = learn(stream("in", FIELDS), "customer", file, order="id")
+    scored = rows.writeStream.foreachBatch(write)
     scored.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start().awaitTermination()

@@ -1,6 +1,7 @@
 """`learn` with labels that come later: records of customers, and what a bare learner with a dict says about them."""
 
 import json
+import os
 import random
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from connectors import config
 from connectors import spark as in_spark
 from connectors.errors import ConfigError
-from tests.connectors.spark.customers import NAMES, run, write
+from tests.connectors.spark.customers import LABEL_FIELDS, NAMES, TIMED_FIELDS, run, write
+from tests.connectors.spark.test_crashes import complete, rows_of, started
+from tests.helpers import spark as local
+from tests.helpers.streams import wait_for
 
 WITHIN = 60_000
 FILE = {
@@ -17,8 +21,6 @@ FILE = {
     "labels": {"topic": "not read", "id": "of", "label": "y", "time": "at", "within": "1m"},
     "outcomes": {"topic": "not read"},
 }
-RECORDS = "n LONG, id LONG, customer STRING, at LONG, " + ", ".join(f"{name} DOUBLE" for name in NAMES)
-LABELS = "n LONG, of STRING, customer STRING, at LONG, y BOOLEAN"
 
 
 def events(count, seed=0):
@@ -92,41 +94,76 @@ def file(tmp_path):
     return path
 
 
+class Join:
+    """Twins of three customers, and what they say about rows that Spark has written."""
+
+    def __init__(self, file, records, labels):
+        self.twins = {f"c{n}": Twin(config.load_for_spark(file).build_learner()) for n in range(3)}
+        self.records, self.labels = records, labels
+
+    def part(self, begin, end):
+        """Records and labels between two moments, in seconds / 2; the first part has the labels before all records."""
+        found = [[row for row in rows if begin <= row["at"] // 2_000 < end] for rows in (self.records, self.labels)]
+        found[1] += [row for row in self.labels if row["at"] < 0] if begin == 0 else []
+        ordered = [(row["at"], "of" not in row, row["n"], row) for part in found for row in part]
+        for *_, row in sorted(ordered, key=lambda each: each[:3]):
+            twin = self.twins[row["customer"]]
+            (twin.label if "of" in row else twin.record)(row)
+        return found
+
+    def check(self, rows):
+        found = {key: [] for key in ("outputs", "outcomes", "rejects")}
+        for row in rows:
+            if row["output"] is not None:
+                found["outputs"].append((json.loads(row["output"])["id"], json.loads(row["output"])))
+            if row["outcome"] is not None:
+                found["outcomes"].append((int(row["source"]), json.loads(row["outcome"])))
+            if row["reject"] is not None:
+                (why,) = [why for text, why in SENTENCES.items() if text in row["reject"]]
+                label = self.labels[int(row["source"])]
+                assert json.loads(row["record"]) == {name: label[name] for name in ("of", "at", "y")}
+                found["rejects"].append((int(row["source"]), why))
+        for kind in ("outputs", "outcomes"):
+            expected = {key: value for twin in self.twins.values() for key, value in getattr(twin, kind).items()}
+            assert len(found[kind]) == len(expected) and dict(found[kind]) == expected
+        rejects = sorted(each for twin in self.twins.values() for each in twin.rejects)
+        assert sorted(found["rejects"]) == rejects and {why for _, why in rejects} == {"second", "late", "unknown"}
+
+
 def test_the_join_is_exact_over_micro_batches_and_a_restart(spark, file, tmp_path):
-    records, labels = events(600)
+    join = Join(file, *events(600))
 
     def frame(name, fields):
         return spark.readStream.schema(fields).option("maxFilesPerTrigger", 1).json(str(tmp_path / name))
 
-    twins = {f"c{n}": Twin(config.load_for_spark(file).build_learner()) for n in range(3)}
     for batch, (begin, end) in enumerate([(0, 400), (400, 500), (500, 600)]):
-        # the micro-batches have the same times of both; what is in one, Spark hands on in any order
-        parts = [[row for row in rows if begin <= row["at"] // 2_000 < end] for rows in (records, labels)]
-        parts[1] += [row for row in labels if row["at"] < 0] if batch == 0 else []
-        for name, part in zip(("in", "labels"), parts, strict=True):
-            write(tmp_path / name / f"{batch}.json", random.Random(batch).sample(part, len(part)))
-        ordered = [(row["at"], "of" not in row, row["n"], row) for part in parts for row in part]
-        for *_, row in sorted(ordered, key=lambda each: each[:3]):
-            twin = twins[row["customer"]]
-            (twin.label if "of" in row else twin.record)(row)
-        scored = in_spark.learn(frame("in", RECORDS), "customer", file, order="n", labels=frame("labels", LABELS))
+        for name, part in zip(("in", "labels"), join.part(begin, end), strict=True):
+            write(tmp_path / name / f"{batch}.json", random.Random(batch).sample(part, len(part)))  # in any order
+        scored = in_spark.learn(
+            frame("in", TIMED_FIELDS), "customer", file, order="n", labels=frame("labels", LABEL_FIELDS)
+        )
         rows = run(scored, tmp_path)
-    found = {key: [] for key in ("outputs", "outcomes", "rejects")}
-    for row in rows:
-        if row.output is not None:
-            found["outputs"].append((json.loads(row.output)["id"], json.loads(row.output)))
-        if row.outcome is not None:
-            found["outcomes"].append((int(row.source), json.loads(row.outcome)))
-        if row.reject is not None:
-            (why,) = [why for text, why in SENTENCES.items() if text in row.reject]
-            label = labels[int(row.source)]
-            assert json.loads(row.record) == {name: label[name] for name in ("of", "at", "y")}
-            found["rejects"].append((int(row.source), why))
-    for kind in ("outputs", "outcomes"):
-        expected = {key: value for twin in twins.values() for key, value in getattr(twin, kind).items()}
-        assert len(found[kind]) == len(expected) and dict(found[kind]) == expected
-    rejects = sorted(each for twin in twins.values() for each in twin.rejects)
-    assert sorted(found["rejects"]) == rejects and {why for _, why in rejects} == {"second", "late", "unknown"}
+    join.check(rows)
+
+
+@pytest.mark.timeout(600)
+def test_kill_and_restart_change_nothing(file, tmp_path):
+    pytest.importorskip("pyspark", reason=local.MISSING)
+    join = Join(file, *events(600))
+    for number in range(12):
+        for name, part in zip(("in", "labels"), join.part(number * 50, number * 50 + 50), strict=True):
+            write(tmp_path / name / f"{number:02}.json", part)
+            os.utime(tmp_path / name / f"{number:02}.json", (number, number))  # Spark reads the oldest first
+    # the sink has a batch that the checkpoint does not know
+    with started(tmp_path, 4) as process:
+        wait_for(lambda: (tmp_path / "held").exists() or process.poll() is not None, "a batch is written")
+    before = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
+    assert sorted(before) == list(range(5))
+    with started(tmp_path) as process:
+        assert process.wait() == 0, (tmp_path / "log").read_text()[-3000:]
+    after = {number: rows_of(batch) for number, batch in complete(tmp_path).items()}
+    assert {number: after[number] for number in before} == before
+    join.check(row for rows in after.values() for row in rows)
 
 
 def test_what_belongs_together_is_asked_for(spark, file, tmp_path):
@@ -135,14 +172,14 @@ def test_what_belongs_together_is_asked_for(spark, file, tmp_path):
     write(tmp_path / "labels" / "a.json", labels)
     stream, late = (
         spark.readStream.schema(fields).json(str(tmp_path / name))
-        for name, fields in (("in", RECORDS), ("labels", LABELS))
+        for name, fields in (("in", TIMED_FIELDS), ("labels", LABEL_FIELDS))
     )
     with pytest.raises(ConfigError, match="section `labels`, so give the labels, too"):
         in_spark.learn(stream, "customer", file)
     with pytest.raises(ConfigError, match="`key`: the DataFrame has no column `customer`"):
         in_spark.learn(stream, "customer", file, labels=late.drop("customer"))
     with pytest.raises(ConfigError, match="models of a batch learn labels that are in the record"):
-        in_spark.learn_many_models(spark.read.schema(RECORDS).json(str(tmp_path / "in")), "customer", file)
+        in_spark.learn_many_models(spark.read.schema(TIMED_FIELDS).json(str(tmp_path / "in")), "customer", file)
     without = {name: value for name, value in FILE["labels"].items() if name != "time"}
     file.write_text(json.dumps({**FILE, "labels": without}))
     with pytest.raises(ConfigError, match=r"`labels\.time` is missing: only rows from Kafka have a timestamp"):

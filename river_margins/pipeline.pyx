@@ -77,6 +77,20 @@ class Pipeline(compose.Pipeline):
         return last.explain_one(x)
 
 
+def reads_rows(model):
+    """Tell whether `predict_score_one` and `learn_one` of a model take a `TransformedRow`, of numbers, in place of a dict."""
+    cdef tuple plan
+    if not isinstance(model, Pipeline):
+        return isinstance(model, Learner) and (<Learner> model).takes_rows
+    plan = model._plan or model._build_plan()
+    if model._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+        return False
+    first = (<tuple> plan[0])[1]
+    if len(plan) == 1:
+        return isinstance(first, Learner) and (<Learner> first).takes_rows
+    return isinstance(first, RowMaker) and (<RowMaker> first).takes_rows and hands_rows(plan, 0)
+
+
 def check_order(steps):
     """Raise ValueError if a step undoes the work of one before it."""
     kinds = [type(step) for step in steps]

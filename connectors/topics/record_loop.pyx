@@ -13,8 +13,11 @@ import time
 
 import orjson
 
+from connectors.model.json_rows cimport JsonRows
+
 from connectors.kafka import BadTimestamp, TooLarge
 from connectors.model.records import JSON_CONTAINERS, TEXT_KEYS, Record, encode
+from river_margins.pipeline import reads_rows
 
 cdef object loads = orjson.loads, dumps = orjson.dumps, text_keys = TEXT_KEYS, now = time.monotonic
 
@@ -119,11 +122,11 @@ cdef class Route:
     cdef:
         object partition, number, model, proof, outbox, counts, classes, note_score, send, topic, to
         object id, label, predict_score_one, learn_one, check_label
-
+        JsonRows rows
         list features, learned
         str source
         bytes encoded_source, model_name
-        bint is_plain, is_regressor, keeps_timestamps
+        bint is_plain, is_regressor, keeps_timestamps, reads_rows
         Py_ssize_t examples, taken, learned_now, judged, right
         long long position
         double oldest, error
@@ -136,6 +139,7 @@ cdef class Route:
         self.is_plain = fields is not None and partition.labels is None
         if self.is_plain:
             self.id, self.label, self.features = fields
+            self.rows = JsonRows(*fields)
 
     cdef bint enter(self) except -1:
         """Begin with the present model; return False if no record can be taken here now."""
@@ -143,6 +147,7 @@ cdef class Route:
         if not self.is_plain or partition.is_special or not outbox.is_plain:
             return False
         learner = model.learner
+        self.reads_rows = reads_rows(learner)
         self.predict_score_one, self.learn_one, self.check_label = learner.predict_score_one, learner.learn_one, model.check_label
         self.is_regressor, self.learned, self.examples = model.is_regressor, model.learned, model.examples
         self.model_name = f"{model.snapshot}/".encode()
@@ -166,28 +171,37 @@ cdef class Route:
     cdef bint take(self, tuple record) except -1:
         """Take a record through the model, and send its output. Return False if it is special, and was not touched."""
         cdef object offset = record[1], key = record[2], value = record[3], headers = record[4], sent = record[5]
-        cdef object fields, label, id, prediction, score
+        cdef object features, label, id, prediction, score
+        cdef JsonRows rows = self.rows
+        cdef bint in_row
         cdef bytes output
         if value is None:
             return False
-        try:
-            fields = loads(value)
-        except ValueError:
-            return False
-        if type(fields) is not dict:
-            return False
-        label = (<dict> fields).pop(self.label, None) if self.label is not None else None
-        id = (<dict> fields).pop(self.id, None) if self.id is not None else None
-        if self.features is not None:
-            fields = {name: fields[name] for name in self.features if name in fields}
-        if not fields or type(label) in JSON_CONTAINERS:
-            return False
+        in_row = self.reads_rows and rows.read(value)
+        if in_row:
+            features, label, id = rows.row, rows.label, rows.id
+        else:
+            try:
+                fields = loads(value)
+            except ValueError:
+                return False
+            if type(fields) is not dict:
+                return False
+            if self.reads_rows:
+                rows.show(fields)
+            label = (<dict> fields).pop(self.label, None) if self.label is not None else None
+            id = (<dict> fields).pop(self.id, None) if self.id is not None else None
+            features = fields
+            if self.features is not None:
+                features = {name: fields[name] for name in self.features if name in fields}
+            if not features or type(label) in JSON_CONTAINERS:
+                return False
         if id is None:
             id = f"{self.source}{offset}"
         elif type(id) is not str:
             return False
         try:
-            prediction, score = self.predict_score_one(fields)
+            prediction, score = self.predict_score_one(features)
             output = self.encoded(id, prediction, score, label)
             if label is not None and self.check_label is not None:
                 self.check_label(label)
@@ -197,7 +211,9 @@ cdef class Route:
             return False
         if label is not None:
             try:
-                self.learn_one(fields, label)
+                if in_row:
+                    rows.row.unread = True
+                self.learn_one(features, label)
             except Exception:
                 self.model.undo()
                 return False

@@ -62,7 +62,18 @@ def classes():
         yield None, json.dumps(value).encode(), [], None
 
 
+def alike():
+    """Records with the same fields in the same order, except for a few."""
+    draw = random.Random(9)
+    for n in range(COUNT):
+        fields = grammar.fields(draw, n) | {"count": draw.randrange(1_000), "is_new": draw.random() < 0.5}
+        if n % 100 == 60:
+            fields = dict(reversed(fields.items())) if n % 200 == 60 else fields | {"a": "text"}
+        yield None, json.dumps(fields).encode(), [], None
+
+
 CASES = {
+    "fields alike": (alike, PA, {"id": "id", "label": "label"}),
     "two classes": (odd_records, PA, {"id": "id", "label": "label"}),
     "no id, named features": (odd_records, PA, {"label": "label", "features": ["a", "b", "odd"]}),
     "numbers": (odd_records, ["StandardScaler", "PARegressor"], {"id": "id", "label": "c"}),

@@ -259,6 +259,9 @@ class ClientModule(Protocol):
     ONE_MESSAGE_PER_BATCH: dict[str, Any]
     """Settings of a producer whose TooLarge always knows which message is at fault."""
 
+    FETCH_KEYS: tuple[str, str]
+    """Settings of a consumer: the bytes for which a broker waits before it answers a fetch, and how long, in ms."""
+
     def Consumer(
         self,
         topic: str,

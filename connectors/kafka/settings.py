@@ -14,6 +14,9 @@ TRANSACTION_SWEEP_MS = 10_000  # a broker looks for timed-out transactions this 
 COMMITTED_MARGIN_MS = TRANSACTION_SWEEP_MS + 5_000  # to wait for pending offsets after the transaction's time-out
 MAX_POLL_MARGIN_MS = COMMITTED_MARGIN_MS  # of the longest poll interval over the transaction's time-out
 
+SHORTEST_GATHERING = 0.02  # seconds
+FULL_FETCH = 64 * 1024  # bytes: a fetch costs more than a hundred records
+
 CODE = "it is a piece of a program"
 OWNED = {
     "servers": "it is `kafka.bootstrap_servers` for both sides",
@@ -63,6 +66,21 @@ def timeouts_in_seconds(transaction_ms: float, max_poll_ms: float) -> tuple[floa
     (5.0, 20.0, 30.0)
     """
     return transaction_ms / 1000, (transaction_ms + COMMITTED_MARGIN_MS) / 1000, max_poll_ms / 1000
+
+
+def gathering(settings: Settings, keys: tuple[str, str], seconds: float) -> Settings:
+    """Let brokers gather records for up to some seconds before they answer a fetch, by the keys of a client for it.
+
+    Unless the settings tell already how to fetch, or the time is so short that an idle consumer would ask all the time.
+
+    >>> gathering({}, ("least", "wait"), 0.1), gathering({}, ("least", "wait"), 0.005)
+    ({'least': 65536, 'wait': 100}, {})
+    >>> gathering({"wait": 500}, ("least", "wait"), 0.1)
+    {'wait': 500}
+    """
+    if seconds < SHORTEST_GATHERING or any(key in settings for key in keys):
+        return settings
+    return settings | dict(zip(keys, (FULL_FETCH, round(1000 * seconds)), strict=True))
 
 
 def group_rules(heartbeat: str, session: str, max_poll: str, transaction: str) -> list[Rule]:

@@ -11,6 +11,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
@@ -28,6 +29,7 @@ from connectors.kafka import (
     client,
 )
 from connectors.kafka import Record as KafkaRecord
+from connectors.kafka.settings import gathering
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
@@ -57,6 +59,7 @@ log = logging.getLogger(__name__)
 MAX_POLL = 0.5  # seconds; a signal is seen after that at the latest
 MIN_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds between two attempts
 GC_THRESHOLD = 50_000  # new objects before the collector scans them
+LONGEST_GATHERING = 0.1  # seconds that records may wait at the broker, so that a fetch has more of them
 MAX_RESETS = 20  # in a row without a commit, which takes some minutes
 MAX_FENCINGS, FENCING_WINDOW = 5, 120.0  # how many, within how many seconds
 
@@ -93,6 +96,10 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     """Check everything that can be checked before the group is joined, and build a processor."""
     module = client(config.kafka.client)
     for_consumer, for_producer = config.kafka.consumer_settings, config.kafka.producer_settings
+    for_member: Mapping[str, Any] = for_consumer
+    if config.checkpoint.guarantee == "exactly_once":  # nobody sees an output before the next commit
+        wait = min(LONGEST_GATHERING, config.checkpoint.every / 10)
+        for_member = gathering(for_consumer, module.FETCH_KEYS, wait)
     timeouts = Timeouts(*config.kafka.timeouts)
     health.extend_limit(sum(timeouts))  # from here on: the start waits for silent brokers, too
     transactional_id = None
@@ -100,7 +107,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         transactional_id = f"{config.transactional_id_prefix}{config.instance or uuid.uuid4().hex}"
 
     def make_consumer(instance: str | None = None) -> Consumer:
-        return module.Consumer(config.input.topic, config.name, for_consumer, instance, config.topics.get("labels"))
+        return module.Consumer(config.input.topic, config.name, for_member, instance, config.topics.get("labels"))
 
     def make_producer(sends_apart: bool) -> Producer:
         return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
@@ -283,7 +290,7 @@ class Processor:
         committer, now, place = self._committer, time.monotonic, 0
         while place < len(records):
             place = self._loop.take(self._assignment.partitions, records, place, skipped, committer.due)
-            if place < len(records) and now() < committer.due:
+            if place < len(records):  # also if a commit is due: to leave a long record may take longer than `every`
                 self._take_one(records[place], skipped)
                 place += 1
             if now() >= committer.due:

@@ -33,6 +33,7 @@ CLIENT = CLIENTS[0]  # of the running test, see `conftest.py`
 LIBRDKAFKA = {
     "bootstrap_servers": "bootstrap_servers",
     "max_request_size": "message.max.bytes",
+    "fetch_max_wait_ms": "fetch.wait.max.ms",
     "metadata_max_age_ms": "topic.metadata.refresh.interval.ms",
     "max_block_ms": None,
     "bootstrap_timeout_ms": None,

@@ -6,6 +6,7 @@ from connectors.kafka.confluent.facts import read_facts
 from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.confluent.reader import Reader
 from connectors.kafka.confluent.settings import (
+    FETCH_KEYS,
     ONE_MESSAGE_PER_BATCH,
     check_settings,
     seconds_between_refreshes,
@@ -13,6 +14,7 @@ from connectors.kafka.confluent.settings import (
 )
 
 __all__ = [
+    "FETCH_KEYS",
     "ONE_MESSAGE_PER_BATCH",
     "Consumer",
     "Producer",

@@ -54,6 +54,7 @@ PRODUCER: Settings = COMMON | {
     "request.timeout.ms": 5_000,
 }
 ONE_MESSAGE_PER_BATCH: Settings = {"batch.num.messages": 1}
+FETCH_KEYS = "fetch.min.bytes", "fetch.wait.max.ms"
 
 _SYNONYMS = {
     "bootstrap_servers": "bootstrap.servers",  # the name in the YAML file, for every client

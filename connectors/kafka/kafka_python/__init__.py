@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from connectors.kafka.kafka_python.settings import (
+    FETCH_KEYS,
     ONE_MESSAGE_PER_BATCH,
     check_settings,
     seconds_between_refreshes,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from connectors.kafka.kafka_python.reader import Reader
 
 __all__ = [
+    "FETCH_KEYS",
     "ONE_MESSAGE_PER_BATCH",
     "Consumer",
     "Producer",

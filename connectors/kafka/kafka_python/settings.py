@@ -42,6 +42,7 @@ PRODUCER: Settings = COMMON | {
     "max_block_ms": 10_000,
 }
 
+FETCH_KEYS = "fetch_min_bytes", "fetch_max_wait_ms"
 ONE_MESSAGE_PER_BATCH: Settings = {}  # not needed: the library splits a batch that the broker finds too large
 
 _OWNED: dict[str, Settings] = {

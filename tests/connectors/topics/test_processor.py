@@ -441,6 +441,30 @@ def test_fields_by_path_nulls_and_text(kafka, tmp_path):
     assert referee.compare(stream.config()).exact
 
 
+@BOTH_CLIENTS
+def test_brokers_gather_records_as_long_as_nobody_waits_for_them(kafka, tmp_path, monkeypatch):
+    given, records = [], phishing(20)
+    module = client(Stream(kafka, tmp_path).config().kafka.client)
+    make = module.Consumer
+    monkeypatch.setattr(module, "Consumer", lambda *rest: given.append(rest[2]) or make(*rest), raising=False)
+    least, wait = module.FETCH_KEYS
+
+    def settings_of(for_consumer, **checkpoint):
+        stream = Stream(kafka, tmp_path, checkpoint=checkpoint)
+        stream.settings["kafka"]["consumer"] |= for_consumer
+        stream.produce(records)
+        given.clear()
+        with running(stream.config()):
+            stream.assert_exact(records, stream.outputs(len(records)))
+        return {key: given[0][key] for key in (least, wait) if key in given[0]}
+
+    assert settings_of({}, every="1s") == {least: 65_536, wait: 100}
+    assert settings_of({}, every="300ms") == {least: 65_536, wait: 30}
+    assert settings_of({}, every="50ms") == {}
+    assert settings_of({}, every="1s", guarantee="at_least_once") == {}
+    assert settings_of({"fetch_max_wait_ms": 250}, every="1s") == {wait: 250}
+
+
 def test_start_latest_skips_what_was_there(kafka, tmp_path):
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.produce(phishing(10))

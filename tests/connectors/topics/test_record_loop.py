@@ -5,6 +5,7 @@ import contextlib
 import gc
 import json
 import random
+import time
 import weakref
 
 import pytest
@@ -18,6 +19,7 @@ from tests.helpers.streams import DEADLINE, Stream, phishing, running, wait_for
 from tests.torture import grammar
 
 PARTITIONS, COUNT = 2, 1_500
+EVERY = 0.02  # seconds between two commits
 LARGEST = 1_000_000  # bytes that a broker takes without being asked
 PA = ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}]
 
@@ -101,6 +103,23 @@ def test_no_model_is_held_of_a_partition_that_another_process_has(kafka, tmp_pat
         with running(stream.config()):
             wait_for(lambda: stream.members() == [1, 1], "both have one")
             wait_for(lambda: len(made) > PARTITIONS and held() == PARTITIONS, "one model each")
+
+
+class Slow(RecordLoop):
+    """Finds a record special only after a long time, as one of some megabytes under load."""
+
+    def take(self, partitions, records, start, skipped, due):
+        time.sleep(2 * EVERY)
+        return start
+
+
+def test_records_that_take_longer_than_the_time_between_two_commits(kafka, tmp_path, monkeypatch):
+    monkeypatch.setattr(processor, "RecordLoop", Slow)
+    stream = Stream(kafka, tmp_path, checkpoint={"every": f"{round(1000 * EVERY)}ms"})
+    records = phishing(20)
+    stream.produce(records)
+    with running(stream.config()):
+        stream.assert_exact(records, stream.outputs(len(records)))
 
 
 def feed(stream, records):

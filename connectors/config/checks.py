@@ -186,9 +186,23 @@ def _check_challengers(values: ValidValues) -> Iterator[PathProblem]:
         for said in _why_no_challenger(learner, champion if not problems else None, weight, otherwise):
             yield PathProblem(("challengers", name), f"`challengers.{name}`: {said}", blames_key=False)
         try:
-            first_learner(learner, section.start_from)
+            first_learner(learner, section.snapshot)
         except ConfigError as error:
             yield PathProblem(("challengers", name), f"`challengers.{name}.start_from`: {error}", blames_key=False)
+        if section.reads_input and (why := _why_not_from_input(values)):
+            sentence = (
+                f"`challengers.{name}.start_from`: {why}: let `river-margins evaluate --save` train it on recorded"
+                " data, and name the snapshot that this writes"
+            )
+            yield PathProblem(("challengers", name), sentence, blames_key=False)
+
+
+def _why_not_from_input(values: ValidValues) -> str | None:
+    if values.get("input", "file") is not None:
+        return "`input` is for topics, a processor of files reads them once"
+    if values.get("labels") is not None:
+        return "`input` cannot be joined again with `labels` that came later"
+    return None
 
 
 def _why_no_challenger(learner: Any, champion: Any, weight: str | None, otherwise: Any) -> Iterator[str]:

@@ -24,6 +24,7 @@ from connectors.config.detector import assemble_detector
 from connectors.config.learner import assemble_sampler, build, first_learner, last_step
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
+    INPUT,
     LONGEST,
     AtMost,
     Count,
@@ -40,6 +41,7 @@ from connectors.config.value_types import (
     Url,
     Within,
     path_of,
+    start_of,
 )
 from connectors.drift.watch import Plan
 from connectors.errors import ConfigError
@@ -176,9 +178,21 @@ class Learner(Steps):
 
 
 class Challenger(Steps):
-    start_from: Annotated[pathlib.Path | None, BeforeValidator(path_of)] = Field(
-        default=None, description="A snapshot of this learner, with which a new challenger starts."
+    start_from: Annotated[pathlib.Path | Literal["input"] | None, BeforeValidator(start_of)] = Field(
+        default=None,
+        description="What a new challenger starts from: a snapshot of this learner, or `input`: it reads the input from"
+        " its beginning, while the champion goes on, and then takes part. Without it: untrained.",
     )
+
+    @property
+    def reads_input(self) -> bool:
+        """Whether a new challenger reads the input from its beginning."""
+        return self.start_from == INPUT
+
+    @property
+    def snapshot(self) -> pathlib.Path | None:
+        """The snapshot that a new challenger starts from, or None."""
+        return self.start_from if isinstance(self.start_from, pathlib.Path) else None
 
 
 class AnyLabels(Section):
@@ -287,8 +301,8 @@ class AnyConfig(Section):
     challengers: dict[str, Challenger] = Field(
         default={},
         description="Other learners, by name, each a list of steps or the keys `steps` and `start_from`, a snapshot"
-        " with which a new one starts. All predict and learn every record; the prediction of `learner` is the output."
-        " See [Challengers](challengers.md).",
+        " with which a new one starts, or `input`. All predict and learn every record; the prediction of `learner` is"
+        " the output. See [Challengers](challengers.md).",
     )
     drift: Drift | None = Field(
         default=None,
@@ -343,7 +357,7 @@ class AnyConfig(Section):
     def first_learners(self) -> dict[str, Any]:
         """Return the learners new models start with, by name, that of `learner` first."""
         return {self.champion: self.first_learner()} | {
-            name: first_learner(build(each.steps), each.start_from) for name, each in self.challengers.items()
+            name: first_learner(build(each.steps), each.snapshot) for name, each in self.challengers.items()
         }
 
     @property

@@ -15,6 +15,7 @@ from connectors.suggest import describe
 
 MOST_QUERIES = 10_000  # each snapshot names the records that `queries.at_most` still counts
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+INPUT = "input"  # what a challenger starts from if it reads the input from its beginning
 LONGEST = 3660  # days that a record may wait for its label
 
 
@@ -114,6 +115,11 @@ def path_of(value: Any) -> pathlib.Path:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
     return pathlib.Path(value).expanduser().absolute()
+
+
+def start_of(value: Any) -> pathlib.Path | str:
+    """Read what a challenger starts from: `input`, or the path of a file."""
+    return INPUT if value == INPUT else path_of(value)
 
 
 def _path(text: str) -> str:

@@ -180,10 +180,16 @@ class Consumer(Protocol):
 
 
 class Reader(Protocol):
-    """Reads one partition of a topic from its beginning, with read_committed, and belongs to no group."""
+    """Reads one partition of a topic, with read_committed, and belongs to no group."""
+
+    position: int
+    """The offset after all that was read, markers and aborted records included."""
 
     def read(self, seconds: float) -> list[Record]:
         """Return what was committed since the last call, up to the present end; ClientError after `seconds`."""
+
+    def read_some(self) -> list[Record]:
+        """Return the next records; none if there are none within a moment."""
 
     def close(self) -> None:
         """Close at once."""
@@ -275,10 +281,13 @@ class ClientModule(Protocol):
     def Producer(self, transactional_id: str | None, settings: Mapping[str, Any]) -> _Producer:
         """Return a producer, transactional with an id."""
 
-    def Reader(self, topic: str, group: str, settings: Mapping[str, Any]) -> _Reader:
-        """Return a reader of partition 0 of `topic`. It connects with its first `read`, and does not join `group`.
+    def Reader(
+        self, topic: str, group: str, settings: Mapping[str, Any], partition: int = 0, start: int = 0
+    ) -> _Reader:
+        """Return a reader of a partition. It connects when it first reads, and does not join `group`.
 
-        The group is one that the user may read: a library may ask for its coordinator.
+        It begins at offset `start`, or at the first one that is there if that was deleted. The group is one that the
+        user may read: a library may ask for its coordinator.
         """
 
     def describe(self, topics: Iterable[str], settings: Mapping[str, Any], seconds: float) -> Cluster:

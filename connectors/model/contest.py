@@ -1,6 +1,9 @@
 """A model with challengers: all of them predict and learn the same records, and the champion's prediction counts."""
 
+import contextlib
+import functools
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from connectors.drift.watch import PROMOTE, RESET, Watch
@@ -30,6 +33,9 @@ class ContestModel(PartitionModel):
         How they did so far.
     is_told
         Whether an output tells the predictions of the challengers.
+    awaited
+        The challengers that do not take part before they have learned what was read earlier, by name, with what
+        returns the model of each, untrained.
 
     Attributes
     ----------
@@ -52,8 +58,9 @@ class ContestModel(PartitionModel):
         standings: Standings,
         is_told: bool,
         watch: Watch | None = None,
+        awaited: Mapping[str, Callable[[], PartitionModel]] = MappingProxyType({}),
     ) -> None:
-        self.name, self.standings, self._is_told = name, standings, is_told
+        self.name, self.standings, self._is_told, self.awaited = name, standings, is_told, awaited
         self.challengers: Mapping[str, PartitionModel] = {}
         self._asked = Record("", None, None)
         super().__init__(learner, saved, examples, load, decode, False, change, explain, watch)
@@ -144,6 +151,25 @@ class ContestModel(PartitionModel):
         self.promote(promoted)
         watch.past.instead_of = champion
         return f"`{promoted}` becomes the champion instead of `{champion}`, and both go on learning"
+
+    def join(self, name: str, data: bytes, examples: int) -> None:
+        """Let an awaited challenger take part. Write a snapshot of the model then, before it learns more.
+
+        Parameters
+        ----------
+        name
+            The name of the challenger.
+        data, examples
+            A snapshot of its learner after all records up to that of the champion, and how many it has learned. Here it
+            learns what the champion has learned since then; there must have been no drift meanwhile.
+        """
+        model = self.awaited[name]()
+        model.begin(functools.partial(snapshot.loads, data), examples)
+        for record in self.examples_since_snapshot():
+            with contextlib.suppress(Reject):
+                model.learn(record)
+        self.challengers = {**self.challengers, name: model}
+        self.awaited = {other: make for other, make in self.awaited.items() if other != name}
 
     def promote(self, name: str) -> None:
         """Exchange the roles of the champion and a challenger. Both keep what they have learned."""

@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from river import base, compose
@@ -223,11 +223,15 @@ class PartitionModel:
         """Do what follows a drift, and return a phrase about it."""
         if watch.plan.then != RESET:
             return "nothing was changed"
-        self._first = functools.partial(watch.anew, self.name)
-        self._set_learner(self._first())
-        self.examples, self.learned = 0, []
+        self.begin(functools.partial(watch.anew, self.name), 0)
         watch.past.since = watch.past.newest
         return "the model begins anew"
+
+    def begin(self, first: Callable[[], Any], examples: int) -> None:
+        """Begin with another learner, which has learned so many examples; failures go back to it, until a snapshot."""
+        self._first = first
+        self._set_learner(first())
+        self.examples, self.learned = examples, []
 
     def replace(self, learner: Any) -> None:
         """Go on with another learner. Write a snapshot of the model then, before it learns more."""
@@ -288,8 +292,13 @@ class PartitionModel:
     def undo(self) -> None:
         """Bring the model back to its state before the present record, by what it holds in memory."""
         self._set_learner(self._first() if self._first else self._load(self.snapshot))
+        for record in self.examples_since_snapshot():
+            self._learn_one(record)
+
+    def examples_since_snapshot(self) -> Iterator[Record]:
+        """Yield what the model has learned since its snapshot, or since a drift let it begin anew."""
         for held in self.learned:
-            self._learn_one(held if isinstance(held, Record) else self._example(held))
+            yield held if isinstance(held, Record) else self._example(held)
 
     @property
     def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:

@@ -5,8 +5,9 @@ own. Their names keep them apart, so that they can exchange their roles in the f
 """
 
 import contextlib
+import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -204,7 +205,8 @@ class Builder:
         first, is_put_off = watch, self._can_replay and bool(found.other_drift)
         if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
             first = self._watch(found.drift.plan, found.drift) if found.drift else None
-        model = self._model(name, learners, examples_of, changes, standings, found.champion, first)
+        awaited = [each for each in found.new if self._config.challengers[each].reads_input]
+        model = self._model(name, learners, examples_of, changes, standings, found.champion, first, awaited)
         if is_put_off:
             model.change_watch(watch)
         return model
@@ -224,6 +226,7 @@ class Builder:
         standings: Standings,
         champion: str,
         watch: Watch | None,
+        awaited: Collection[str] = (),
     ) -> PartitionModel:
         config, decode = self._config, self._decode
         first = learners[champion], saved, examples[champion], self._loader(champion), decode
@@ -235,12 +238,16 @@ class Builder:
                 learners[name], saved, examples[name], self._loader(name), decode, change=changes.get(name)
             )
             for name in (config.champion if name == champion else name for name in config.challengers)
+            if name not in awaited
         }
         is_told = config.output.challengers  # type: ignore[attr-defined]
         return ContestModel(
             *first, change, explain, name=champion, challengers=challengers, standings=standings, is_told=is_told,
-            watch=watch,
+            watch=watch, awaited={name: functools.partial(self._new, name, saved) for name in awaited},
         )  # fmt: skip
+
+    def _new(self, name: str, saved: str) -> PartitionModel:
+        return PartitionModel(self._untrained(name), saved, 0, self._loader(name), self._decode)
 
     def _loader(self, name: str) -> Callable[[str], Any]:
         """Return what loads one model of a snapshot; a model that is not in it had learned nothing then."""

@@ -160,7 +160,10 @@ def _challengers(config: Config | FileConfig) -> list[str]:
     if not config.challengers:
         return []
     said = " Each output also tells what they said." if config.output.challengers else ""
-    starts = " or from its `start_from`" if any(each.start_from for each in config.challengers.values()) else ""
+    others = config.challengers.values()
+    starts = " or from its `start_from`" if any(each.snapshot for each in others) else ""
+    if any(each.reads_input for each in others):
+        starts += ", or reads the input from its beginning before it takes part"
     return [
         *(
             f"Challenger `{name}`: {snapshot.describe(snapshot.dumps(learner))[0]}"

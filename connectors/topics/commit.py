@@ -20,6 +20,7 @@ from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.mixing import Mixer
+from connectors.topics.new_challengers import NewChallengers
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
@@ -49,6 +50,8 @@ class Committer:
     A crash before the end of step 5 leaves offsets, models and output as they were; after it, all have moved. Steps 4
     and 5 can hang if a broker is silent: a watchdog then ends the process, and the next start reads the outcome.
 
+    A challenger that has read the input from its beginning takes part in step 1: the snapshot is the first with it.
+
     With `mixing`, a partition that is due becomes the mean of its model and of what the others have published, in step
     1: the mixed model is what the snapshot holds. What it publishes is the name of that snapshot, in the transaction.
 
@@ -69,6 +72,7 @@ class Committer:
         timeouts: Timeouts,
         superseded: Superseded,
         metrics: Metrics,
+        newcomers: NewChallengers,
         mixer: Mixer | None = None,
     ) -> None:
         self.counts = Counts()
@@ -78,6 +82,7 @@ class Committer:
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._new: dict[int, OffsetMetadata] = {}
         self._waiting: dict[int, Prepared] = {}
+        self._newcomers, self._joining = newcomers, dict[int, list[str]]()
         self._mixer, self._mixing = mixer, set[int]()
         self._superseded = superseded
         self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
@@ -103,6 +108,10 @@ class Committer:
         if self._mixer is not None:
             self._mixing = self._mixer.due(self._assignment.partitions)
             self._outbox.add_moved(self._mixing)
+        if self._assignment.ownership is not None:
+            self._newcomers.follow(self._assignment.partitions, self._assignment.ownership.partitions)
+            self._joining = self._newcomers.ready(self._assignment.partitions)
+            self._outbox.add_moved(self._joining)
         if not self._outbox.moved:
             self._restart_interval()
             return
@@ -151,7 +160,7 @@ class Committer:
         topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
             partition = self._assignment.partitions[number]
-            if number in self._mixing or self._needs_snapshot(partition):
+            if number in self._mixing or number in self._joining or self._needs_snapshot(partition):
                 if len(writing) == THREADS:  # so that few models are in memory twice
                     writing.popleft().result()
                 self._new[number], write = self._snapshot(number, partition)
@@ -176,6 +185,8 @@ class Committer:
         partition.model.prepare_snapshot()
         if self._mixer is not None and number in self._mixing:
             self._mixer.mix(number, partition.model)
+        for name in self._joining.get(number, []):
+            self._newcomers.join(name, number, partition)
         data = partition.model.dumps(note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
@@ -284,6 +295,7 @@ class Committer:
         self._assignment.close()
         self._superseded.close()
         self._writers.shutdown(wait=False)
+        self._newcomers.close()
         if self._mixer is not None:
             self._mixer.close()
         self.drop_uncommitted()

@@ -24,6 +24,7 @@ from connectors.kafka import (
     NotPermitted,
     OutOfRange,
     Producer,
+    Reader,
     Replaced,
     TooLarge,
     client,
@@ -47,6 +48,7 @@ from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.commit import Committer
 from connectors.topics.lag import following_lag
 from connectors.topics.mixing import Mixer
+from connectors.topics.new_challengers import NewChallengers
 from connectors.topics.outbox import Outbox
 from connectors.topics.record_loop import RecordLoop
 from connectors.topics.restore import Restorer
@@ -139,7 +141,14 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         if config.mixing is not None:
             reader = module.Reader(config.mixing.topic, config.name, for_consumer)
             mixer = Mixer(config.name, config.mixing, reader, timeouts.committed, health.metrics)
-        committer = Committer(config, consumer, assignment, outbox, timeouts, superseded, health.metrics, mixer)
+
+        def make_reader(number: int, start: int) -> Reader:
+            return module.Reader(config.input.topic, config.name, for_consumer, number, start)
+
+        newcomers = NewChallengers(config.input.topic, make_reader)
+        committer = Committer(
+            config, consumer, assignment, outbox, timeouts, superseded, health.metrics, newcomers, mixer
+        )
         processor = Processor(config, consumer, assignment, outbox, committer, timeouts, health)
         health.metrics.report(processor)
         with contextlib.ExitStack() as threads:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from connectors.kafka import ClientError, Record
 from connectors.kafka.confluent.errors import ErrorTranslator
@@ -14,16 +14,17 @@ from connectors.kafka.confluent.settings import CONSUMER, merged
 from connectors.kafka.errors import consumer_permissions
 
 WAIT = 0.1  # seconds of one poll
+BATCH = 1000  # records of one poll at most
 
 
 class Reader:
-    """Reads partition 0 of `topic`; `settings` are those of librdkafka."""
+    """Reads a partition of `topic`; `settings` are those of librdkafka."""
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
-        self._topic, self._group, self._settings = topic, group, settings
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], partition: int = 0, start: int = 0) -> None:
+        self._topic, self._group, self._settings, self._partition = topic, group, settings, partition
         self._errors = ErrorTranslator(consumer_permissions(topic, group))
         self._consumer: confluent_kafka.Consumer | None = None
-        self._position = 0
+        self.position = start
 
     def _connected(self) -> confluent_kafka.Consumer:
         if self._consumer is None:
@@ -39,8 +40,7 @@ class Reader:
                 }
                 | self._errors.callbacks
             )
-            self._consumer.assign([TopicPartition(self._topic, 0, OFFSET_BEGINNING)])
-            self._position = 0
+            self._consumer.assign([TopicPartition(self._topic, self._partition, self.position)])
         return self._consumer
 
     def read(self, seconds: float) -> list[Record]:
@@ -48,24 +48,34 @@ class Reader:
         end = time.monotonic() + seconds
         with self._errors.translated():
             consumer = self._connected()
-            _, last = consumer.get_watermark_offsets(TopicPartition(self._topic, 0), seconds)  # of committed records
-            while self._position < last:
-                message = consumer.poll(WAIT)
-                if message is not None:
-                    records += self._taken(message)
-                elif time.monotonic() >= end:
+            place = TopicPartition(self._topic, self._partition)
+            _, last = consumer.get_watermark_offsets(place, seconds)  # of committed records
+            while self.position < last:
+                before = self.position
+                records += self._poll(consumer)
+                if self.position == before and time.monotonic() >= end:
                     raise ClientError(f"`{self._topic}` was not read to its end within {seconds:g} s")
-                self._errors.check_authentication()
         return records
+
+    def read_some(self) -> list[Record]:
+        with self._errors.translated():
+            return self._poll(self._connected())
+
+    def _poll(self, consumer: confluent_kafka.Consumer) -> list[Record]:
+        first = consumer.poll(WAIT)
+        self._errors.check_authentication()
+        if first is None:
+            return []
+        return [record for message in (first, *consumer.consume(BATCH - 1, 0)) for record in self._taken(message)]
 
     def _taken(self, message: Any) -> list[Record]:
         error, offset = message.error(), message.offset()
         if error is None:
-            self._position = offset + 1
+            self.position = offset + 1
             return [(message.partition(), offset, message.key(), message.value(), None, message.timestamp()[1])]
         if error.code() != KafkaError._PARTITION_EOF:
             raise self._errors.translate(error, f"`{self._topic}`")
-        self._position = max(self._position, offset)  # behind markers of transactions
+        self.position = max(self.position, offset)  # behind markers of transactions
         return []
 
     def close(self) -> None:

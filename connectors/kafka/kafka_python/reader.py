@@ -17,10 +17,11 @@ WAIT_MS = 100  # of one poll
 
 
 class Reader:
-    """Reads partition 0 of `topic`; `settings` are those of KafkaConsumer."""
+    """Reads a partition of `topic`; `settings` are those of KafkaConsumer."""
 
-    def __init__(self, topic: str, group: str, settings: Mapping[str, Any]) -> None:
-        self._place, self._settings = TopicPartition(topic, 0), settings
+    def __init__(self, topic: str, group: str, settings: Mapping[str, Any], partition: int = 0, start: int = 0) -> None:
+        self._place, self._settings = TopicPartition(topic, partition), settings
+        self.position = start
         self._permissions = consumer_permissions(topic, group)
         self._consumer: KafkaConsumer | None = None
 
@@ -35,7 +36,7 @@ class Reader:
                 allow_auto_create_topics=False,
             )
             self._consumer.assign([self._place])
-            self._consumer.seek_to_beginning(self._place)
+            self._consumer.seek(self._place, self.position)
         return self._consumer
 
     def read(self, seconds: float) -> list[Record]:
@@ -44,12 +45,20 @@ class Reader:
         with translated(self._permissions):
             consumer = self._connected()
             last = consumer.end_offsets([self._place])[self._place]
-            while consumer.position(self._place) < last:
+            while self.position < last:
                 if time.monotonic() >= end:
                     raise ClientError(f"`{self._place.topic}` was not read to its end within {seconds:g} s")
-                for some in consumer.poll(timeout_ms=WAIT_MS).values():
-                    records += [(one.partition, one.offset, one.key, one.value, None, one.timestamp) for one in some]
+                records += self._poll(consumer)
         return records
+
+    def read_some(self) -> list[Record]:
+        with translated(self._permissions):
+            return self._poll(self._connected())
+
+    def _poll(self, consumer: KafkaConsumer) -> list[Record]:
+        found = consumer.poll(timeout_ms=WAIT_MS).get(self._place, [])
+        self.position = consumer.position(self._place, timeout_ms=WAIT_MS) or self.position
+        return [(one.partition, one.offset, one.key, one.value, None, one.timestamp) for one in found]
 
     def close(self) -> None:
         if self._consumer is not None:

@@ -92,6 +92,21 @@ def test_a_table_has_no_column_for_challengers(problems):  # noqa: F811
     assert "`output.challengers`: `" in line and "has no column for it" in line
 
 
+def test_a_challenger_that_starts_from_the_input(load, problems):  # noqa: F811
+    text = GOOD.replace("{C: 0.001}]}", "{C: 0.001}], start_from: input}")
+    assert [each.reads_input for each in load(text).challengers.values()] == [False, True]
+    remedy = ": let `river-margins evaluate --save` train it on recorded data, and name the snapshot that this writes"
+    (line,) = problems(text.replace("output", "labels: {topic: l, label: z, within: 1h}\noutput"))
+    reason = "`input` cannot be joined again with `labels` that came later"
+    assert line == f"p.yaml:10:10: `challengers.small.start_from`: {reason}{remedy}"
+    of_files = text.replace('kafka: {bootstrap_servers: "localhost:9092"}\n', "").replace(
+        "topic: events", "file: a.jsonl"
+    )
+    (line,) = problems(of_files.replace("topic: predictions", "file: b.jsonl"))
+    reason = "`input` is for topics, a processor of files reads them once"
+    assert line == f"p.yaml:8:10: `challengers.small.start_from`: {reason}{remedy}"
+
+
 def test_a_challenger_that_does_not_start_from_its_snapshot(load, problems, tmp_path):  # noqa: F811
     import river_margins as rm
     from river_margins import snapshot

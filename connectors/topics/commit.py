@@ -108,11 +108,10 @@ class Committer:
         if self._mixer is not None:
             self._mixing = self._mixer.due(self._assignment.partitions)
             self._outbox.add_moved(self._mixing)
-        if self._assignment.ownership is not None:
-            self._newcomers.follow(self._assignment.partitions, self._assignment.ownership.partitions)
-            self._joining = self._newcomers.ready(self._assignment.partitions)
-            self._outbox.add_moved(self._joining)
+        self._joining = self._newcomers.ready(self._assignment.partitions)
+        self._outbox.add_moved(self._joining)
         if not self._outbox.moved:
+            self._follow_newcomers()
             self._restart_interval()
             return
         self._check_committed()
@@ -126,6 +125,7 @@ class Committer:
         place = {"topic": self._config.input.topic, "offsets": {n: to.offset for n, to in self._new.items()}}
         self.remember()  # 6
         self.delete_superseded()  # 7
+        self._follow_newcomers()
         self._metrics.note_commit(time.monotonic() - began, oldest / 1000)
         log.info(
             "committed partitions=%s records=%d learned=%d rejects=%d snapshots=%d seconds=%.3f",
@@ -135,6 +135,10 @@ class Committer:
             log.info("mixed and published partitions=%s", listed(self._mixing))
         examples = sum(partition.model.examples for partition in self._assignment.partitions.values())
         self._missing_labels.look(self.counts.predicted, examples)
+
+    def _follow_newcomers(self) -> None:
+        if self._assignment.ownership is not None:
+            self._newcomers.follow(self._assignment.partitions, self._assignment.ownership.partitions)
 
     def _check_committed(self) -> None:
         """Raise ClientError unless the group still has what this process committed last.

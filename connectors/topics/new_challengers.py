@@ -75,7 +75,8 @@ class NewChallengers:
             partition = partitions.get(number)
             if partition is None or partition.model.has_drifted:
                 continue
-            if challenger.learned_to == partition.committed.offset:
+            is_awaited = isinstance(partition.model, ContestModel) and name in partition.model.awaited
+            if is_awaited and challenger.learned_to == partition.committed.offset:
                 found.setdefault(number, []).append(name)
         return found
 

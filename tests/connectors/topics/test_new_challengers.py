@@ -14,9 +14,20 @@ from connectors.topics.new_challengers import HELD, _NewChallenger
 from river_margins import snapshot
 from tests.connectors.topics.test_challengers import STEPS, expected, models_of, said
 from tests.helpers import streams
-from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, read_until, running, start, twin, wait_for
+from tests.helpers.streams import (
+    BOTH_CLIENTS,
+    Stream,
+    before_each_record,
+    phishing,
+    read_until,
+    running,
+    start,
+    twin,
+    wait_for,
+)
 
 COUNT = 600
+RARELY = {"guarantee": "at_least_once", "every": "1h"}
 CHALLENGED = {
     "learner": {"name": "pa", "steps": STEPS["pa"]},
     "challengers": {"arow": {"steps": STEPS["arow"], "start_from": "input"}},
@@ -174,41 +185,45 @@ def test_partitions_move_while_it_reads(kafka, tmp_path, monkeypatch):
     assert_exact(stream, records, outputs)
 
 
-def test_a_drift_waits_for_the_next_commit(kafka, tmp_path, monkeypatch):
-    """After a drift the champion does not hold what it had learned before: nobody can learn that from it."""
-    records = [
-        record | {"y": number % 2 == (number >= COUNT)} for number, record in enumerate(phishing(2 * COUNT, 10**9))
-    ]
-    records = [{"id": record["id"], "a": float(number % 2), "y": record["y"]} for number, record in enumerate(records)]
+def test_after_a_drift_it_waits_for_another_commit(kafka, tmp_path, monkeypatch):
+    """The champion does not hold what it had learned before the drift: nobody can learn that from it."""
+    records = [{"id": f"r{n}", "a": float(n % 2), "y": bool(n % 2) == (n < COUNT)} for n in range(2 * COUNT)]
     drift = {"detector": {"PageHinkley": {"min_instances": 30, "threshold": 5.0}}, "then": "reset"}
-    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "100ms"})
+    stream = Stream(kafka, tmp_path, partitions=1)
     stream.produce(records[:COUNT])
     with running(stream.config(learner=CHALLENGED["learner"], drift=drift)) as process:
         stream.read(stream.output, COUNT)
         process.end()
-    ready, drifted = Committer.write_snapshots, []
+    found, commits = [], []
+
+    class Seen(_NewChallenger):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            found.append(self)
+
+    def wait_for_it(record):
+        if record[1] == COUNT + 1:  # the first one may be in the first commit
+            wait_for(lambda: found and found[0].learned_to in (COUNT, COUNT + 1), "it is ready before the drift")
+
+    write = Committer.write_snapshots
 
     def note(committer):
         (partition,) = committer._assignment.partitions.values()
-        drifted.append((partition.model.has_drifted, bool(committer._joining)))
-        ready(committer)
+        commits.append((partition.model.has_drifted, bool(committer._joining)))
+        write(committer)
 
-    learn = _NewChallenger._learn
-
-    def stay_behind(challenger, record):  # until the champion has drifted, and that is not committed yet
-        if challenger.model.examples == 100 and not any(was for was, _ in drifted):
-            wait_for(lambda: any(was for was, _ in drifted), "a drift")
-        learn(challenger, record)
-
-    monkeypatch.setattr(_NewChallenger, "_learn", stay_behind)
+    monkeypatch.setattr("connectors.topics.new_challengers._NewChallenger", Seen)
     monkeypatch.setattr(Committer, "write_snapshots", note)
-    with running(stream.config(**challenged(stream), drift=drift)) as process:
+    before_each_record(monkeypatch, wait_for_it)
+    with running(stream.config(**challenged(stream), drift=drift, checkpoint=RARELY)) as process:
         stream.produce(records[COUNT:])
-        wait_for(lambda: is_there(stream), "a snapshot with both models")
-        stream.read(stream.output, 2 * COUNT)
+        wait_for(lambda: found and found[0].learned_to > COUNT + 1, "it learns up to the drift")
         process.end()
-    assert (True, True) not in drifted
-    assert models_of(stream, 0)[0]["arow"] == expected("arow", records)[1]
+    outputs = stream.outputs(2 * COUNT)[0]
+    assert commits[-2:] == [(True, False), (False, True)]
+    models, contest = models_of(stream, 0)
+    assert contest.examples["pa"] < contest.examples["arow"] == 2 * COUNT
+    assert models["arow"] == expected("arow", records)[1] and len(outputs) == 2 * COUNT
 
 
 @BOTH_CLIENTS

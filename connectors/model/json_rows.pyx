@@ -75,7 +75,7 @@ cdef class JsonRows:
     Parameters
     ----------
     id, label
-        The names of these fields, or None. An id is a text, and a label no list and no object.
+        The names of these fields, or None. An id is a text or an integer, and a label no list and no object.
     features
         The names of the features, or None for all other fields. They are numbers, or true and false.
 
@@ -159,7 +159,7 @@ cdef class JsonRows:
                     return False
                 self.label = scalar(found, kind)
             elif field.place == ID:
-                if kind != YYJSON_TYPE_STR and kind != YYJSON_TYPE_NULL:
+                if kind != YYJSON_TYPE_STR and kind != YYJSON_TYPE_NULL and not is_integer(found):
                     return False
                 self.id = scalar(found, kind)
             name = unsafe_yyjson_get_next(found)
@@ -203,6 +203,12 @@ cdef class JsonRows:
                 raise MemoryError()
             self.room = room + room // 2
         return 0
+
+
+cdef inline bint is_integer(yyjson_val* value) noexcept:
+    """Tell whether a value is an integer of 64 bits; a longer one is read as a float."""
+    cdef uint8_t tag = unsafe_yyjson_get_tag(value)
+    return tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) or tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT)
 
 
 cdef inline double number(yyjson_val* value) noexcept:

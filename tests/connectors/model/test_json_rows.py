@@ -17,6 +17,7 @@ from tests.river_margins.test_pipeline import STEPS, Pipeline
 from tests.torture import grammar
 
 LABELS = True, None, "a", 'd\u2028"', 7, -7, 2**64 - 1, -(2**63), 1e300, -0.0
+IDS = None, "a", 'd\u2028"', 0, 7, -7, 2**63, 2**64 - 1, -(2**63)
 
 
 def ready_for(value, id="id", label="label", features=None):
@@ -110,6 +111,14 @@ def test_bytes_that_were_changed_are_read_as_by_orjson_or_left_to_it():
     assert read > 3_000
 
 
+@pytest.mark.parametrize("id", IDS)
+def test_ids_have_the_type_that_orjson_gives_them(id):
+    value = json.dumps({"id": id, "x": 1}).encode()
+    rows = ready_for(value)
+    assert reads(rows, value)
+    assert same((rows.id, rows.label, rows.features), by_orjson(value))
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_labels_have_the_type_that_orjson_gives_them(label):
     value = json.dumps({"label": label, "x": 1}).encode()
@@ -125,7 +134,11 @@ def test_labels_have_the_type_that_orjson_gives_them(label):
         b'{"id": "r", "a": 1, "b": 2, "label": true, "c": 3}',
         b'{"id": "r", "b": 1, "a": 2, "label": true}',
         b'{"id": "r", "a": 1, "a": 2, "label": true}',
-        b'{"id": 7, "a": 1, "b": 2, "label": true}',
+        b'{"id": 7.0, "a": 1, "b": 2, "label": true}',
+        b'{"id": 18446744073709551616, "a": 1, "b": 2, "label": true}',
+        b'{"id": -9223372036854775809, "a": 1, "b": 2, "label": true}',
+        b'{"id": true, "a": 1, "b": 2, "label": true}',
+        b'{"id": [7], "a": 1, "b": 2, "label": true}',
         b'{"id": "r", "a": "1", "b": 2, "label": true}',
         b'{"id": "r", "a": null, "b": 2, "label": true}',
         b'{"id": "r", "a": [1], "b": 2, "label": true}',

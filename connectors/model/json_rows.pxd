@@ -16,10 +16,7 @@ cdef class JsonRows:
     cdef list encoded_names
     cdef Field* fields
     cdef Py_ssize_t count  # of fields; 0 as long as no object can be read
-    cdef char* memory
-    cdef size_t room
     cdef Py_ssize_t rest, resting  # how many objects are left untried after the last failure, and how many of them still are
     cpdef bint read(self, bytes value) except -1
     cdef bint fill(self, bytes value) except -1
     cpdef void show(self, dict fields) except *
-    cdef int reserve(self, size_t length) except -1

@@ -4,7 +4,7 @@ from typing import Any
 from river_margins.core.transformed_row import TransformedRow
 
 class JsonRows:
-    id: str | None
+    id: str | int | None
     label: Any
     row: TransformedRow
     def __init__(self, id: str | None, label: str | None, features: Sequence[str] | None) -> None: ...

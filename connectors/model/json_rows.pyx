@@ -65,6 +65,10 @@ cdef enum:
 cdef Py_ssize_t LONGEST = 65_536  # bytes of an object: reading takes 13 times as much memory
 cdef Py_ssize_t LONGEST_REST = 1_023  # objects
 
+# The memory in which all rows parse: `fill` keeps the GIL, runs no Python code, and copies what it hands over.
+cdef char* memory = NULL
+cdef size_t reserved = 0  # bytes
+
 
 cdef class JsonRows:
     """Reads objects that have the same fields as the one that was shown last, in the same order, and numbers as features.
@@ -75,7 +79,7 @@ cdef class JsonRows:
     Parameters
     ----------
     id, label
-        The names of these fields, or None. An id is a text, and a label no list and no object.
+        The names of these fields, or None. An id is a text or an integer, and a label no list and no object.
     features
         The names of the features, or None for all other fields. They are numbers, or true and false.
 
@@ -105,7 +109,6 @@ cdef class JsonRows:
 
     def __dealloc__(self):
         free(self.fields)
-        free(self.memory)
 
     @property
     def features(self):
@@ -135,8 +138,8 @@ cdef class JsonRows:
         cdef uint8_t kind
         if length > LONGEST:
             return False
-        self.reserve(length)
-        yyjson_alc_pool_init(&allocator, self.memory, self.room)  # nothing has to be freed in it
+        reserve(length)
+        yyjson_alc_pool_init(&allocator, memory, reserved)  # nothing has to be freed in it
         document = yyjson_read_opts(PyBytes_AS_STRING(value), length, 0, &allocator, NULL)
         if document == NULL:
             return False
@@ -159,7 +162,7 @@ cdef class JsonRows:
                     return False
                 self.label = scalar(found, kind)
             elif field.place == ID:
-                if kind != YYJSON_TYPE_STR and kind != YYJSON_TYPE_NULL:
+                if kind != YYJSON_TYPE_STR and kind != YYJSON_TYPE_NULL and not is_integer(found):
                     return False
                 self.id = scalar(found, kind)
             name = unsafe_yyjson_get_next(found)
@@ -192,17 +195,25 @@ cdef class JsonRows:
         row.known, row.index, row.value, self.row.names = len(features), row.own_index, row.own_value, features
         self.count = len(names)
 
-    cdef int reserve(self, size_t length) except -1:
-        """Make room to read so many bytes."""
-        cdef size_t room = yyjson_read_max_memory_usage(length, 0)
-        if room > self.room:
-            free(self.memory)
-            self.room = 0
-            self.memory = <char*> malloc(room + room // 2)
-            if self.memory == NULL:
-                raise MemoryError()
-            self.room = room + room // 2
-        return 0
+
+cdef int reserve(size_t length) except -1:
+    """Make room to read so many bytes."""
+    global memory, reserved
+    cdef size_t needed = yyjson_read_max_memory_usage(length, 0)
+    if needed > reserved:
+        free(memory)
+        reserved = 0
+        memory = <char*> malloc(needed + needed // 2)
+        if memory == NULL:
+            raise MemoryError()
+        reserved = needed + needed // 2
+    return 0
+
+
+cdef inline bint is_integer(yyjson_val* value) noexcept:
+    """Tell whether a value is an integer of 64 bits; a longer one is read as a float."""
+    cdef uint8_t tag = unsafe_yyjson_get_tag(value)
+    return tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) or tag == (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT)
 
 
 cdef inline double number(yyjson_val* value) noexcept:

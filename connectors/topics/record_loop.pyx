@@ -198,7 +198,7 @@ cdef class Route:
                 return False
         if id is None:
             id = f"{self.source}{offset}"
-        elif type(id) is not str:
+        elif type(id) is not str and type(id) is not int:
             return False
         try:
             prediction, score = self.predict_score_one(features)
@@ -234,7 +234,7 @@ cdef class Route:
             return None if prediction is None else encode(id, prediction, score, label)
         if not isfinite(score):
             return None
-        if type(prediction) is bool and (label is None or type(label) is bool):
+        if type(id) is str and type(prediction) is bool and (label is None or type(label) is bool):
             text = (<str> id).encode()
             if needs_no_escape(text):
                 return output_of_two(text, prediction, score, label)

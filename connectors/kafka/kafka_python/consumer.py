@@ -32,10 +32,17 @@ JOIN_TIMEOUT = 1.0  # seconds for which one poll waits for an assignment; a sign
 
 
 class _CapturingRange(RangePartitionAssignor):
-    """Eager range assignment that reports generation and partitions together, as the library does nowhere else."""
+    """Eager range assignment that reports generation and partitions together, as the library does nowhere else.
+
+    It keeps the library's name, `range`: the members of a group must have a name in common, also with another client.
+    """
 
     def __init__(self, on_assigned: Callable[[Sequence[TopicPartition], int], None]) -> None:
         self._on_assigned = on_assigned
+
+    @classmethod
+    def assign(cls, cluster: Any, members: Sequence[Any]) -> Any:
+        return super().assign(cluster, internals.static_members_first(members))
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # type: ignore[override]
         self._on_assigned(assignment.partitions(), generation)

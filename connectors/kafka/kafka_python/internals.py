@@ -131,6 +131,15 @@ def leave_at_close(consumer: KafkaConsumer) -> None:
     consumer._coordinator.is_dynamic_member = lambda: True
 
 
+def static_members_first(members: Sequence[Any]) -> list[Any]:
+    """Return the members of a group in an order in which the library's range assignor gives partitions to all of them.
+
+    It takes neighbours of the same kind for all members of that kind, static or dynamic. A member that one of the other
+    kind separates from the last of its own kind gets no partition.
+    """
+    return sorted(members, key=lambda member: member.group_instance_id is None)
+
+
 def fetch_committed(
     consumer: KafkaConsumer, places: Sequence[TopicPartition], seconds: float
 ) -> Mapping[TopicPartition, OffsetAndMetadata]:

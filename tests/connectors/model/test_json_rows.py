@@ -3,8 +3,12 @@
 import json
 import math
 import random
+import re
 import struct
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from pathlib import Path
 
 import orjson
 import pytest
@@ -17,6 +21,7 @@ from tests.river_margins.test_pipeline import STEPS, Pipeline
 from tests.torture import grammar
 
 LABELS = True, None, "a", 'd\u2028"', 7, -7, 2**64 - 1, -(2**63), 1e300, -0.0
+IDS = None, "a", 'd\u2028"', 0, 7, -7, 2**63, 2**64 - 1, -(2**63)
 
 
 def ready_for(value, id="id", label="label", features=None):
@@ -43,6 +48,11 @@ def by_orjson(value, id="id", label="label", features=None):
 def same(one, other):
     """Whether two results are the same, with the same types, bits of numbers, and order of features."""
     return repr(one) == repr(other)
+
+
+def address_space():
+    """The bytes that this process has in all, touched or not."""
+    return 1024 * int(re.search(r"VmSize:\s*(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
 def numbers(count):
@@ -110,6 +120,14 @@ def test_bytes_that_were_changed_are_read_as_by_orjson_or_left_to_it():
     assert read > 3_000
 
 
+@pytest.mark.parametrize("id", IDS)
+def test_ids_have_the_type_that_orjson_gives_them(id):
+    value = json.dumps({"id": id, "x": 1}).encode()
+    rows = ready_for(value)
+    assert reads(rows, value)
+    assert same((rows.id, rows.label, rows.features), by_orjson(value))
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_labels_have_the_type_that_orjson_gives_them(label):
     value = json.dumps({"label": label, "x": 1}).encode()
@@ -125,7 +143,11 @@ def test_labels_have_the_type_that_orjson_gives_them(label):
         b'{"id": "r", "a": 1, "b": 2, "label": true, "c": 3}',
         b'{"id": "r", "b": 1, "a": 2, "label": true}',
         b'{"id": "r", "a": 1, "a": 2, "label": true}',
-        b'{"id": 7, "a": 1, "b": 2, "label": true}',
+        b'{"id": 7.0, "a": 1, "b": 2, "label": true}',
+        b'{"id": 18446744073709551616, "a": 1, "b": 2, "label": true}',
+        b'{"id": -9223372036854775809, "a": 1, "b": 2, "label": true}',
+        b'{"id": true, "a": 1, "b": 2, "label": true}',
+        b'{"id": [7], "a": 1, "b": 2, "label": true}',
         b'{"id": "r", "a": "1", "b": 2, "label": true}',
         b'{"id": "r", "a": null, "b": 2, "label": true}',
         b'{"id": "r", "a": [1], "b": 2, "label": true}',
@@ -222,3 +244,40 @@ def test_long_objects_are_read_or_left():
         assert is_read == (len(value) <= 65_536)
         if is_read:
             assert rows.features == orjson.loads(value)
+
+
+def texts(letter):
+    """Objects with long texts of one letter, all of different lengths."""
+    for n in range(300):
+        yield orjson.dumps({"id": letter * (1 + 997 * n % 20_000), "a": n, "label": letter * n, "b": ord(letter)})
+
+
+def test_rows_that_share_their_memory_keep_what_they_have_read():
+    many = [ready_for(next(texts(letter))) for letter in "xyz"]
+    for values in zip(*map(texts, "xyz"), strict=True):
+        assert all([reads(rows, value) for rows, value in zip(many, values, strict=True)])
+        for rows, value in zip(many, values, strict=True):
+            assert same((rows.id, rows.label, rows.features), by_orjson(value))
+
+
+def test_rows_of_many_threads():
+    def agree(letter):
+        rows = ready_for(next(texts(letter)))
+        for _ in range(5):
+            for value in texts(letter):
+                if not reads(rows, value) or not same((rows.id, rows.label, rows.features), by_orjson(value)):
+                    return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(agree, "wxyz"))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has the size of a process in /proc")
+def test_many_rows_share_the_memory_of_the_parser():
+    value = orjson.dumps({"a": 1, "text": "x" * 60_000})
+    many = [ready_for(value, features=["a"]) for _ in range(1_000)]
+    assert reads(many[0], value)
+    before = address_space()
+    assert all(reads(rows, value) for rows in many)
+    assert address_space() - before < len(many) * 13 * len(value) / 10, "to read an object takes 13 times its length"

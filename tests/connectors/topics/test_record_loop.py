@@ -60,7 +60,8 @@ def classes():
     for n in range(COUNT):
         label = draw.choice(["a", "b", 'c"', "d\u2028"])
         odd = draw.choice([None, None, 7, True, [1], {"a": 1}]) if n % 4 == 3 else label
-        value = {"id": f"r{n}", "x": draw.gauss(len(label), 1), "y": draw.gauss(ord(label[0]), 1), "label": odd}
+        id = n if n % 3 else f"r{n}"
+        value = {"id": id, "x": draw.gauss(len(label), 1), "y": draw.gauss(ord(label[0]), 1), "label": odd}
         yield None, json.dumps(value).encode(), [], None
 
 
@@ -74,10 +75,26 @@ def alike():
         yield None, json.dumps(fields).encode(), [], None
 
 
+INTEGERS = [*map(str, (0, 7, -7, 2**53 + 1, 2**63, 2**64 - 1, -(2**63))), "-0"]
+ODD_IDS = [*map(str, (2**64, -(2**63) - 1)), "7.0", "1e2", "1e300", "true", "null", '"a"', "[7]", '{"a": 7}']
+
+
+def integers_as_ids():
+    """Records of which three in four have an integer as the id, in the fields of the record before or in others."""
+    draw = random.Random(13)
+    for n in range(COUNT):
+        fields = grammar.fields(draw, n)
+        del fields["id"]
+        text = json.dumps(fields if n % 8 else dict(reversed(fields.items())))
+        id = draw.choice(ODD_IDS if n % 4 == 3 else INTEGERS)
+        yield None, f'{{"id": {id}, {text[1:]}'.encode(), [], None
+
+
 CASES = {
     "fields alike": (alike, PA, {"id": "id", "label": "label"}),
     "two classes": (odd_records, PA, {"id": "id", "label": "label"}),
     "no id, named features": (odd_records, PA, {"label": "label", "features": ["a", "b", "odd"]}),
+    "integers as ids": (integers_as_ids, PA, {"id": "id", "label": "label"}),
     "numbers": (odd_records, ["StandardScaler", "PARegressor"], {"id": "id", "label": "c"}),
     "more classes": (classes, ["StandardScaler", "AROWClassifier"], {"id": "id", "label": "label"}),
 }

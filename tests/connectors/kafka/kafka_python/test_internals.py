@@ -3,6 +3,7 @@
 import contextlib
 import importlib.metadata
 import inspect
+import itertools
 import logging
 import socket
 import time
@@ -11,13 +12,16 @@ import uuid
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.future import Future
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
+from kafka.protocol.consumer.group import JoinGroupResponse
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka.kafka_python import internals
+from connectors.kafka.kafka_python.consumer import Consumer
 from tests.helpers.streams import DEADLINE, wait_for
 
 LINGER = 60  # seconds
@@ -145,6 +149,51 @@ def test_must_join_and_wait_for_assignment_and_resume_join(consumer):
     internals.resume_join(consumer)
     assert internals.must_join(consumer), broken(internals.resume_join)
     wait_for(is_assigned, broken(internals.resume_join))
+
+
+@pytest.fixture
+def topics(kafka, topic):
+    """An input and its labels, of four partitions each."""
+    names = [f"{topic}-input", f"{topic}-labels"]
+    kafka.create_topics(dict.fromkeys(names, 4))
+    return names
+
+
+def shared_out(leader, topics, kinds):
+    """Topic and number of the partitions that a leader gives to each member of its group; each one is static or not."""
+    for name in topics:
+        wait_for(lambda name=name: leader.partitions_for_topic(name), "the partitions")
+    metadata = RangePartitionAssignor.metadata(topics).encode()
+    members = [
+        JoinGroupResponse.JoinGroupResponseMember(
+            member_id=f"m{n}", group_instance_id=f"i{n}" if is_static else None, metadata=metadata
+        )
+        for n, is_static in enumerate(kinds)
+    ]
+    given = leader._coordinator._perform_assignment("m0", "range", members)
+    return [sorted(map(tuple, assignment.partitions())) for assignment in given.values()]
+
+
+def test_static_members_first(kafka, topics):
+    """By itself the library gives nothing to the first of two dynamic members with a static one between them."""
+    function = internals.static_members_first
+    with contextlib.closing(
+        KafkaConsumer(*topics, bootstrap_servers=kafka.bootstrap_servers, group_id=topics[0])
+    ) as plain:
+        assert [] in shared_out(plain, topics, [False, True, False]), needless(function)
+        assert [] not in shared_out(plain, topics, [True, False, False]), broken(function)
+
+
+def test_static_and_dynamic_members_share_partitions_evenly(kafka, topics):
+    """In each order in which the broker can list four members. Input and labels of a partition go to the same one."""
+    consumer = Consumer(topics[0], topics[0], {"bootstrap_servers": kafka.bootstrap_servers}, labels=topics[1])
+    try:
+        for kinds in itertools.product([False, True], repeat=4):
+            given = shared_out(consumer._consumer, topics, kinds)
+            expected = [[(name, number) for name in topics] for number in range(4)]
+            assert sorted(given) == expected, (kinds, broken(internals.static_members_first))
+    finally:
+        consumer.close(DEADLINE)
 
 
 def test_fetch_committed(consumer, topic):

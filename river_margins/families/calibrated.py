@@ -126,7 +126,7 @@ class Calibrated(Described, Estimator, base.Classifier):
         score = self.classifier.score_one(x)
         if isinstance(score, dict):
             return score
-        # The positive label comes first. Experts list their labels in the order in which they came: at first, one alone.
+        # The positive label comes first. Experts list their labels as they came: at first, one alone.
         votes = isinstance(_innermost(self.classifier), Voting)
         positive, negative = (True, False) if votes else self.classifier.predict_proba_one({})
         return {positive: score / 2, negative: -score / 2}

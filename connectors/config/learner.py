@@ -19,7 +19,12 @@ from connectors.suggest import describe, did_you_mean
 from river_margins import snapshot
 
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
-NOT_FOR_FILES = {"river.compose.Pipeline": "the list of steps is a pipeline already"}
+NOT_FOR_FILES = {
+    "river.compose.Pipeline": "the list of steps is a pipeline already",
+    # A record is predicted before it is learned. A rejected record is not learned, so all would be rejected.
+    "river.preprocessing.MinMaxScaler": "it makes NaN of a feature that it has not learned, and a record with NaN is "
+    "rejected: use `StandardScaler`, or `river.preprocessing.MaxAbsScaler`",
+}
 
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
 _REASONS_TO_USE_PYTHON = {
@@ -231,6 +236,10 @@ class LearnerBuilder:
     def report_unknown_class(self, name: str, path: Path) -> None:
         from river_margins import registered
 
+        for known_name, reason in NOT_FOR_FILES.items():
+            if name in (known_name, known_name.rpartition(".")[2]):
+                self.report(path, f"`{name}` cannot be a step: {reason}")
+                return
         try:
             registered.find_class(name)
         except ImportError as error:

@@ -194,7 +194,7 @@ instance: 7
     ("old", "new", "expected"),
     [
         ("- StandardScaler", "- PAClassifier", "7:5: `PAClassifier` predicts, so it must be the last step"),
-        ("- PAClassifier: {C: 0.01, mode: 1}", "- river.preprocessing.MinMaxScaler", "8:5: the last step must be a"),
+        ("- PAClassifier: {C: 0.01, mode: 1}", "- river.preprocessing.MaxAbsScaler", "8:5: the last step must be a"),
         (
             "- PAClassifier: {C: 0.01, mode: 1}",
             "- PAOneClass",
@@ -214,7 +214,14 @@ instance: 7
             "PAClassifier:\n    C: 1",
             "8:5: a step has one name, with its parameters indented below it; found `PAClassifier`, `C`",
         ),
-        ("StandardScaler", "MinMaxScaler", "7:5: there is no class `MinMaxScaler`, did you mean `river.preprocessing."),
+        ("StandardScaler", "MaxAbsScaler", "7:5: there is no class `MaxAbsScaler`, did you mean `river.preprocessing."),
+        ("StandardScaler", "river.compose.Pipeline", "7:5: `river.compose.Pipeline` cannot be a step: the list of"),
+        ("StandardScaler", "MinMaxScaler", "7:5: `MinMaxScaler` cannot be a step: it makes NaN of a feature"),
+        (
+            "StandardScaler",
+            "river.compose.TransformerUnion: {transformers: [river.preprocessing.MinMaxScaler]}",
+            "7:53: `river.preprocessing.MinMaxScaler` cannot be a step: it makes NaN",
+        ),
         ("StandardScaler", "river.linear_model.Perceptron", "7:5: there is no class `river.linear_model.Perceptron`"),
         ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
         ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),

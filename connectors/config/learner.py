@@ -259,6 +259,8 @@ class LearnerBuilder:
                 hint = did_you_mean(key, accepted) or f"; its parameters are {', '.join(accepted) or 'none'}"
                 reason = getattr(kind, f"_no_{key}", None) or f"has no parameter `{key}`{hint}"
                 self.report((*path, key), f"`{name}` {reason}")
+            elif isinstance(parameters[key], str) and (wanted := _wanted_for_text(key, accepted[key])):
+                self.report((*path, key), f"`{key}` of `{name}` must be {wanted}, found {describe(parameters[key])}")
         for key, parameter in accepted.items():
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
@@ -366,6 +368,16 @@ class LearnerBuilder:
 
 def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(kind).parameters)
+
+
+def _wanted_for_text(key: str, parameter: inspect.Parameter) -> str | None:
+    """Return what a parameter needs that would take any text, and silently mean something else; None for others.
+
+    YAML reads `no` and `off` as texts, and a text counts as true. The labels in a text would be its letters.
+    """
+    if isinstance(parameter.default, bool) or key == "intercept":
+        return "`true` or `false`"
+    return "a list of labels" if key == "classes" else None
 
 
 def _call(kind: type, values: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ True
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from river_margins import pipeline as pipeline
@@ -125,12 +126,14 @@ if TYPE_CHECKING:
     )
 
 # What few programs use is imported with the first use of its name: {room: its public classes}. Functions and other
-# tools are names of their room only.
+# tools are names of their room only, such as `snapshot.save`.
 ROOMS: dict[str, tuple[str, ...]] = {
     "adaptation": ("BayesMixture", "DiscriminativeRidge", "LogLinearClassifier", "OneStepAdaptation"),
     "concepts": ("CON", "ELIM", "HAL", "Hedge"),
     "conversions": ("Averaged", "AveragedRegressor", "Conservative", "OnlineToBatch", "OnlineToPAC"),
+    "evaluate": (),
     "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
+    "snapshot": (),
     "theory": ("Watched",),
     "version_space": (
         "CenterOfGravityClassifier",
@@ -149,7 +152,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"river_margins.{_ROOM_OF[name]}"), name)
     if name == "__version__":
         return _version()
-    raise AttributeError(f"module 'river_margins' has no attribute {name!r}")
+    # With `name` and `obj`, Python asks "Did you mean ...?".
+    raise AttributeError(f"module 'river_margins' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def _version() -> str:

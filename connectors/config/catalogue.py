@@ -58,7 +58,7 @@ def show_all() -> None:
     console = terminal if terminal.is_terminal else Console(width=1000)
     console.print(table, markup=False, highlight=False)
     console.print("All about one: river-margins learners NAME. River's transformers go by their full names,")
-    console.print("such as river.preprocessing.MinMaxScaler.", highlight=False)
+    console.print("such as river.preprocessing.MaxAbsScaler.", highlight=False)
 
 
 def show(name: str) -> None:

@@ -19,7 +19,12 @@ from connectors.suggest import describe, did_you_mean
 from river_margins import snapshot
 
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
-NOT_FOR_FILES = {"river.compose.Pipeline": "the list of steps is a pipeline already"}
+NOT_FOR_FILES = {
+    "river.compose.Pipeline": "the list of steps is a pipeline already",
+    # A record is predicted before it is learned. A rejected record is not learned, so all would be rejected.
+    "river.preprocessing.MinMaxScaler": "it makes NaN of a feature that it has not learned, and a record with NaN is "
+    "rejected: use `StandardScaler`, or `river.preprocessing.MaxAbsScaler`",
+}
 
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
 _REASONS_TO_USE_PYTHON = {
@@ -231,6 +236,10 @@ class LearnerBuilder:
     def report_unknown_class(self, name: str, path: Path) -> None:
         from river_margins import registered
 
+        for known_name, reason in NOT_FOR_FILES.items():
+            if name in (known_name, known_name.rpartition(".")[2]):
+                self.report(path, f"`{name}` cannot be a step: {reason}")
+                return
         try:
             registered.find_class(name)
         except ImportError as error:
@@ -250,6 +259,8 @@ class LearnerBuilder:
                 hint = did_you_mean(key, accepted) or f"; its parameters are {', '.join(accepted) or 'none'}"
                 reason = getattr(kind, f"_no_{key}", None) or f"has no parameter `{key}`{hint}"
                 self.report((*path, key), f"`{name}` {reason}")
+            elif isinstance(parameters[key], str) and (wanted := _wanted_for_text(key, accepted[key])):
+                self.report((*path, key), f"`{key}` of `{name}` must be {wanted}, found {describe(parameters[key])}")
         for key, parameter in accepted.items():
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
@@ -357,6 +368,16 @@ class LearnerBuilder:
 
 def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(kind).parameters)
+
+
+def _wanted_for_text(key: str, parameter: inspect.Parameter) -> str | None:
+    """Return what a parameter needs that would take any text, and silently mean something else; None for others.
+
+    YAML reads `no` and `off` as texts, and a text counts as true. The labels in a text would be its letters.
+    """
+    if isinstance(parameter.default, bool) or key == "intercept":
+        return "`true` or `false`"
+    return "a list of labels" if key == "classes" else None
 
 
 def _call(kind: type, values: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ import logging
 import math
 import pathlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,7 @@ commits = log.getChild("commit")
 
 PARTITION = 0  # a file is one partition
 ATTEMPTS = 5  # to read a snapshot while a processor runs
+MOST_COLUMNS = 10  # that a message names
 
 
 @dataclass(frozen=True)
@@ -478,8 +479,19 @@ def make_decoder(record: RecordFields, reader: AnyReader, is_joined: bool = Fals
     id, *others = (text and FieldPath.parse(text).name for text in fields)
     for name in (id, *others, *(field.name for _, field in named(record.features or ()))):
         if name is not None and name not in columns:
-            raise StartError(f"the input `{reader.path}` has no column `{name}`{did_you_mean(name, columns)}")
+            hint = did_you_mean(name, columns) or f"; its columns are {_shown(columns)}"
+            raise StartError(f"the input `{reader.path}` has no column `{name}`{hint}")
     return _decoder(record, reader.parser(id), is_joined)
+
+
+def _shown(columns: Sequence[str]) -> str:
+    """Return the names of columns for a message, the first ones of many.
+
+    >>> _shown(["a", "b"])
+    '`a`, `b`'
+    """
+    first = ", ".join(f"`{name}`" for name in columns[:MOST_COLUMNS])
+    return first if len(columns) <= MOST_COLUMNS else f"{first} and {len(columns) - MOST_COLUMNS} more"
 
 
 def _decoder(record: RecordFields, parse: Callable[[bytes], Any] | None, is_joined: bool) -> Decoder:

@@ -149,9 +149,13 @@ class Reader:
             self._delimiter = csv_rows.delimiter_of(header)
             columns = [name.strip() for name in csv_rows.cells(header, self._delimiter)]
         except Reject as reject:
-            raise Unfit(f"its first line names no columns: {reject}") from None
-        if not all(columns) or not columns:
+            raise Unfit(f"its first line names no columns: {reject}; the file must be CSV in UTF-8") from None
+        if not any(columns):
             raise Unfit("its first line must name all columns")
+        if "" in columns:
+            place = columns.index("") + 1
+            advice = "; pandas writes its index there, unless told `to_csv(..., index=False)`" if place == 1 else ""
+            raise Unfit(f"its first line must name all columns: column {place} of {len(columns)} has no name{advice}")
         if len(set(columns)) < len(columns):
             double = next(name for name in columns if columns.count(name) > 1)
             raise Unfit(f"its first line names the column `{double}` twice")

@@ -13,6 +13,7 @@ from river import base, datasets, stream
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
+from connectors.config.learner import last_step
 from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
 from connectors.files.readers import open_records
@@ -74,7 +75,9 @@ class Result:
         is_classifier, found = isinstance(self.learner, base.Classifier), self.metrics.values()
         self._in_classes = [metric for metric in found if not is_classifier or metric.requires_labels]
         self._in_probabilities = [metric for metric in found if metric not in self._in_classes]
-        self._positives = measures.Positives(self.metrics)
+        last = last_step(self.learner)
+        weights = getattr(getattr(last, "classifier", last), "class_weight", None)  # also of a learner around another
+        self._named_labels = measures.NamedLabels(self.metrics, weights)
 
     @property
     def needs_probabilities(self) -> bool:
@@ -83,15 +86,15 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What is odd about the metrics, in sentences."""
-        return self._positives.warnings()
+        """What is odd about the metrics and the weights of classes, in sentences."""
+        return self._named_labels.warnings()
 
     def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
         """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
         for said, metrics in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
             for metric in metrics if said is not None and said != {} else ():
                 metric.update(label, said)
-        self._positives.see(label)
+        self._named_labels.see(label)
         self.note_one()
 
     def make_model(self, saved: dict[str, bytes], decode: Callable[..., None] = no_decoder) -> PartitionModel:

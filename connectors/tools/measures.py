@@ -1,6 +1,6 @@
-"""River's metrics for an evaluation, and the positive label of those that have one, such as F1."""
+"""River's metrics for an evaluation, and the labels that metrics, such as F1, and weights of classes name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from river import base, metrics
@@ -88,35 +88,45 @@ class OfLabel:
         return repr(self._metric).removeprefix(f"{type(self._metric).__name__}: ")
 
 
-class Positives:
-    """Looks for the positive label of metrics: without it they are 0, whatever is predicted.
+class NamedLabels:
+    """Looks for the labels that metrics and weights name.
+
+    Without its positive label a metric is 0, whatever is predicted. Without its label a weight has no effect.
 
     Parameters
     ----------
     found
         The metrics by their names.
+    class_weight
+        What the learner has as `class_weight`.
     """
 
-    def __init__(self, found: dict[str, Any]) -> None:
+    def __init__(self, found: dict[str, Any], class_weight: Any = None) -> None:
         kinds = metrics.base.BinaryMetric, OfLabel
         binary = {name: metric for name, metric in found.items() if isinstance(metric, kinds)}
         self._missing = {name: getattr(metric, "pos_val", True) for name, metric in binary.items()}  # LogLoss has none
+        self._weighted = set(class_weight) if isinstance(class_weight, Mapping) else set()
         self._seen: list[Any] = []
 
     def see(self, label: Any) -> None:
         """Note the label of an example."""
-        if not self._missing:
+        if not self._missing and not self._weighted:
             return
+        self._weighted.discard(label)
         self._missing = {name: positive for name, positive in self._missing.items() if positive != label}
         if label not in self._seen and len(self._seen) < MOST_LABELS:
             self._seen.append(label)
 
     def warnings(self) -> list[str]:
-        """Return a sentence for each metric whose positive label never came."""
+        """Return a sentence for each metric whose positive label never came, and for each such label with a weight."""
         if not self._seen:
             return []
         labels = sorted(map(repr, self._seen))
-        return [
+        weights = [
+            f"`class_weight` names the label {label}, and there is none; the labels are {', '.join(labels)}"
+            for label in sorted(map(repr, self._weighted))
+        ]
+        return weights + [
             f"`{name}` is about the label {positive!r}, and there is none; the labels are {', '.join(labels)}. Name the"
             f' one you mean, such as `--metric "{name.partition("(")[0]}(pos_val={labels[-1]})"`'
             for name, positive in self._missing.items()

@@ -4,10 +4,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from river.utils import dataframe
 
+from libc.math cimport NAN
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from river_margins.core.reader cimport NOT_FINITE, Reader, Row, as_float
+from river_margins.core.reader cimport Reader, Row, as_float
 
 
 cdef class Batch:
@@ -147,13 +148,13 @@ cdef frame_numbers(frame):
             mixed.append(name)
         elif not (kind.is_numeric() or kind == nw.Boolean):
             raise ValueError(
-                f"column {name!r} holds no numbers but {kind}: encode it first, with river.preprocessing.OneHotEncoder, "
-                "OrdinalEncoder or FeatureHasher"
+                f"column {name!r} holds no numbers but {kind}: drop it, or encode it before, such as with "
+                f"(compose.Select({name!r}) | preprocessing.OneHotEncoder()) + compose.Select(...) of River"
             )
     values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
     for position, name in enumerate(frame.columns):
         if name in mixed:
-            column = [as_float(name, value) for value in frame[:, position].to_list()]
+            column = [NAN if value is None else as_float(name, value) for value in frame[:, position].to_list()]
             values = np.insert(values, position, column, axis=1)
     return values
 
@@ -196,5 +197,5 @@ cdef refuse_non_finite(values, place):
     first = int(bad[0])
     row, column = place(first)
     raise ValueError(
-        f"row {row!r}, column {column!r} is {flat[first]}: {NOT_FINITE}"
+        f"row {row!r}, column {column!r} is {flat[first]}: replace it before, such as by the mean of the column"
     )

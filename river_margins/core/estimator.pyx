@@ -17,8 +17,11 @@ cdef class Estimator:
     def __setattr__(self, name, value):
         if hasattr(getattr(type(self), name, None), "__set__"):  # a property
             PyObject_GenericSetAttr(self, name, value)
-        elif name not in vars(self):
-            object.__setattr__(self, name, value)
+        elif name not in vars(self):  # nothing would read it, and no copy would have it
+            raise AttributeError(
+                f"`{type(self).__name__}` has no parameter `{name}`; its parameters are {', '.join(self._get_params()) or 'none'}",
+                name=name, obj=self,
+            )
         elif name in self._mutable_attributes and name in self._get_params():
             self._change(name, value)
         else:

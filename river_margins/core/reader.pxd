@@ -79,7 +79,4 @@ cdef class Reader:
     cdef int add_features(self, Row row) except -1
 
 
-cdef str NOT_FINITE
-
-
 cdef double as_float(object key, object value) except? -1.0

@@ -10,6 +10,7 @@ from river_margins import river_internals
 from river_margins.core.checks import not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.families.auto import Voting
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
@@ -125,7 +126,9 @@ class Calibrated(Described, Estimator, base.Classifier):
         score = self.classifier.score_one(x)
         if isinstance(score, dict):
             return score
-        positive, negative = self.classifier.predict_proba_one({})
+        # The positive label comes first. Experts list their labels as they came: at first, one alone.
+        votes = isinstance(_innermost(self.classifier), Voting)
+        positive, negative = (True, False) if votes else self.classifier.predict_proba_one({})
         return {positive: score / 2, negative: -score / 2}
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
@@ -149,7 +152,10 @@ class Calibrated(Described, Estimator, base.Classifier):
         """
         not_negative("w", w)
         scores = self._scores(x)
-        self.classifier.learn_one(x, y, w=w)
+        if w == 1.0:
+            self.classifier.learn_one(x, y)  # some classifiers take no sample weight
+        else:
+            self.classifier.learn_one(x, y, w=w)
         if w > 0.0:
             self._calibration.learn(scores, plain(y), w, 0.5 ** (1.0 / self.half_life))
 
@@ -190,6 +196,13 @@ class Calibrated(Described, Estimator, base.Classifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._calibration.restore(state["calibration"])
         self.classifier.__setstate__(state["classifier"])
+
+
+def _innermost(model: Any) -> Any:
+    """Return the model that has the scores: samplers and conversions hold it as `classifier` or `learner`."""
+    while (inner := getattr(model, "classifier", getattr(model, "learner", None))) is not None:
+        model = inner
+    return model
 
 
 class _Calibration:

@@ -181,7 +181,8 @@ EDITS = [
     ),
     *_edits(
         "river_margins/families/calibrated.py",
-        ("the label is learned before its score is used", "        scores = self._scores(x)\n        self.classifier.learn_one(x, y, w=w)\n", "        self.classifier.learn_one(x, y, w=w)\n        scores = self._scores(x)\n"),
+        ("the label is learned before its score is used", "self._calibration.learn(scores, plain(y)", "self._calibration.learn(self._scores(x), plain(y)"),
+        ("the labels of votes come in any order", "(True, False) if votes else self.classifier", "self.classifier"),
         ("the calibration forgets nothing", "0.5 ** (1.0 / self.half_life)", "1.0"),
     ),
     *_edits(

@@ -29,6 +29,18 @@ def test_the_classes_of_a_room_are_names_of_the_package(room):
         assert getattr(rm, name).__module__.startswith(f"river_margins.{room}") and name in rm.__all__
 
 
+@pytest.mark.parametrize("name", ["snapshot.save", "evaluate.progressive", "theory.bounds"])
+def test_a_module_that_the_pages_name_needs_no_import_of_its_own(name):
+    subprocess.run([sys.executable, "-c", f"import river_margins as rm; rm.{name}"], check=True)
+
+
+def test_python_suggests_the_name_that_was_meant():
+    shown = subprocess.run(
+        [sys.executable, "-c", "import river_margins; river_margins.Hegde"], capture_output=True, text=True
+    )
+    assert "Did you mean: 'Hedge'?" in shown.stderr
+
+
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="has no attribute 'Hegde'"):
         rm.Hegde  # noqa: B018

@@ -76,7 +76,7 @@ def test_run_of_a_processor_between_files_imports_nothing_of_kafka(tmp_path, mon
 
 def test_a_step_of_rivers_preprocessing_imports_it(tmp_path):
     file = tmp_path / "p.yaml"
-    file.write_text((EXAMPLES / "files.yaml").read_text().replace("StandardScaler", "river.preprocessing.MinMaxScaler"))
+    file.write_text((EXAMPLES / "files.yaml").read_text().replace("StandardScaler", "river.preprocessing.MaxAbsScaler"))
     assert "river.preprocessing" in imported(COMMAND, "lint", file)
 
 

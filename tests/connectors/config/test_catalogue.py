@@ -76,7 +76,7 @@ def test_the_command_lists_one_line_each():
     [
         ("Perceptron", ["Perceptron(lr=1.0, *, tie_update=True,", "Novikoff"]),
         ("PA1", ["PA1(C=1.0)", "Parameters"]),
-        ("river.preprocessing.MinMaxScaler", ["MinMaxScaler()", "Scales"]),
+        ("river.preprocessing.MaxAbsScaler", ["MaxAbsScaler()", "Scales"]),
     ],
 )
 def test_all_about_one(capsys, name, words):

@@ -617,10 +617,14 @@ def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
     ("content", "said"),
     [
         (b"", "its first line must name all columns"),
-        (b"id,,y\n", "its first line must name all columns"),
+        (b",,\n", "its first line must name all columns"),
+        (b"id,,y\n", "its first line must name all columns: column 2 of 3 has no name$"),
+        (b",id,y\n0,1,2\n", r"column 1 of 3 has no name; pandas writes its index there, unless told `to_csv\("),
         (b"id,a,a\n", "names the column `a` twice"),
-        (b"id,\xff\n", "names no columns: not UTF-8"),
-        (b"id,a,z\n1,2,3\n", "has no column `y`"),
+        (b"id,\xff\n", "names no columns: not UTF-8: byte 3; the file must be CSV in UTF-8"),
+        (b"id,a,z\n1,2,3\n", "has no column `y`; its columns are `id`, `a`, `z`$"),
+        (b"id|a|y\n1|2|3\n", r"has no column `id`; its columns are `id\|a\|y`$"),
+        (b"id," + b",".join(b"f%d" % n for n in range(99)) + b"\n", "`f8` and 90 more$"),
         (b"idd,a,y\n1,2,3\n", "has no column `id`, did you mean `idd`?"),
     ],
 )

@@ -114,6 +114,26 @@ def test_a_positive_label_that_never_comes_is_told(settings, answers, capsys):
         report.run(settings(), str(answers[0]), ["Accuracy(pos_val='yes')"])
 
 
+@pytest.mark.parametrize(
+    "around", [lambda classifier: classifier, lambda classifier: {"Calibrated": {"classifier": classifier}}]
+)
+def test_a_weight_for_a_label_that_never_comes_is_told(settings, answers, capsys, around):
+    for weights, missing in (
+        ({"yes": 20, "maybe": 2}, "'maybe'"),
+        ({"yes": 20, "Yes": 2}, "'Yes'"),
+        ({"yes": 20}, None),
+    ):
+        learner = ["StandardScaler", around({"PAClassifier": {"class_weight": weights}})]
+        report.run(settings(record={"label": "label"}, learner=learner), str(answers[0]))
+        said = capsys.readouterr().out
+        if missing is None:
+            assert "class_weight" not in said
+        else:
+            expected = f"`class_weight` names the label {missing}, and there is none; the labels are 'no', 'yes'"
+            assert expected in " ".join(said.split())
+            assert said.count("and there is none") == 1
+
+
 def test_a_data_set_that_cannot_be_downloaded(settings, monkeypatch):
     monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: (_ for _ in ()).throw(OSError("no network")))
     monkeypatch.setenv("RIVER_DATA", "/nonexistent")

@@ -71,7 +71,7 @@ FILES = {"name": "a", "input": {"file": "a.jsonl"}, "learner": ["PAClassifier"],
         {"metrics": {"port": 9464}},
         {"metrics": {"port": "${PORT}"}},
         {"record": {"id": "a", "features": ["b", {"c": "d.e"}], "nulls": "absent", "label": "y", "weight": "w"}},
-        {"learner": ["river.preprocessing.MinMaxScaler", "${LEARNER}"]},
+        {"learner": ["river.preprocessing.MaxAbsScaler", "${LEARNER}"]},
         {"output": {"topic": "b", "timestamp": "now"}},
     ],
 )

@@ -8,6 +8,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse
+from river import compose, preprocessing
 
 import river_margins as rm
 from tests.helpers.cases import case
@@ -200,10 +201,14 @@ def test_a_frame_without_rows_or_columns(form):
 
 NUMBERS = pd.DataFrame({"f0": [1.0, 2.0], "f1": [1.0, 3.0]}, index=["first", "second"])
 REFUSED = {
-    "nan": (NUMBERS.assign(f1=[1.0, np.nan]), "row 'second', column 'f1' is nan"),
-    "infinity": (NUMBERS.assign(f0=[1.0, -np.inf]), "row 'second', column 'f0' is -inf"),
+    "nan": (NUMBERS.assign(f1=[1.0, np.nan]), "row 'second', column 'f1' is nan: replace it before"),
+    "infinity": (NUMBERS.assign(f0=[1.0, -np.inf]), "row 'second', column 'f0' is -inf: replace it before"),
     "missing": (NUMBERS.assign(f1=pd.array([1, None], dtype="Int64").copy()), "row 'second', column 'f1' is nan"),
-    "text": (NUMBERS.assign(f1=["1", "2"]), "column 'f1' holds no numbers but String.*OneHotEncoder"),
+    "None among objects": (NUMBERS.assign(f1=pd.Series([1.0, None], dtype=object).to_numpy()), "column 'f1' is nan"),
+    "text": (
+        NUMBERS.assign(f1=["1", "2"]),
+        r"column 'f1' holds no numbers but String: .*Select\('f1'\) \| preprocessing\.OneHot",
+    ),
     "category": (NUMBERS.assign(f1=pd.Categorical(["1", "2"])), "column 'f1' holds no numbers but Categorical"),
     "date": (NUMBERS.assign(f1=pd.to_datetime(["2020", "2021"])), "column 'f1' holds no numbers but Datetime"),
     "complex": (NUMBERS.assign(f1=[1j, 2.0]), "column 'f1' holds no numbers"),
@@ -223,6 +228,16 @@ def test_a_frame_is_checked_whole_before_any_row_is_learned(form):
             with pytest.raises(ValueError, match=words):
                 model.predict_many(frame)
             assert pickle.dumps(model) == before
+
+
+def test_the_advice_for_a_column_of_texts_works():
+    frame, labels = NUMBERS.assign(kind=["spam", "ham"]), [True, False]
+    encoder = compose.Select("kind") | preprocessing.OneHotEncoder()
+    model = (encoder + compose.Select("f0", "f1")) | rm.PAClassifier(C=1.0)
+    model.learn_many(frame, labels)
+    assert model.predict_many(frame).tolist() == labels
+    for step in (preprocessing.StatImputer(), preprocessing.FeatureHasher()):
+        assert not hasattr(step, "learn_many")  # so no message about a frame may name it
 
 
 @pytest.mark.parametrize("X", [np.ones((2, 2)), [[1.0, 2.0]], {"a": 1.0}], ids=["array", "list", "dict"])

@@ -304,3 +304,17 @@ def test_a_million_features_in_one_record(make):
 def test_what_is_no_mapping_is_named(x):
     with pytest.raises(TypeError, match="a dict of features is needed"):
         rm.PAClassifier().learn_one(x, True)
+
+
+@pytest.mark.parametrize(
+    "make", [rm.PAClassifier, rm.StandardScaler, rm.AutoRegressor, lambda: rm.Calibrated(rm.PAClassifier())]
+)
+def test_a_value_for_what_is_no_parameter_is_refused(make):
+    """Nothing would read it, and no copy would have it."""
+    model = make()
+    with pytest.raises(
+        AttributeError, match=f"`{type(model).__name__}` has no parameter `c`; its parameters are "
+    ) as said:
+        model.c = 5.0
+    assert (said.value.name, said.value.obj) == ("c", model)  # so that Python can suggest a name that is alike
+    assert "c" not in vars(model)

@@ -246,6 +246,31 @@ def test_it_takes_samplers_and_is_taken_by_them():
     assert snapshot.loads(snapshot.dumps(outside)).predict_proba_one({0: 1.0}) == inside.predict_proba_one({0: 1.0})
 
 
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("within", [lambda votes: votes, rm.SelectiveSampler], ids=["bare", "in a sampler"])
+def test_votes_are_calibrated_whichever_label_comes_first(within, first):
+    rows = with_wrong_labels(rounds=2000)
+    start = next(place for place, (_, y) in enumerate(rows) if y is first)
+    model = rm.Calibrated(within(rm.AutoClassifier()))
+    found = progressive(model, rows[start:])
+    assert set(found[1][0]) == {True, False}
+    right = sum(chances[y] > 0.5 for chances, y in found[500:])
+    assert right / len(found[500:]) > 0.8  # a tenth of the labels is wrong
+    assert model._calibration.slopes[0] > 0.0  # more votes for a label make it more probable
+    assert log_loss(found[500:]) < log_loss(progressive(rm.AutoClassifier(), rows[start:])[500:])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: rm.Watched(rm.Perceptron()), rm.CenterOfGravityClassifier], ids=["Watched", "version space"]
+)
+def test_a_classifier_without_sample_weights(make):
+    model = rm.Calibrated(make())
+    model.learn_one({"a": 1.0}, True)
+    assert set(model.predict_proba_one({"a": 1.0})) == {True, False}
+    with pytest.raises(TypeError, match="'w'"):
+        model.learn_one({"a": 1.0}, True, w=2.0)
+
+
 @pytest.mark.parametrize(
     ("classifier", "words"),
     [

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+LONGEST = 100  # characters of a text that are shown
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return `, did you mean ...?` if a known word is close to this one, else nothing.
@@ -19,10 +21,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def describe(value: Any) -> str:
-    """Return a phrase for a value of a YAML file.
+    """Return a phrase for a value of a YAML file, the beginning of a long one.
 
     >>> describe(3), describe("x"), describe([1]), describe(None)
     ('the number `3`', 'the text `x`', 'a list', 'nothing')
+    >>> describe("x" * 1_000_000) == f"the text `{'x' * LONGEST}...`"
+    True
     """
     match value:
         case None:
@@ -32,7 +36,7 @@ def describe(value: Any) -> str:
         case int() | float():
             return f"the number `{value}`"
         case str():
-            return f"the text `{value}`"
+            return f"the text `{value if len(value) <= LONGEST else value[:LONGEST] + '...'}`"
         case list():
             return "a list"
     return "a mapping"

@@ -1,7 +1,9 @@
 """The log on standard error: a line for people, or a JSON object a line for machines."""
 
 import logging
+import re
 import sys
+import threading
 import time
 from typing import Any, Literal
 
@@ -10,6 +12,7 @@ import orjson
 Format = Literal["plain", "json"]
 PLACE = ("topic", "partition", "offset", "offsets")  # attributes of a log record that say which records it is about
 CLIENTS = ("kafka", "connectors.kafka.librdkafka", "httpx", "httpx2")  # their loggers
+REPEAT_INTERVAL = 30.0  # seconds in which an equal line of a client is not logged again
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -30,6 +33,37 @@ def where_read(source: str) -> dict[str, Any]:
     """
     topic, partition, offset = source.rsplit("-", 2)
     return where(topic, int(partition), int(offset))
+
+
+class Seldom(logging.Filter):
+    """Drops a line that was logged a moment ago, also if only numbers differ; lines of other loggers than `name` pass.
+
+    While a broker is away, a client reports each attempt of each of its connections, several times a second.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._logged: dict[str, float] = {}
+        self._lock = threading.Lock()  # clients log in their own threads
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not super().filter(record) or self.is_new(without_numbers(record.getMessage()))
+
+    def is_new(self, text: str) -> bool:
+        """Return whether a text was not logged in the last seconds, and note that it is now."""
+        now = time.monotonic()
+        with self._lock:
+            self._logged = {known: until for known, until in self._logged.items() if until > now}
+            return self._logged.setdefault(text, now + REPEAT_INTERVAL) == now + REPEAT_INTERVAL
+
+
+def without_numbers(text: str) -> str:
+    """Return the text by which lines are compared.
+
+    >>> without_numbers("Bootstrap bootstrap-0 not ready; waiting 0.34 secs")
+    'Bootstrap bootstrap- not ready; waiting . secs'
+    """
+    return re.sub(r"\d+", "", text)
 
 
 class JsonFormatter(logging.Formatter):
@@ -57,7 +91,8 @@ def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    # kafka-python logs a line for each reconnection, which would bury the lines of the processor
+    # kafka-python logs each reconnection and each failed attempt, which would bury the lines of the processor
+    handler.addFilter(Seldom("kafka"))
     for name in CLIENTS:
         logging.getLogger(name).setLevel(clients)
     # it warns of each step of its own loop that takes 0.1 s, as many do on a busy machine

@@ -113,7 +113,9 @@ def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     if "${" in line and re.search(r"[{\[].*\$\{", line):
-        sentence += ' (between braces or brackets, `"${NAME}"` needs quotes)'
+        sentence += (
+            ' (between braces or brackets, `"${NAME}"` needs quotes and is text; a number needs a line of its own)'
+        )
     elif re.search(r"\[.*\w\[[0-9]+\]", line):
         sentence += ' (between brackets, a path such as `"items[0].price"` needs quotes)'
     document.problems.append(Problem(place, sentence))

@@ -102,7 +102,7 @@ def serving(health: Health, address: MetricsAddress | None) -> Iterator[None]:
     except OSError as error:
         raise StartError(
             f"`metrics`: {where} cannot be had: {error.strerror or error}; give each process on a host a port of its "
-            f'own, such as `port: "${{METRICS_PORT:-9464}}"`'
+            "own, such as `port: ${METRICS_PORT:-9464}` on a line of its own"
         ) from error
     history = History(health.metrics)
     server.set_app(_app(health, Page(address, lambda: state.as_json(health, history))))

@@ -41,7 +41,12 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
             f"records only, as the consumer group `{config.name}`.",
             f"A group that has never committed starts with {first}; later starts continue after the last commit.",
             "Processes that run the same file share the partitions. Each partition has a model of its own, and its "
-            "records are processed in their order. The number of partitions must not change.",
+            "records are processed in their order. "
+            + (
+                "A partition that the topic gets later begins with a new model, at its first record."
+                if config.input.new_partitions == "start"
+                else "If the topic gets more partitions, the processor ends with exit code 4."
+            ),
         ],
     )
     yield "Records", _records(config)

@@ -445,8 +445,8 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
             number, topic = ~number, f"the labels `{config.labels.topic}`"
         raise StateError(
             f"offset {error.offset} of partition {number} of {topic} is out of range: records "
-            f"were deleted before they were read, by retention or by hand; to start over with empty models, give the "
-            f"processor another `name`"
+            f"were deleted before they were read, by retention or by hand; `river-margins lint --check-broker FILE` "
+            f"says what is left, and how to go on"
         ) from error
     except ClientError as error:
         raise StartError(

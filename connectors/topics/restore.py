@@ -99,7 +99,8 @@ class Restorer:
         try:
             snapshot.describe(data)
         except snapshot.SnapshotError as error:
-            raise PartitionStateError(partition, f"{named} cannot be read: {error}; {self._start_over()}") from error
+            text = f"{named} cannot be read: {error}; {self._start_over(partition)}"
+            raise PartitionStateError(partition, text) from error
         return find(self.config, data, named, self._start_over())
 
     def restore(self, partition: int, committed: Committed) -> Partition:
@@ -149,7 +150,7 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
-                f"{error}; restore it from a backup, or {self._start_over()}",
+                f"{error}; restore it from a backup, or {self._start_over(partition)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
@@ -161,7 +162,8 @@ class Restorer:
             fields = self._formats.parse_record or orjson.Fragment
             return Asking(sampler, section.at_most, section.all_wait, waiting.asked, fields)
         except BadState as error:
-            raise PartitionStateError(partition, f"{self._of(partition)}: {error}; {self._start_over()}") from error
+            text = f"{self._of(partition)}: {error}; {self._start_over(partition)}"
+            raise PartitionStateError(partition, text) from error
 
     def _builder(self, number: int) -> Builder:
         record = self.config.record
@@ -219,7 +221,7 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.labels_offset} of partition {partition} of the labels `{section.topic}` is out of "
-                f"range, there are {first} to {end}: {lost}; {self._start_over()}",
+                f"range, there are {first} to {end}: {lost}; {self._start_over(partition)}",
             )
 
     def _check_records(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
@@ -231,14 +233,14 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
-                f"{self._start_over()}",
+                f"{self._start_over(partition, first if is_late else end)}",
             )
         if metadata.inputs and metadata.snapshot_offset < first:
             raise PartitionStateError(
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._go_on(metadata.snapshot)}, or {self._start_over()}",
+                f"{self._go_on(metadata.snapshot)}, or {self._start_over(partition)}",
             )
 
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
@@ -247,7 +249,7 @@ class Restorer:
             partition,
             f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
             f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
-            f"it was, or {self._go_on(snapshot)}, or {self._start_over()}",
+            f"it was, or {self._go_on(snapshot)}, or {self._start_over(partition)}",
         )
 
     def check_start(self, partition: int) -> None:
@@ -281,14 +283,14 @@ class Restorer:
                 partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
-                f"together with a model; {self._start_over()}",
+                f"together with a model; {self._start_over(partition)}",
             )
         if metadata.offset != committed.offset:
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
                 f"offset cannot be moved alone; `river-margins snapshots rewind` moves it together with a model; "
-                f"{self._start_over()}",
+                f"{self._start_over(partition)}",
             )
         if metadata.topic_id != self.topic.id:
             raise StateError(
@@ -328,7 +330,7 @@ class Restorer:
                 f"the committed offset of {of} belongs to offset {metadata.labels_offset} of the labels "
                 f"`{section.topic}`, for which {found} is committed: the offset of one topic cannot be moved or "
                 f"deleted alone; `river-margins snapshots rewind` moves both together with a model; "
-                f"{self._start_over()}",
+                f"{self._start_over(partition)}",
             )
 
     def check_growth(self, before: int) -> None:
@@ -344,6 +346,10 @@ class Restorer:
     def _data(self, partition: int, metadata: OffsetMetadata) -> bytes:
         path = self.store.path(partition, metadata.snapshot)
         named = f"the snapshot `{path}`, which the committed offset of {self._of(partition)} names,"
+        instead = (
+            "restore it from a backup, or go on from another one with `river-margins snapshots rewind` (the output "
+            f"since then comes again), or {self._start_over(partition)}"
+        )
         try:
             data = self.store.read(partition, metadata.snapshot)
         except FileNotFoundError:
@@ -352,17 +358,10 @@ class Restorer:
                 raise PartitionStateError(
                     partition, f"{named} {where}group must share the folder `snapshots`"
                 ) from None
-            raise PartitionStateError(
-                partition,
-                f"{named} does not exist; restore it from a backup, or go on from another one with `river-margins "
-                f"snapshots rewind` (the output since then comes again), or {self._start_over()}",
-            ) from None
+            raise PartitionStateError(partition, f"{named} does not exist; {instead}") from None
         if hashlib.sha256(data).hexdigest() != metadata.sha256:
-            raise PartitionStateError(
-                partition,
-                f"{named} is corrupt: its SHA-256 is not the committed one ({len(data)} bytes); "
-                f"restore it from a backup, or {self._start_over()}",
-            )
+            what = f"is corrupt: its SHA-256 is not the committed one ({len(data)} bytes)"
+            raise PartitionStateError(partition, f"{named} {what}; {instead}")
         return data
 
     def _of(self, partition: int) -> str:
@@ -374,11 +373,19 @@ class Restorer:
             f"rewind FILE --to {name}`"
         )
 
-    def _start_over(self) -> str:
-        return (
-            f"to start over with empty models, give the processor another `name`, or delete the offsets of group "
-            f"`{self.config.name}` and move `{self.store.folder}` away"
-        )
+    def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:
+        """Return how to go on with empty models: in one partition, or in all if the file fits to none of them.
+
+        Without an `offset` that is where the committed offsets are, so that no output comes twice.
+        """
+        if partition is None:
+            return (
+                "to go on with empty models: `river-margins snapshots rewind FILE --empty`; to learn the retained "
+                "input again, give the processor another `name` and another output"
+            )
+        at = "" if offset is None else f" --offset {offset}"
+        command = f"river-margins snapshots rewind FILE --empty{at} --partition {partition}"
+        return f"to go on with an empty model: `{command}`"
 
 
 def _learned(store: Store, partition: int) -> list[str]:

@@ -173,29 +173,40 @@ class SnapshotAdmin:
         return self._move(targets)
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
-        """Give partitions a new model, at this offset or, without one, at their committed offset."""
+        """Give partitions a new model, at this offset or, without one, at their committed offset.
+
+        Offsets of a topic that was created again are worth nothing: that of its new records is `input.start`.
+        """
         committed = self._committed()
         targets = {}
         for number in partitions:
-            first, end = self._consumer.offset_range(number)
             found = committed[number]
-            begin = first if self._config.input.start == "earliest" else end
-            at = offset if offset is not None else found.offset if found else begin
+            before = found and OffsetMetadata.from_text(found.metadata)
+            is_other = before is not None and before.topic_id != self._restorer.topic.id
+            at = offset if offset is not None else found.offset if found and not is_other else self._start_of(number)
             data = snapshot.dumps(self._config.first_learner(), note_of(self._config.record))
             id = SnapshotName.new(at, 0, is_empty=True)
             name = SnapshotName.parse(id)
             assert name is not None
             if section := self._config.labels:
                 waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
-                labels_at = found.labels.offset if found and found.labels else self._start_of_labels(number)
+                labels_at = self._labels_at(number, found and found.labels, before)
                 for file, content in waiting.prepare(id, labels_at).files.items():
                     self._store.write(number, file, content)
             self._store.write(number, id, data)
             targets[number] = self._target(Entry(number, id, name, len(data), False), data)
         return self._move(targets)
 
-    def _start_of_labels(self, number: int) -> int:
+    def _labels_at(self, number: int, committed: Committed | None, before: OffsetMetadata | None) -> int:
+        """Return where a new model reads labels: at the committed offset, or at the next that the topic still has."""
+        labels = self._restorer.labels
+        if committed is None or (before is not None and labels is not None and before.labels != labels.id):
+            return self._start_of(~number)
         first, end = self._consumer.offset_range(~number)
+        return min(max(committed.offset, first), end)
+
+    def _start_of(self, number: int) -> int:
+        first, end = self._consumer.offset_range(number)
         return first if self._config.input.start == "earliest" else end
 
     def _target(self, entry: Entry, data: bytes) -> Committed:

@@ -6,10 +6,8 @@ several times a second while a broker is away.
 
 import logging
 import re
-import threading
-import time
 
-REPEAT_INTERVAL = 30.0  # seconds in which an equal sentence is not logged again
+from connectors.logs import Seldom, without_numbers
 
 # The texts are not documented. A line that no pattern fits is logged as it is, so another release is only less clear.
 _PREFIX = re.compile(r"^[A-Z_0-9]+ \[[^\]]*\] \[thrd:[^\]]*\]: ")
@@ -47,24 +45,16 @@ def explain(text: str) -> str | None:
     return None
 
 
-class _Filter(logging.Filter):
-    """Explains a line, and drops one that was logged a moment ago; of other lines, also if only numbers differ."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._logged: dict[str, float] = {}
-        self._lock = threading.Lock()  # clients log in their own threads
+class _Filter(Seldom):
+    """Explains a line, and drops one that was logged a moment ago; numbers differ in sentences, as those of ports."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        text, now = record.getMessage(), time.monotonic()
+        text = record.getMessage()
         sentence = explain(text)
         if sentence is not None:  # the processor itself reports it as an error if it cannot go on
             record.msg, record.args = sentence, ()
             record.levelno, record.levelname = logging.WARNING, "WARNING"
-        key = sentence or re.sub(r"\d+", "", text)
-        with self._lock:
-            self._logged = {known: until for known, until in self._logged.items() if until > now}
-            return self._logged.setdefault(key, now + REPEAT_INTERVAL) == now + REPEAT_INTERVAL
+        return self.is_new(sentence or without_numbers(text))
 
 
 log = logging.getLogger("connectors.kafka.librdkafka")

@@ -384,7 +384,9 @@ def test_a_broker_has_a_port(problems, server):
 def test_mistakes_of_yaml_itself(problems):
     assert problems("name: 'x")[0].startswith("p.yaml:1:9: this is not YAML: ")
     assert problems("a: 1\n b: 2")[0].startswith("p.yaml:2:3: this is not YAML: ")
-    assert problems("a: {b: ${X}}")[0].endswith('(between braces or brackets, `"${NAME}"` needs quotes)')
+    assert problems("a: {b: ${X}}")[0].endswith(
+        '(between braces or brackets, `"${NAME}"` needs quotes and is text; a number needs a line of its own)'
+    )
     assert problems("a: \x07")[0] == "p.yaml:1:4: the character U+0007 is not allowed in YAML"
     assert problems("[" * 5000)[0].startswith("p.yaml:1:1: this file is nested too deeply")
     assert "found nothing" in problems("")[0]

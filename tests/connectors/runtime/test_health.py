@@ -316,13 +316,20 @@ def file_with(tmp_path, **changes):
     return path
 
 
-def test_a_port_that_is_taken_is_a_sentence(tmp_path):
+def test_a_port_that_is_taken_is_a_sentence_whose_advice_works(tmp_path, monkeypatch):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(StartError, match=rf"port {port} of 127.0.0.1 cannot be had: Address already in use; give"):
+        said = rf"port {port} of 127.0.0.1 cannot be had: Address already in use; give"
+        with pytest.raises(StartError, match=said) as refused:
             processor.run(config.load(file_with(tmp_path, metrics={"port": port})))
+    (advice,) = re.findall("`(port: .*)` on a line of its own", str(refused.value))
+    path = file_with(tmp_path)
+    settings = json.loads(path.read_text()).items()
+    path.write_text("\n".join([*(f"{key}: {json.dumps(value)}" for key, value in settings), "metrics:", f"  {advice}"]))
+    monkeypatch.setenv("METRICS_PORT", "19464")
+    assert config.load(path).metrics.port == 19464
 
 
 def test_classes_are_bounded_and_only_grow():

@@ -43,6 +43,7 @@ def test_a_processor_between_topics(said, tmp_path):
         "reads the topic `mail` at `broker:9092` with kafka-python",
         "group `spam`",
         "the oldest record",
+        "A partition that the topic gets later begins with a new model, at its first record.",
         "its field `nr`",
         "`is_spam` is the label",
         "PAClassifier(C=0.25, mode=2",
@@ -65,7 +66,7 @@ def test_a_processor_between_topics(said, tmp_path):
 def test_what_differs_is_said(said):
     text = said(
         TOPICS,
-        input={"topic": "mail", "start": "latest"},
+        input={"topic": "mail", "start": "latest", "new_partitions": "refuse"},
         record={"features": ["a", "b"]},
         checkpoint={"guarantee": "at_least_once", "every": "1m"},
         snapshots={"folder": "s3://bucket/models", "keep": {"last": 1, "hourly": 24, "daily": 7}},
@@ -73,6 +74,7 @@ def test_what_differs_is_said(said):
     )
     for part in (
         "the first record after its start",
+        "If the topic gets more partitions, the processor ends with exit code 4.",
         "Features are `a`, `b`",
         "nothing is ever learned",
         "It is only logged and counted",

@@ -406,6 +406,23 @@ def test_a_rewind_moves_both_topics(waiting):
         wait_for(waiting.are_done, "the records with the new model")
 
 
+def test_a_new_model_after_retention_deleted_labels(waiting):
+    """The labels that were not read are gone, so a new model reads on at the first one that is left."""
+    waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(10)])
+    place = waiting.place(0)._replace(topic=waiting.labels)
+    with waiting.admin() as admin:
+        admin.delete_records({place: 10})
+    with pytest.raises(StateError, match=r"labels .* is out of range.*rewind FILE --empty --partition 0`"):
+        processor.run(waiting.config())
+    with snapshot_admin.opened(waiting.config()) as admin:
+        admin.start_anew([0], None)
+    with waiting.group() as consumer:
+        assert consumer.committed(place) == 10
+    with running(waiting.config()):
+        waiting.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(waiting.are_done, "the records with the new model")
+
+
 def test_a_step_that_fails_half_way_leaves_nothing_of_it(kafka, tmp_path, monkeypatch):
     """As when a store or a registry does not answer: the partition is loaded again, also if nothing came before."""
     learn, calls = PartitionModel.learn, []

@@ -523,7 +523,7 @@ def test_refuses_an_offset_that_an_operator_has_reset(kafka, tmp_path):
             consumer.commit({TopicPartition(stream.input, 0): OffsetAndMetadata(10, metadata)})
         with pytest.raises(StateError, match=said) as refused:
             processor.run(stream.config())
-        assert "another `name`" in str(refused.value) and "partition 0" in str(refused.value)
+        assert "rewind FILE --empty --partition 0`" in str(refused.value)
     assert len(stream.read(stream.output, 50)) == 50
 
 

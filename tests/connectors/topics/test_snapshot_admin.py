@@ -37,6 +37,11 @@ class Operator:
         titles, *lines = [line.split("\t") for line in self.run(command, *arguments).splitlines()]
         return [dict(zip(titles, line, strict=True)) for line in lines]
 
+    def follow(self, error):
+        """Types the command with which an error goes on with empty models."""
+        (arguments,) = re.findall("`river-margins snapshots rewind FILE (--empty.*?)`", str(error))
+        return self.table("rewind", *arguments.split())
+
 
 RECORDS = phishing(90)
 
@@ -188,6 +193,51 @@ def test_rewind_to_an_empty_model_when_the_store_is_lost(stream, operator):
     goes_on(stream, 60, 0)
 
 
+def corrupt(stream):
+    path = stream.snapshot_path()
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def lose(stream):
+    stream.snapshot_path().unlink()
+
+
+def reset(stream):
+    with stream.group() as consumer:
+        consumer.commit({stream.place(0): OffsetAndMetadata(60, "")})
+
+
+def change_the_learner(stream):
+    stream.settings["learner"] = ["StandardScaler", "AROWClassifier"]
+
+
+def change_the_features(stream):
+    stream.settings["record"] |= {"features": [name for name in RECORDS[0] if name not in ("id", "y")]}
+
+
+@pytest.mark.parametrize("damage", [corrupt, lose, reset, change_the_learner, change_the_features])
+def test_the_command_that_a_message_names_goes_on_with_no_output_twice(stream, damage):
+    damage(stream)
+    with pytest.raises(StateError) as refused:
+        processor.run(stream.config())
+    (moved,) = Operator(stream).follow(refused.value)
+    assert moved["to offset"] == "60"
+    goes_on(stream, 60, 0)
+
+
+def test_the_command_after_retention_names_the_first_record_that_is_left(stream, operator):
+    stream.produce(RECORDS[60:70])
+    with stream.admin() as admin:
+        admin.delete_records({stream.place(0): 65})
+    with pytest.raises(StateError, match="out of range") as refused:
+        processor.run(stream.config())
+    (moved,) = operator.follow(refused.value)
+    assert (moved["from offset"], moved["to offset"]) == ("60", "65")
+    with running(stream.config()) as process:
+        stream.read(stream.output, 60 + 5)
+        assert process.end().read == 5
+
+
 def test_rewind_to_the_beginning_with_an_empty_model(stream, operator):
     operator.run("rewind", "--empty", "--offset", 0)
     goes_on(stream, 0, 0)
@@ -226,9 +276,10 @@ def test_rewind_after_the_topic_was_created_again(stream, operator):
     wait_for(lambda: stream.committed(0) is None, "the end of its offsets")
     with stream.group() as consumer:  # an operator brings them back, and means well
         consumer.commit({stream.place(0): ended(kept)})
-    with pytest.raises(StateError, match="was deleted and created again"):
+    with pytest.raises(StateError, match="was deleted and created again") as refused:
         processor.run(stream.config())
-    operator.run("rewind", "--empty", "--offset", 0)
+    (moved,) = operator.follow(refused.value)
+    assert (moved["from offset"], moved["to offset"]) == ("60", "0")
     goes_on(stream, 0, 0)
 
 

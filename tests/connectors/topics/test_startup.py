@@ -95,7 +95,8 @@ def test_a_folder_that_cannot_be_written(stream, tmp_path):
 def test_a_missing_snapshot(learned):
     path = learned.snapshot_path()
     path.unlink()
-    refused(learned, StateError, f"the snapshot `{path}`", "partition 0", "does not exist", "backup", "another `name`")
+    ways = "backup", "rewind FILE --empty --partition 0`"
+    refused(learned, StateError, f"the snapshot `{path}`", "partition 0", "does not exist", *ways)
 
 
 def test_a_snapshot_on_another_host(learned, monkeypatch):
@@ -175,7 +176,14 @@ def test_records_deleted_before_they_were_read(learned):
     learned.produce(phishing(10))
     with learned.admin() as admin:
         admin.delete_records({learned.place(0): 35})
-    refused(learned, StateError, "offset 30 of partition 0", "out of range", "35 to 40", "another `name`")
+    refused(
+        learned,
+        StateError,
+        "offset 30 of partition 0",
+        "out of range",
+        "35 to 40",
+        "rewind FILE --empty --offset 35 --partition 0`",
+    )
 
 
 def test_a_topic_created_again(learned):

@@ -10,10 +10,9 @@ from connectors.config import Config
 from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
-from connectors.suggest import did_you_mean
 from connectors.topics.check_state import Progress, check_state
 from connectors.topics.findings import Finding
-from connectors.topics.startup import BROKER_WAIT, no_answer
+from connectors.topics.startup import BROKER_WAIT, instead_of_missing, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
@@ -70,7 +69,7 @@ def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
         topic = facts.topics.get(name)
         needed = {"READ", "WRITE"} if role == "mixing" else {"READ" if role in READ else "WRITE"}
         if topic is None:
-            hint = did_you_mean(name, facts.names) or "; `river-margins topics create FILE` creates it"
+            hint = instead_of_missing(name, roles.values(), facts.names)
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
         elif lacking := sorted(needed - set(topic.operations)):
             grant = " and ".join(f"`{each.capitalize()}`" for each in lacking)

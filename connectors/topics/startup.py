@@ -34,6 +34,19 @@ def no_answer(servers: str, seconds: float, error: ClientError) -> str:
     )
 
 
+def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str]) -> str:
+    """Return the end of a sentence about a missing topic. A topic that the file uses otherwise is not what was meant.
+
+    >>> instead_of_missing("predictions", ["predictions", "predictions-rejects"], ["predictions-rejects"])
+    '; `river-margins topics create FILE` creates it'
+    >>> instead_of_missing("evnts", ["evnts", "rejects"], ["events", "rejects"])
+    ', did you mean `events`? If not, `river-margins topics create FILE` creates it'
+    """
+    create = "`river-margins topics create FILE` creates it"
+    close = did_you_mean(topic, set(known) - set(used))
+    return f"{close} If not, {create}" if close else f"; {create}"
+
+
 def check(config: Config, consumer: Consumer, restorer: Restorer, seconds: float) -> None:
     """Check that the processor can take over partitions of the input; which ones, the group decides later.
 
@@ -184,7 +197,7 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
     cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
     missing = [topic for topic in topics if topic not in cluster.topics]
     if missing:
-        hint = did_you_mean(missing[0], cluster.names) or "; `river-margins topics create FILE` creates it"
+        hint = instead_of_missing(missing[0], topics, cluster.names)
         names = ", ".join(f"`{topic}`" for topic in missing)
         do = "topic {} does" if len(missing) == 1 else "topics {} do"
         raise StartError(f"{do.format(names)} not exist at `{config.kafka.bootstrap_servers}`{hint}")

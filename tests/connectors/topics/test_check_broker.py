@@ -47,7 +47,10 @@ def test_a_missing_topic_and_one_with_other_partitions(stream, kafka):
     other = f"{stream.name}-other"
     kafka.create_topics({other: 3})
     (problem,) = problems(stream, output={"topic": other}, rejects={"topic": f"{stream.rejects}x"})
-    assert problem == (f"problem: topic `{stream.rejects}x` (rejects) does not exist, did you mean `{stream.rejects}`?")
+    assert problem == (
+        f"problem: topic `{stream.rejects}x` (rejects) does not exist, did you mean `{stream.rejects}`? "
+        "If not, `river-margins topics create FILE` creates it"
+    )
     assert any(
         f"`{other}` has 3 partitions and `{stream.input}` 2: outputs go" in note
         for note in notes(stream, output={"topic": other})

@@ -7,7 +7,8 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 PARTS = 12  # of a module whose tests are many and quick, and share nothing
-UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", "tests/torture/")
+LONG = ("tests/torture/", "tests/river_margins/test_defaults.py")  # which has few tests, after half a minute for all
+UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG)
 WITH_BROKERS = (
     *(f"tests/connectors/{room}/" for room in ("cli", "kafka", "runtime", "snapshots", "tools", "topics")),
     *(f"tests/docs/test_{page}.py" for page in ("operating", "permissions", "quick_start")),
@@ -36,11 +37,11 @@ def has_broker(share: str) -> bool:
 
 
 def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Order the tests by shares: the longest of those with a broker come first, and crash tests before them."""
+    """Order the tests by shares: the longest come first, those with a broker before the others."""
     shares: dict[str, list[pytest.Item]] = {}
     for item in items:
         shares.setdefault(share_of(item.nodeid), []).append(item)
-    order = sorted(shares, key=lambda name: (not has_broker(name), "torture" not in name, -len(shares[name])))
+    order = sorted(shares, key=lambda name: (not has_broker(name), not name.startswith(LONG), -len(shares[name])))
     return [item for name in order for item in shares[name]]
 
 

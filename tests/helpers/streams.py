@@ -334,7 +334,7 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
     while not (found := condition()):
         raise_what_ended()
         assert time.monotonic() < end, f"{what}: not within {DEADLINE:g} s"
-        time.sleep(0.02)
+        time.sleep(0.05)
     return found
 
 

@@ -48,7 +48,7 @@ QUICK = {
 STATIC = QUICK | {"consumer": QUICK["consumer"] | {"session_timeout_ms": 12_000}}
 
 
-def wait_until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, every: float = 0.02) -> Any:
+def wait_until(condition: Callable[[], Any], what: str, seconds: float = DEADLINE, every: float = 0.05) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s"

@@ -10,8 +10,9 @@ import yaml
 from connectors import config
 from connectors.kafka.local import LocalKafka
 from tests.deploy.tools import DEPLOY, LEAVING, check, needs
-from tests.docs.test_quick_start import Terminals, free_port
+from tests.docs.test_quick_start import Terminals
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.ports import free_port
 
 FILE = DEPLOY / "compose.yaml"
 SERVICES = yaml.safe_load(FILE.read_text())["services"]

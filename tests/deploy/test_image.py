@@ -10,7 +10,7 @@ import pytest
 
 from tests.deploy import image as images
 from tests.docs.test_operating import outputs
-from tests.docs.test_quick_start import free_port
+from tests.helpers.ports import free_port
 from tests.helpers.streams import Stream, phishing, twin, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(1800)]

@@ -14,26 +14,11 @@ import pytest
 
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
+from tests.helpers.ports import free_port
 
 PAGE = (ROOT / "README.md").read_text()
 (COMMANDS,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 (FILE,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def is_free(port):
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Kafka does
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 class Terminals:
@@ -83,7 +68,14 @@ class Terminals:
 @pytest.fixture
 def port():
     """The port of the page, or another one if a program of this machine has it."""
-    return 9092 if is_free(9092) else free_port()
+    with socket.socket() as holder:
+        try:
+            holder.bind(("127.0.0.1", 9092))
+        except OSError:
+            yield free_port()
+            return
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # only the broker of the test can listen there
+        yield 9092
 
 
 @pytest.fixture

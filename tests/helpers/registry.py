@@ -4,7 +4,6 @@ import base64
 import contextlib
 import http.server
 import shutil
-import socket
 import ssl
 import subprocess
 import tarfile
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from connectors.kafka.local.jars import _cache, _lock, java
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.ports import free_port
 
 VERSION = "3.3.3"
 URL = (
@@ -64,14 +64,13 @@ def running() -> Iterator[str]:
 
 
 def _started() -> tuple[subprocess.Popen[bytes], str]:
-    """Start a registry; again if it ends, as it does when something else takes its port first.
+    """Start a registry; again if it ends before it answers.
 
     It has a second port, of its management, which would be a fixed one.
     """
     jar = folder() / "quarkus-run.jar"
     for _ in range(5):
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        port = free_port()
         address = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}", "-Dquarkus.management.port=0"]
         command = [java(), "-XX:TieredStopAtLevel=1", "-Xmx512m", *address, "-jar", jar]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -3,7 +3,6 @@
 import base64
 import contextlib
 import os
-import random
 import shutil
 import signal
 import socket
@@ -23,6 +22,7 @@ from kafka.errors import InvalidReplicationFactorError, KafkaError
 from connectors.errors import StartError
 from connectors.kafka.local.class_archive import WRITE_TIMEOUT, ClassArchive
 from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
+from connectors.kafka.local.ports import HeldPort
 
 __all__ = ["VERSION", "LocalKafka", "LocalKafkaUnavailable", "create_topics", "serve"]
 
@@ -100,17 +100,14 @@ class LocalKafka:
         return ",".join(self._address(node) for node in self.nodes)
 
     def __enter__(self) -> Self:
-        if self._port and not _is_free(self._port):
-            raise StartError(f"port {self._port} is in use: give another with `--port`, or `--port 0` for any free one")
-        self._java = str(java())
-        self._class_path = os.pathsep.join(map(str, kafka_jars(self.version)))
         self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
-        self._archive = ClassArchive(self.version, JVM)
-        self._new_archive = self._folder / "classes.jsa"
+        self._ports: list[HeldPort] = []
         try:
-            self._ports = _free_ports(2 * len(self.nodes))
-            if self._port:
-                self._ports = [self._port, *(port for port in self._ports if port != self._port)]
+            self._hold_ports()
+            self._java = str(java())
+            self._class_path = os.pathsep.join(map(str, kafka_jars(self.version)))
+            self._archive = ClassArchive(self.version, JVM)
+            self._new_archive = self._folder / "classes.jsa"
             self._format()
             for node in self.nodes:
                 self._spawn(node)
@@ -127,7 +124,21 @@ class LocalKafka:
             self._archive.keep(self._new_archive)
         for node in list(self._processes):
             self.kill(node)
+        for port in self._ports:
+            port.release()
         shutil.rmtree(self._folder)
+
+    def _hold_ports(self) -> None:
+        """Hold two ports for each broker, also while it is down: those of the clients first, then the controllers'."""
+        try:
+            self._ports.append(HeldPort(self._port))
+        except OSError as error:
+            if not self._port:
+                raise
+            advice = "give another with `--port`, or `--port 0` for any free one"
+            raise StartError(f"port {self._port} is in use: {advice}") from error
+        while len(self._ports) < 2 * len(self.nodes):
+            self._ports.append(HeldPort())
 
     def _end_in_order(self, node: int) -> None:
         """Ask a broker to end, which writes the archive of its classes; give up when that takes too long."""
@@ -194,10 +205,10 @@ class LocalKafka:
         return self._processes[node]
 
     def _address(self, node: int) -> str:
-        return f"127.0.0.1:{self._ports[node - 1]}"
+        return f"127.0.0.1:{self._ports[node - 1].number}"
 
     def _controller(self, node: int) -> str:
-        return f"127.0.0.1:{self._ports[len(self.nodes) + node - 1]}"
+        return f"127.0.0.1:{self._ports[len(self.nodes) + node - 1].number}"
 
     def _log_file(self, node: int) -> Path:
         return self._folder / f"{node}.log"
@@ -368,28 +379,3 @@ def _admin(bootstrap_servers: str) -> KafkaAdminClient:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _is_free(port: int) -> bool:
-    """Tell whether a broker can listen on a port, also while connections of an earlier one are still closing."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Java sets it
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-def _free_ports(count: int) -> list[int]:
-    """Return free ports below the range from which the system takes ports for outgoing connections.
-
-    A broker's port must stay free while the broker is down. Any client could take a port of that range, even by
-    connecting to itself while it looks for the broker.
-    """
-    ports: set[int] = set()
-    while len(ports) < count:
-        port = random.SystemRandom().randrange(15_000, 32_000)
-        if _is_free(port):
-            ports.add(port)
-    return list(ports)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import socket
 import ssl
 import urllib.request
 import uuid
@@ -16,6 +15,7 @@ from connectors.formats.json_schema import OUTPUT
 from connectors.formats.registry import Registry, join
 from connectors.tools import explain
 from connectors.topics import processor
+from tests.helpers.ports import free_port
 from tests.helpers.registry import guarded
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
 
@@ -32,11 +32,6 @@ def authority(tmp_path_factory):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)
     return context, path
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 def register(url):

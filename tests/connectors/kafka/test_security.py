@@ -15,10 +15,11 @@ from kafka.admin import KafkaAdminClient, ScramMechanism, UserScramCredentialUps
 
 from connectors import config
 from connectors.errors import AccessError, ConfigError, StartError
-from connectors.kafka.local.broker import LocalKafka, _free_ports
+from connectors.kafka.local.broker import LocalKafka
 from connectors.tools import create_topics, produce, tail
 from connectors.topics import processor
 from tests.helpers import streams
+from tests.helpers.ports import free_port
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
 
 SECRET = "hunter2-swordfish"
@@ -47,7 +48,7 @@ class SecureKafka(LocalKafka):
     def __init__(self, folder: pathlib.Path) -> None:
         super().__init__()
         self.authority, self.folder = trustme.CA(), folder
-        self.password_port, self.certificate_port = _free_ports(2)
+        self.password_port, self.certificate_port = free_port(), free_port()
         certificate = self.authority.issue_cert("127.0.0.1", "localhost")
         chain = b"".join(pem.bytes() for pem in certificate.cert_chain_pems)
         (folder / "server.pem").write_bytes(as_pkcs8(certificate) + chain)

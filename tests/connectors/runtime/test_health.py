@@ -30,16 +30,11 @@ from connectors.model.counts import Counts
 from connectors.runtime import health
 from connectors.runtime.metrics import MAX_CLASS_LENGTH, MAX_CLASSES, Metrics, by_class
 from connectors.topics import lag, processor, startup
+from tests.helpers.ports import free_port
 from tests.helpers.streams import DEADLINE, Stream, before_each_record, phishing, running, start, twin, wait_for
 
 PREFIX = "river_margins_"
 NOT_READY = "partitions are not assigned, or their models not restored\n"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def ask(port, path):

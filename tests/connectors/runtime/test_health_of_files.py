@@ -17,7 +17,8 @@ from connectors import config
 from connectors.files import processor as files
 from connectors.files.record_files import Reader
 from connectors.runtime import health
-from tests.connectors.runtime.test_health import NOT_READY, ask, free_port, scrape
+from tests.connectors.runtime.test_health import NOT_READY, ask, scrape
+from tests.helpers.ports import free_port
 from tests.helpers.streams import DEADLINE, phishing, start, twin, wait_for
 
 

@@ -23,9 +23,10 @@ from connectors.runtime import state
 from connectors.runtime.health import Health, serving
 from connectors.runtime.history import History
 from connectors.runtime.page import Page
-from tests.connectors.runtime.test_health import ask, file_with, free_port, scrape
+from tests.connectors.runtime.test_health import ask, file_with, scrape
 from tests.connectors.runtime.test_health_of_files import file  # noqa: F401 - a fixture
 from tests.helpers.paths import ROOT
+from tests.helpers.ports import free_port
 from tests.helpers.streams import DEADLINE, phishing, start, twin, wait_for
 
 HOSTILE = [

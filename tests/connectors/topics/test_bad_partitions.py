@@ -10,7 +10,8 @@ from kafka.structs import OffsetAndMetadata
 from connectors.errors import StateError
 from connectors.topics import bad_partitions, processor
 from connectors.topics.offset_metadata import OffsetMetadata
-from tests.connectors.runtime.test_health import ask, free_port, scrape
+from tests.connectors.runtime.test_health import ask, scrape
+from tests.helpers.ports import free_port
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     Stream,

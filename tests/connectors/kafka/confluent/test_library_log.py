@@ -8,6 +8,7 @@ import confluent_kafka
 import pytest
 
 from connectors.kafka.confluent import library_log
+from tests.helpers.ports import free_port
 from tests.helpers.streams import wait_for
 
 AT = "[rdkafka#consumer-2] [thrd:"
@@ -52,7 +53,7 @@ def test_lines_of_the_library_itself(caplog):
     """A broker that cannot be reached, and one that hangs up: each thread reports it, and the log tells it once."""
     with socket.create_server(("127.0.0.1", 0)) as hanging_up:
         threading.Thread(target=_hang_up, args=[hanging_up], daemon=True).start()
-        there, gone = hanging_up.getsockname()[1], _free_port()
+        there, gone = hanging_up.getsockname()[1], free_port()
         servers = f"127.0.0.1:{there},127.0.0.1:{gone}"
         producer = confluent_kafka.Producer({"bootstrap.servers": servers, "logger": library_log.log})
 
@@ -79,8 +80,3 @@ def _hang_up(server):
             server.accept()[0].close()
     except OSError:
         return
-
-
-def _free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]

@@ -22,6 +22,7 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.consumer import Consumer
+from tests.helpers.ports import free_port
 from tests.helpers.streams import DEADLINE, wait_for
 
 LINGER = 60  # seconds
@@ -341,11 +342,8 @@ def test_describe_groups_with_operations(admin):
 
 
 def test_connection_failures():
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
     with internals.connection_failures() as reasons, pytest.raises(kafka_errors.KafkaError):
-        KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", bootstrap_timeout_ms=500)
+        KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{free_port()}", bootstrap_timeout_ms=500)
     assert any("REFUSED" in reason for reason in reasons), broken(internals.connection_failures)
     assert not logging.getLogger(internals.CONNECTION_LOGGER).handlers
 

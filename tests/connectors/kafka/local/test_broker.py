@@ -21,8 +21,9 @@ from kafka.errors import InvalidReplicationFactorError, KafkaTimeoutError
 
 from connectors.errors import StartError
 from connectors.kafka.local import LocalKafka, LocalKafkaUnavailable, jars, serve
-from connectors.kafka.local.broker import NEXT, _free_ports
+from connectors.kafka.local.broker import NEXT
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.ports import free_port
 
 
 @pytest.fixture
@@ -239,11 +240,15 @@ def test_serve_prints_the_address_and_ends_cleanly(
 
 @pytest.mark.kafka
 def test_the_first_broker_listens_on_the_port_that_was_given() -> None:
-    (port,) = _free_ports(1)
+    port = free_port()
     with LocalKafka(brokers=2, port=port) as kafka:
         first, second = kafka.bootstrap_servers.split(",")
         assert first == f"127.0.0.1:{port}" != second
         kafka.kill(1)
+        if sys.platform == "linux":
+            for address in first, second:  # the second runs, the first keeps its port while it is down
+                with socket.socket() as other, pytest.raises(OSError, match="in use"):
+                    other.bind(("127.0.0.1", int(address.split(":")[1])))
         kafka.start(1)
         socket.create_connection(("127.0.0.1", port), timeout=DEADLINE).close()
 

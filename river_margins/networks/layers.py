@@ -85,7 +85,9 @@ def hidden_values(
     first: Array, places: Sequence[int], inputs: Array, layers: Sequence[Array], function: Function
 ) -> list[Array]:
     """Return the values of all hidden layers, given the first layer and the inputs that have a row at some place."""
-    found = [function.value(inputs @ first[places])]
+    # `einsum` adds row by row. `@` adds in an order that depends on the shape and the processor, so that a feature with
+    # weights of zero could change a value by rounding.
+    found = [function.value(np.einsum("i,ij->j", inputs, first[places]))]
     for layer in layers:
         found.append(function.value(apply(layer, found[-1])))
     return found

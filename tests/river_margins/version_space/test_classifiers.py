@@ -106,7 +106,8 @@ class Halved(Ellipsoid):
     """Cuts where it should not: half of the radius in front of the centre. So it loses consistent weights."""
 
     def cut(self, direction):
-        self.centre = self.centre - 0.5 * direction * (direction @ self.matrix @ direction) ** 0.5
+        width = direction @ self.matrix @ direction  # rounding can make it negative after many wrong cuts
+        self.centre = self.centre - 0.5 * direction * max(width, 0.0) ** 0.5
         return super().cut(direction)
 
 

@@ -10,6 +10,7 @@ from kafka import errors as kafka_errors
 
 from connectors.kafka import ClientError, Record
 from connectors.kafka.errors import consumer_permissions
+from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
 
@@ -35,6 +36,7 @@ class Reader:
                 auto_offset_reset="earliest",  # also if compaction has removed the next offset
                 allow_auto_create_topics=False,
             )
+            internals.forget_timeouts(self._consumer)
             self._consumer.assign([self._place])
             self._consumer.seek(self._place, self.position)
         return self._consumer

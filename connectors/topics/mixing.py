@@ -5,9 +5,11 @@ snapshots are in the store, which all hosts of a group share. A record is writte
 snapshot, so whoever reads committed records finds the name of a committed model.
 """
 
+import concurrent.futures
 import hashlib
 import logging
 import re
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -19,15 +21,18 @@ from connectors.kafka import Record as KafkaRecord
 from connectors.model.partition_model import PartitionModel
 from connectors.runtime.metrics import Metrics
 from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import THREADS
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
+from connectors.topics.timeouts import Timeouts
 from river_margins import snapshot
 from river_margins.conversions import mix
 
 log = logging.getLogger(__name__)
 
 READS = 3  # of the topic in one commit, if a snapshot was deleted meanwhile because a newer one was published
+SHARE = 0.2  # of the transaction time-out that the means of one commit may take; the rest mixes with later commits
 
 
 class Published(NamedTuple):
@@ -66,23 +71,26 @@ class Mixer:
         The section of the file.
     reader
         Reads the topic.
-    seconds
-        How long to wait for the topic.
+    timeouts
+        How long to wait for the topic, and how long a transaction may be open.
     metrics
         The metrics of the processor.
     """
 
-    def __init__(self, group: str, mixing: Mixing, reader: Reader, seconds: float, metrics: Metrics) -> None:
+    def __init__(self, group: str, mixing: Mixing, reader: Reader, timeouts: Timeouts, metrics: Metrics) -> None:
         self._group, self._mixing, self._reader = group, mixing, reader
-        self._seconds, self._metrics = seconds, metrics
+        self._timeouts, self._metrics = timeouts, metrics
+        self._seconds = 0.001  # that the last mean took
         self._published: dict[int, Published] = {}
         self._models: dict[int, tuple[Published, Any]] = {}  # None in place of a model that was refused
         self._used: dict[int, dict[int, str]] = {}
         self._input = ""
 
     def due(self, partitions: Mapping[int, Partition]) -> set[int]:
-        """Return the partitions that mix with the next commit."""
-        return {number for number, partition in partitions.items() if partition.is_due_to_mix(self._mixing.every)}
+        """Return the partitions that mix with the next commit: those that wait longest, as many as its time allows."""
+        waiting = [number for number, each in partitions.items() if each.is_due_to_mix(self._mixing.every)]
+        waiting.sort(key=lambda number: partitions[number].mixed_at)
+        return set(waiting[: max(1, int(SHARE * self._timeouts.transaction / self._seconds))])
 
     # What the others have published
 
@@ -90,7 +98,7 @@ class Mixer:
         """Read what all partitions have published by now, and load the models that are new."""
         self._input, self._used = restorer.topic.id, {}
         for attempt in range(READS):
-            for record in self._reader.read(self._seconds):
+            for record in self._reader.read(self._timeouts.committed):
                 self._take(record, restorer.topic.partitions)
             try:
                 self._load(restorer, is_last=attempt == READS - 1)
@@ -118,20 +126,28 @@ class Mixer:
         log.error("offset %d of `%s` is not mixed with: %s", offset, self._mixing.topic, error)
 
     def _load(self, restorer: Restorer, is_last: bool) -> None:
+        """Load the models that are new side by side: most of the time, that of an object store, is waiting."""
+        wanted, missing = {}, None
         for number, published in sorted(self._published.items()):
             before = self._models.get(number)
-            if published.input != self._input or (before is not None and before[0] == published):
-                continue
+            if published.input == self._input and (before is None or before[0] != published):
+                wanted[number] = published
+        with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="mixing") as threads:
+            loading = {number: threads.submit(self._loaded, restorer, number, wanted[number]) for number in wanted}
+        for number, loaded in loading.items():
             model = None
             try:
-                model = self._loaded(restorer, number, published)
+                model = loaded.result()
             except FileNotFoundError as error:
                 if not is_last:
-                    raise
-                self._refuse(published.offset, error)
+                    missing = error
+                    continue
+                self._refuse(wanted[number].offset, error)
             except ValueError as error:  # of which SnapshotError is one
-                self._refuse(published.offset, error)
-            self._models[number] = published, model
+                self._refuse(wanted[number].offset, error)
+            self._models[number] = wanted[number], model
+        if missing is not None:
+            raise missing
 
     @staticmethod
     def _loaded(restorer: Restorer, number: int, published: Published) -> Any:
@@ -147,8 +163,8 @@ class Mixer:
 
         A model that has learned nothing does not count. Call `read` before.
         """
-        own = snapshot.dumps(model.learner)
-        others = {other: (published, found) for other, published, found in self._peers(number, own)}
+        began = time.monotonic()
+        others = {other: (published, found) for other, published, found in self._peers(number, model.learner)}
         self._used[number] = {other: published.snapshot for other, (published, _) in others.items()}
         if not others:
             return
@@ -158,8 +174,9 @@ class Mixer:
         except ValueError as error:
             self._refuse(max(published.offset for published, _ in others.values()), error)
             self._used[number] = {}
+        self._seconds = max(0.001, time.monotonic() - began)
 
-    def _peers(self, number: int, own: bytes) -> Iterator[tuple[int, Published, Any]]:
+    def _peers(self, number: int, own: Any) -> Iterator[tuple[int, Published, Any]]:
         for other, (published, found) in sorted(self._models.items()):
             name = SnapshotName.parse(published.snapshot)
             if other == number or found is None or published.input != self._input or not (name and name.examples):

@@ -140,7 +140,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         mixer = None
         if config.mixing is not None:
             reader = module.Reader(config.mixing.topic, config.name, for_consumer)
-            mixer = Mixer(config.name, config.mixing, reader, timeouts.committed, health.metrics)
+            mixer = Mixer(config.name, config.mixing, reader, timeouts, health.metrics)
 
         def make_reader(number: int, start: int) -> Reader:
             return module.Reader(config.input.topic, config.name, for_consumer, number, start)

@@ -1,7 +1,9 @@
 """One model from several that learned apart: the mean of their weights."""
 
 import copy
+import itertools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -77,14 +79,16 @@ def mix(models: Sequence[Any], shares: Sequence[float] | None = None) -> Any:
     if not models:
         raise ValueError("`models` is empty: a mean needs one model at least")
     parts = normalized(shares, len(models))
-    first = snapshot.dumps(models[0])
     for number, model in enumerate(models[1:], 2):
-        if differences := snapshot.difference(first, model):
+        if differences := snapshot.difference(models[0], model):
             raise ValueError(f"model {number} learns in another way than the first one: {'; '.join(differences)}")
-    mixed = copy.deepcopy(models[0])
-    for place, step in enumerate(steps_of(mixed)):
-        mix_step(step, [steps_of(model)[place] for model in models], parts)
-    return mixed
+    means: dict[int, Any] = {}
+    for first, *others in zip(*map(steps_of, models), strict=True):
+        state = mean_state(first, others, parts)
+        if state is not None:
+            means[id(first)] = first.clone()
+            means[id(first)].__setstate__(state)
+    return copy.deepcopy(models[0], means)  # which copies what has no entry there
 
 
 def why_no_mean(model: Any) -> str | None:
@@ -136,28 +140,33 @@ def steps_of(model: Any) -> list[Any]:
     return list(model.steps.values()) if hasattr(model, "steps") else [model]
 
 
-def mix_step(step: Any, others: Sequence[Any], shares: Sequence[float]) -> None:
-    """Give a step what the same steps of all models have learned on average."""
+def mean_state(step: Any, others: Sequence[Any], shares: Sequence[float]) -> dict[str, Any] | None:
+    """Return the state of a step that has learned what the same steps of all models have learned on average.
+
+    None if all have learned the same.
+    """
+    steps = [step, *others]
     if isinstance(step, StandardScaler):
-        step.__setstate__(mean_of_moments([other.__getstate__() for other in others], shares))
-        return
-    find_mean = mean_for([other.__getstate__() for other in others]) if isinstance(step, Learner) else None
+        return mean_of_moments([each.__getstate__() for each in steps], shares)
+    states = [each.__getstate__() for each in steps] if isinstance(step, Learner) else []
+    find_mean = mean_for(states) if states else None
     if find_mean is not None:
-        space, about = find_mean([other.__getstate__() for other in others], shares, step)
-        step.__setstate__(step.__getstate__() | about | {"space": space})
-    elif len({snapshot.dumps(other) for other in others}) > 1:
+        space, about = find_mean(states, shares, step)
+        return {**states[0], **about, "space": space}
+    if len({snapshot.dumps(each) for each in steps}) > 1:
         raise ValueError(
             f"`{type(step).__name__}` has no mean: mix learners with plain weights or with a variance for each weight, "
             "after `StandardScaler` or steps that have learned the same"
         )
+    return None
 
 
 def mean_of_moments(states: Sequence[Mapping[str, Any]], shares: Sequence[float]) -> dict[str, Any]:
     """Return the state of a scaler that has seen what all have seen; `moments` are count, mean and variance."""
-    features = union(state["features"] for state in states)
-    rows, moments = {feature: row for row, feature in enumerate(features)}, np.zeros((len(states), len(features), 3))
-    for found, state in zip(moments, states, strict=True):
-        found[[rows[feature] for feature in state["features"]]] = state["moments"]
+    features, rows = union(state["features"] for state in states)
+    moments = np.zeros((len(states), len(features), 3))
+    for found, own, state in zip(moments, rows, states, strict=True):
+        found[own] = state["moments"]
     counts = moments[:, :, 0] * np.array(shares)[:, None]
     count = counts.sum(axis=0)
     weights = np.divide(counts, count, out=np.zeros_like(counts), where=count > 0.0)
@@ -180,9 +189,15 @@ def is_diagonal(space: Mapping[str, Any]) -> bool:
     return space["variances"].ndim <= 2 and all(unit == 1.0 for unit in space["units"])
 
 
-def union(lists: Iterable[Iterable[Any]]) -> list[Any]:
-    """Return the members of all lists, each once, in the order of their first appearance."""
-    return list(dict.fromkeys(member for each in lists for member in each))
+def union(lists: Iterable[Iterable[Any]]) -> tuple[list[Any], list[np.ndarray]]:
+    """Return the members of all lists, each once, in the order of their first appearance; and where each list has them.
+
+    >>> union([["a", "b"], ["b", "c", "a"]])
+    (['a', 'b', 'c'], [array([0, 1]), array([1, 2, 0])])
+    """
+    places = defaultdict[Any, int](itertools.count().__next__)
+    found = [np.fromiter(map(places.__getitem__, each), np.intp) for each in lists]
+    return list(places), found
 
 
 def labels_of(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -190,40 +205,39 @@ def labels_of(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     known = [state for state in states if state["labels"]] or states[:1]
     labels, one_vector = known[0]["labels"], known[0]["one_vector"]
     if labels and not any(state["one_vector"] for state in known):
-        labels = union(state["labels"] for state in known)
+        labels, _ = union(state["labels"] for state in known)
     elif others := [state["labels"] for state in known if state["labels"] != labels]:
         raise ValueError(f"one model has learned the labels {labels}, and another one {others[0]}")
     return {"labels": labels, "one_vector": one_vector}
 
 
 def spread(
-    numbers: np.ndarray, start: float, state: Mapping[str, Any], features: list[Any], about: Mapping[str, Any]
+    numbers: np.ndarray, start: float, state: Mapping[str, Any], count: int, rows: np.ndarray, about: Mapping[str, Any]
 ) -> np.ndarray:
     """Return numbers of a model, by feature and label, where the mean has them; `start` where the model has none.
 
-    A first row that belongs to no feature is that of the intercept.
+    The mean has `count` features, and those of the model are in these `rows`. A first row that belongs to no feature is
+    that of the intercept.
     """
-    own = state["space"]["features"]
-    intercept = numbers.shape[0] - len(own)
-    rows = {feature: row for row, feature in enumerate(features, intercept)}
-    places = [*range(intercept), *(rows[feature] for feature in own)]
+    intercept = numbers.shape[0] - len(rows)
+    places = np.concatenate([np.arange(intercept), rows + intercept])
     labels = about["labels"]
     if about["one_vector"] or not labels:
         columns, width = list(range(numbers.shape[1])), 1
     else:
         columns, width = [labels.index(label) for label in state["labels"] or []], len(labels)
-    found = np.full((len(features) + intercept, width), start)
+    found = np.full((count + intercept, width), start)
     found[np.ix_(places, columns)] = numbers
     return found
 
 
 def mean_of_weights(states: Sequence[Mapping[str, Any]], shares: Sequence[float], step: Any) -> tuple[Any, Any]:
     """Return the space and the labels of the mean of plain weights."""
-    about, features = labels_of(states), union(state["space"]["features"] for state in states)
-    spaces = [state["space"] for state in states]
+    about, (features, rows) = labels_of(states), union(state["space"]["features"] for state in states)
+    spaces, count = [state["space"] for state in states], len(features)
     found = [
-        share * spread(space["weights"] * space["scale"], 0.0, state, features, about)
-        for share, space, state in zip(shares, spaces, states, strict=True)
+        share * spread(space["weights"] * space["scale"], 0.0, state, count, own, about)
+        for share, space, state, own in zip(shares, spaces, states, rows, strict=True)
     ]
     total = np.sum(found, axis=0)
     return {"features": features, "weights": total, "scale": 1.0, "size": float((total**2).sum()), "moves": 0}, about
@@ -231,13 +245,13 @@ def mean_of_weights(states: Sequence[Mapping[str, Any]], shares: Sequence[float]
 
 def mean_of_gaussians(states: Sequence[Mapping[str, Any]], shares: Sequence[float], step: Any) -> tuple[Any, Any]:
     """Return the space and the labels of the mean of weights with variances."""
-    about, features = labels_of(states), union(state["space"]["features"] for state in states)
-    precisions, pulls = [], []
-    for share, state in zip(shares, states, strict=True):
+    about, (features, rows) = labels_of(states), union(state["space"]["features"] for state in states)
+    precisions, pulls, count = [], [], len(features)
+    for share, state, own in zip(shares, states, rows, strict=True):
         space = state["space"]
         variances = np.reshape(space["variances"], space["means"].shape)  # without a block it has another shape
-        precision = spread(1.0 / variances.T, 1.0 / step.space.a, state, features, about)
-        mean = spread(space["means"].T, 0.0, state, features, about)
+        precision = spread(1.0 / variances.T, 1.0 / step.space.a, state, count, own, about)
+        mean = spread(space["means"].T, 0.0, state, count, own, about)
         precisions.append(share * precision)
         pulls.append(
             share * (mean if step.rule.looks_ahead else mean * precision)
@@ -245,4 +259,5 @@ def mean_of_gaussians(states: Sequence[Mapping[str, Any]], shares: Sequence[floa
     precision, pull = np.sum(precisions, axis=0), np.sum(pulls, axis=0)
     means = pull if step.rule.looks_ahead else pull / precision
     units = [1.0] * means.shape[1]
-    return {"features": features, "means": means.T, "variances": (1.0 / precision).T, "units": units}, about
+    variances = np.minimum(1.0 / precision, step.space.a)  # a sum of rounded shares may be less than 1
+    return {"features": features, "means": means.T, "variances": variances.T, "units": units}, about

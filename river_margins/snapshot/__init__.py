@@ -177,13 +177,13 @@ def check(model: base.Base) -> None:
     _encode(model)
 
 
-def difference(data: bytes, model: base.Base) -> list[str]:
+def difference(data: bytes | base.Base, model: base.Base) -> list[str]:
     """Describe how the model in a snapshot differs from another: in classes, parameters and attributes of the state.
 
     Parameters
     ----------
     data
-        The bytes of a snapshot.
+        The bytes of a snapshot, or a model.
     model
         The model to compare with. Weights and counts are not compared.
 
@@ -201,10 +201,11 @@ def difference(data: bytes, model: base.Base) -> list[str]:
     >>> snapshot.difference(snapshot.dumps(rm.PAClassifier(C=1.0)), rm.PAClassifier(C=0.01))
     ['the learner was `PAClassifier(C=1.0)` and is now `PAClassifier(C=0.01)`: C 1.0 -> 0.01']
     """
-    document, arrays = codec.read(data)
+    document, arrays = ({}, {}) if isinstance(data, base.Base) else codec.read(data)
     with _well_formed(document):
-        before = codec.decode(document["model"], arrays, Part.of)
-        return [found.sentence for found in compare(before, codec.decode(*_encode(model), Part.of))]
+        before = _encode(data) if isinstance(data, base.Base) else (document["model"], arrays)
+        parts = [codec.decode(*each, Part.of) for each in (before, _encode(model))]
+        return [found.sentence for found in compare(*parts)]
 
 
 def changes(data: bytes, model: base.Base) -> Changes:

@@ -44,6 +44,15 @@ class Reader:
         return self._consumer
 
     def read(self, seconds: float) -> list[Record]:
+        begin = self.position
+        try:
+            return self._read(seconds)
+        except ClientError:  # else the records before the failure would be lost
+            self.close()
+            self.position = begin
+            raise
+
+    def _read(self, seconds: float) -> list[Record]:
         records: list[Record] = []
         end = time.monotonic() + seconds
         with self._errors.translated():

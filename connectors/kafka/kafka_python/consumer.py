@@ -82,6 +82,7 @@ class Consumer:
                 partition_assignment_strategy=[_CapturingRange(self._on_assigned)],
             )
         internals.never_create_consumed_topic(self._consumer)
+        internals.forget_timeouts(self._consumer)
         internals.call_before_join(self._consumer, self._before_join)
         self._topic_seen = time.monotonic()
 

@@ -63,6 +63,26 @@ def keep_refreshing_metadata(consumer: KafkaConsumer) -> None:
         cluster.start_refresh_loop()
 
 
+# Polls
+
+
+def forget_timeouts(consumer: KafkaConsumer) -> None:
+    """Let a poll that ends without records leave nothing behind.
+
+    Its time-out is an exception within the library, whose traceback holds the exception itself, and the response to the
+    fetch that is under way, with all its records. Only the garbage collector would find that, which runs rarely.
+    """
+    run = consumer._net.run
+
+    def run_and_forget(coroutine: Any, *arguments: Any) -> Any:
+        try:
+            return run(coroutine, *arguments)
+        except kafka_errors.KafkaTimeoutError as error:
+            raise error.with_traceback(None) from None
+
+    consumer._net.run = run_and_forget
+
+
 # Membership of a group
 
 

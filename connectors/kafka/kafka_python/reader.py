@@ -10,6 +10,7 @@ from kafka import errors as kafka_errors
 
 from connectors.kafka import ClientError, Record
 from connectors.kafka.errors import consumer_permissions
+from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
 
@@ -35,11 +36,21 @@ class Reader:
                 auto_offset_reset="earliest",  # also if compaction has removed the next offset
                 allow_auto_create_topics=False,
             )
+            internals.forget_timeouts(self._consumer)
             self._consumer.assign([self._place])
             self._consumer.seek(self._place, self.position)
         return self._consumer
 
     def read(self, seconds: float) -> list[Record]:
+        begin = self.position
+        try:
+            return self._read(seconds)
+        except ClientError:  # else the records before the failure would be lost
+            self.close()
+            self.position = begin
+            raise
+
+    def _read(self, seconds: float) -> list[Record]:
         records: list[Record] = []
         end = time.monotonic() + seconds
         with translated(self._permissions):

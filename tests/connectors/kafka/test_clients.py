@@ -477,3 +477,23 @@ def test_contradictions(consumer, producer, expected):
     assert [problem[:2] for problem in found] == [problem[:2] for problem in expected]
     for (_, _, sentence), (_, _, part) in zip(found, expected, strict=True):
         assert part in sentence
+
+
+def test_a_reader_reads_again_what_it_read_before_a_failure(place, monkeypatch):
+    place.fill(10)
+    monkeypatch.setattr("connectors.kafka.confluent.reader.BATCH", 2)
+    few = {"max_poll_records": 2} if place.library == "kafka-python" else {}
+    reader = place.module.Reader(place.name, place.name, place.settings | few, 1)
+    place.opened.append(reader.close)
+    poll = reader._poll
+
+    def failing(consumer):
+        if reader.position:
+            raise ClientError("injected")
+        return poll(consumer)
+
+    reader._poll = failing
+    with pytest.raises(ClientError, match="injected"):
+        reader.read(DEADLINE)
+    reader._poll = poll
+    assert [record[3] for record in reader.read(DEADLINE)] == [b"1", b"3", b"5", b"7", b"9"]

@@ -5,14 +5,21 @@ import copy
 import hashlib
 import json
 import logging
+import threading
 from collections import defaultdict
+from types import SimpleNamespace
 
 from kafka import KafkaProducer
 
+from connectors.config.topics_schema import Mixing
+from connectors.kafka import Topic
+from connectors.model.partition_model import PartitionModel
 from connectors.snapshots import retention
 from connectors.snapshots.names import SnapshotName
 from connectors.tools import create_topics
-from connectors.topics import check_broker
+from connectors.topics import check_broker, mixing
+from connectors.topics.mixing import Mixer
+from connectors.topics.timeouts import Timeouts
 from river_margins import PAClassifier, StandardScaler, snapshot
 from river_margins.conversions import mix
 from tests.helpers.deadline import DEADLINE
@@ -238,6 +245,46 @@ def is_due_twice(partition, every):
 
 def committed(stream):
     return [found.offset if (found := stream.committed(number)) else 0 for number in range(PARTITIONS)]
+
+
+def test_a_commit_mixes_what_its_time_allows_and_loads_side_by_side(monkeypatch):
+    """Of a transaction of 10 s the means may take 2, and each takes 0.8 here: those that wait longest are first."""
+    count, now = 4, [100.0]
+    models = [PAClassifier() for _ in range(count)]
+    for number, model in enumerate(models):
+        model.learn_one({f"f{number}": 1.0}, True)
+    files = [snapshot.dumps(model) for model in models]
+    names = [f"{1:020d}-1-20261124T120000Z-{number:08x}" for number in range(count)]
+    records = [
+        (0, number, f"group:{number}".encode(), json.dumps({
+            "input": "id", "snapshot": names[number], "sha256": hashlib.sha256(files[number]).hexdigest(), "mixed": {},
+        }).encode(), None, 0)
+        for number in range(count)
+    ]  # fmt: skip
+    together = threading.Barrier(count, timeout=DEADLINE)
+
+    def read(number, name):
+        together.wait()
+        return files[number]
+
+    def slow_mix(*arguments):
+        now[0] += 0.8
+        return mix(*arguments)
+
+    monkeypatch.setattr(mixing, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(mixing, "mix", slow_mix)
+    reader = SimpleNamespace(read=lambda seconds: records)
+    mixer = Mixer("group", Mixing(topic="mixing", every="1s"), reader, Timeouts(10.0, 20.0, 5.0), None)
+    partitions = {
+        number: SimpleNamespace(mixed_at=-number, is_due_to_mix=lambda every: True) for number in range(count)
+    }
+    assert mixer.due(partitions) == {0, 1, 2, 3}
+    mixer.read(SimpleNamespace(topic=Topic("id", count), store=SimpleNamespace(read=read)))
+    own = PartitionModel(snapshot.loads(files[3]), names[3], 1, lambda name: None)
+    mixer.mix(3, own)
+    expected = mix([models[3], *models[:3]])
+    assert snapshot.dumps(own.learner) == snapshot.dumps(expected)
+    assert mixer.due(partitions) == {3, 2}
 
 
 def test_the_topic_is_created_compacted_and_checked(kafka, tmp_path):

@@ -121,6 +121,14 @@ def test_gaussians_are_weighed_by_their_precision(case):
         assert weight == pytest.approx(float(pull / precision), rel=1e-12, abs=1e-15), key
 
 
+@pytest.mark.parametrize("count", [6, 7, 10])
+def test_what_no_model_has_moved_keeps_its_first_variance(count):
+    """As often as this, 1/count adds up to less than 1, and the variance would become larger than it can be."""
+    models = [learned(rm.AROWClassifier(), [({"a": 1.0, "never": 0.0}, True)]) for _ in range(count)]
+    weight, variance = gaussians(mix(models))[None, "never"]
+    assert (weight, variance) == (0.0, 1.0) and sum([1 / count] * count) < 1
+
+
 def test_a_rule_that_looks_ahead_is_averaged_as_the_others():
     """The second-order perceptron keeps Σ⁻¹w, not w: its score with x in Σ⁻¹ is θ'(Σ⁻¹ + xx')⁻¹x."""
     models = apart(lambda: rm.SecondOrderPerceptron(covariance="diagonal", intercept=False), two_classes)

@@ -1,6 +1,7 @@
 """What kafka-python does not document, and has as `internals` uses it. A failure names the function."""
 
 import contextlib
+import gc
 import importlib.metadata
 import inspect
 import itertools
@@ -132,6 +133,36 @@ def test_keep_refreshing_metadata(consumer, topic, admin):
         return len(cluster.partitions_for_topic(topic)) == 3
 
     wait_for(sees_third_partition, broken(function))
+
+
+def timeouts_left(kafka, topic, consumer):
+    """How many time-outs are left to the garbage collector by a poll without records, once the fetch has an answer."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        assert not consumer.poll(timeout_ms=20)
+        with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
+            producer.send(topic, b"1").get(DEADLINE)
+        wait_for(lambda: consumer.poll(timeout_ms=100), "the record")
+        gc.collect()
+        return sum(type(each) is kafka_errors.KafkaTimeoutError for each in gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+def test_forget_timeouts(kafka, topic, consumer):
+    wait_for(lambda: consumer.poll(timeout_ms=100) or consumer.assignment(), "an assignment")
+    assert [consumer.position(place) for place in consumer.assignment()] == [0, 0]
+    gc.freeze()  # the objects of other tests
+    try:
+        assert timeouts_left(kafka, topic, consumer), needless(internals.forget_timeouts)
+        internals.forget_timeouts(consumer)
+        assert not timeouts_left(kafka, topic, consumer), broken(internals.forget_timeouts)
+    finally:
+        gc.unfreeze()
 
 
 def test_must_join_and_wait_for_assignment_and_resume_join(consumer):

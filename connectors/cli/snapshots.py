@@ -111,8 +111,13 @@ def rewind(
             moves = admin.rewind({entry.partition: entry})
         else:
             until = None if moment is None else _moment(moment)
+            numbers = numbers if partition is not None else admin.begun()
             moves = admin.rewind(snapshots.choose(admin.entries(), numbers, offset, until))
     show_table(("partition", "from offset", "to offset", "snapshot"), moves)
+    for move in moves:
+        if move.before is not None and move.before < move.offset:
+            skipped = f"records from offset {move.before} to {move.offset - 1} without an output get none"
+            typer.echo(f"partition {move.partition} moved forward: {skipped}", err=True)
 
 
 def _moment(text: str) -> float:

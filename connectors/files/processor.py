@@ -275,8 +275,9 @@ class FileProcessor:
 
     def _start_over(self) -> str:
         return (
-            f"to start over, move `{self._path.parent}` and the output away, or give the processor another `name` "
-            f"(with `start_from` and the path of a snapshot it goes on from that model)"
+            f"to start over, move `{self._path.parent}` and all files that were written away; for another input, give "
+            f"the processor another `name` and other files to write (with `start_from` and the path of a snapshot it "
+            f"goes on from that model)"
         )
 
     # Work

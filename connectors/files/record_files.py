@@ -195,7 +195,7 @@ class Writer:
             raise Unfit("it is no file")
         size = os.path.getsize(path) if os.path.exists(path) else 0
         if mark is None and size:
-            raise Unfit("it exists already, and is not empty")
+            raise Unfit("it exists already, and is not empty: move it away, or name another file")
         if mark is not None and mark.length:
             self._verify(mark, size)
 

@@ -48,7 +48,10 @@ def check_learner(
         raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
     if moved := _differences(changes.about.get("record"), record.shape):
         said = f"{named} learned other records: {'; '.join(moved)}"
-        anyway = "to go on from this model anyway, give the processor another `name`, and this snapshot as `start_from`"
+        anyway = (
+            "to go on from this model anyway, give a processor with another `name` and other outputs this snapshot as "
+            "`start_from`; it learns what is left of the input once more"
+        )
         raise StateError(f"{said}; put `record` back as it was, or {start_over}; {anyway}")
     return changes
 

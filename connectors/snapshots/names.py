@@ -37,6 +37,11 @@ class SnapshotName(NamedTuple):
     suffix: str
     is_empty: bool
 
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """What sorts snapshots of a partition into the order in which they were written."""
+        return self.time, self.offset, self.examples
+
     @classmethod
     def new(cls, offset: int, examples: int, is_empty: bool) -> str:
         """Return the text of a unique name for a snapshot written now."""

@@ -26,9 +26,10 @@ FILE_NAME = re.compile(
 )  # of a snapshot: without a separator it leads to no other folder
 # Object-store uploads become visible atomically; elsewhere write a temporary name, then rename.
 ATOMIC_UPLOADS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
+ROOM = "make room, between topics for instance with `river-margins snapshots prune FILE`"
 ADVICE = {
-    errno.ENOSPC: "it is full: make room, for instance with `river-margins snapshots prune`",
-    errno.EDQUOT: "the quota is used up: make room, for instance with `river-margins snapshots prune`",
+    errno.ENOSPC: f"it is full: {ROOM}",
+    errno.EDQUOT: f"the quota is used up: {ROOM}",
     errno.EFBIG: "the file would be larger than the limit: raise the limit on file sizes (`ulimit -f`)",
     errno.EROFS: "it is read-only: mount it writable, or give another folder",
     errno.EACCES: "access is denied: allow this user to list, read, write and delete there",

@@ -22,6 +22,8 @@ ATTEMPTS = 5  # for a partition whose committed offset moves while it is checked
 
 NUMBERS = re.compile(r"[0-9a-f]{8,}|[0-9]+")  # in which the problems of several partitions differ
 
+COMMANDS = re.compile(r"`river-margins snapshots rewind [^`]*`")  # those of another partition name its own offset
+
 Progress = Callable[[int, int], None]
 
 
@@ -127,7 +129,9 @@ def _grouped(problems: Mapping[int, list[ConnectorError]]) -> Iterator[Finding]:
         for error in problems[number]:
             kinds[NUMBERS.sub("#", str(error))].append((number, error))
     for (_, error), *others in kinds.values():
-        more = f" (the same for partition {runs_of(n for n, _ in others)})" if others else ""
+        commands = [text for _, other in others for text in COMMANDS.findall(str(other)) if text not in str(error)]
+        own = f", with their own commands: {', '.join(commands)}" if commands else ""
+        more = f" (the same for partition {runs_of(n for n, _ in others)}{own})" if others else ""
         yield Finding(f"{error}{more}", StateError if isinstance(error, StateError) else type(error))
 
 

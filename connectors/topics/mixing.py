@@ -60,6 +60,18 @@ class Published(NamedTuple):
         return cls(topic, name, sha256, offset)
 
 
+def read_published(record: KafkaRecord, group: str, partitions: int) -> tuple[int, Published | None]:
+    """Return a partition, and what it has published; None: it counts no more, until it publishes again.
+
+    Raise ValueError if the record is not of this group, or does not have exactly the form that `Mixer` writes.
+    """
+    _, offset, key, value, _, _ = record
+    of, _, number = (key or b"").decode(errors="replace").rpartition(":")
+    if of != group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
+        raise ValueError(f"its key is not `{group}:N` with N a partition below {partitions}")
+    return int(number), None if value is None else Published.parse(value, offset)
+
+
 class Mixer:
     """Mixes the models of partitions with those that the other ones have published.
 
@@ -107,18 +119,15 @@ class Mixer:
                 continue
 
     def _take(self, record: KafkaRecord, partitions: int) -> None:
-        _, offset, key, value, _, _ = record
         try:
-            group, _, number = (key or b"").decode(errors="replace").rpartition(":")
-            if group != self._group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
-                raise ValueError(f"its key is not `{self._group}:N` with N a partition below {partitions}")
-            if value is None:  # the partition is to count no more, until it publishes again
-                self._models.pop(int(number), None)
-                self._published.pop(int(number), None)
+            number, published = read_published(record, self._group, partitions)
+            if published is None:
+                self._models.pop(number, None)
+                self._published.pop(number, None)
             else:
-                self._published[int(number)] = Published.parse(value, offset)
+                self._published[number] = published
         except ValueError as error:
-            self._refuse(offset, error)
+            self._refuse(record[1], error)
 
     def _refuse(self, offset: int, error: Exception) -> None:
         """Note that a record is not mixed with."""

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import hashlib
 import logging
+import os
 import re
 import socket
 import zlib
@@ -40,6 +41,7 @@ from river_margins import snapshot
 log = logging.getLogger(__name__)
 
 HOST = socket.gethostname()
+REWIND = "river-margins snapshots rewind FILE"
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ class Restorer:
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._go_on(metadata.snapshot)}, or {self._start_over(partition)}",
+                f"{self._start_over(partition)}",
             )
 
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
@@ -255,24 +257,35 @@ class Restorer:
     def check_start(self, partition: int) -> None:
         """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""
         if names := _learned(self.store, partition):
+            before = (
+                f"; if a crash came before the last commit, the newest snapshot has no output yet: then take the one "
+                f"before, `{REWIND} --to {names[-2]}`"
+                if len(names) > 1
+                else ""
+            )
             raise PartitionStateError(
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away; {self._go_on(names[-1])}",
+                f"`input.start`, move that folder away{before}; {self._go_on(names[-1])}",
             )
 
     def check_former(self, partition: int) -> None:
         """Raise StateError if nothing is committed for a partition because its topic was created again."""
-        topic = self.config.input.topic
+        if folder := self.former(partition):
+            raise StateError(
+                f"`{self.config.input.topic}` was deleted and created again: nothing is committed for "
+                f"{self._of(partition)}, and the models of the topic that had this name before lie in `{folder}`; to "
+                f"begin with new models: `{REWIND} --empty`, or move that folder away"
+            )
+
+    def former(self, partition: int) -> str | None:
+        """Return where models of a former topic of this name lie, if it had learned ones in this partition."""
         for store in self.store.beside():
-            of_topic = re.fullmatch(rf"{re.escape(topic)}-[0-9a-f-]{{36}}", store.folder.rpartition("/")[2])
-            if of_topic and _learned(store, partition):
-                raise StateError(
-                    f"`{topic}` was deleted and created again: nothing is committed for {self._of(partition)}, and the "
-                    f"models of the topic that had this name before lie in `{store.folder}`; to begin with new models: "
-                    f"`river-margins snapshots rewind FILE --empty`, or move that folder away"
-                )
+            of_topic = rf"{re.escape(self.config.input.topic)}-[0-9a-f-]{{36}}"
+            if re.fullmatch(of_topic, store.folder.rpartition("/")[2]) and _learned(store, partition):
+                return store.folder
+        return None
 
     def _metadata(self, partition: int, committed: Committed) -> OffsetMetadata:
         metadata = OffsetMetadata.from_text(committed.metadata)
@@ -308,19 +321,19 @@ class Restorer:
             if metadata.labels:
                 raise StateError(
                     f"records of {of} wait for labels that come later, and the file has no `labels`: put the section "
-                    f"back, or {self._start_over()}"
+                    f"back; to go on with the models and drop what waits: {self._rewind_each(metadata)}"
                 )
             return
         if not metadata.labels:
             raise StateError(
-                f"the models of `{self.config.name}` were learned without `labels`: give the processor another `name`, "
-                f"and snapshot `{metadata.snapshot}` as `start_from`"
+                f"the models of `{self.config.name}` were learned without `labels`: to go on with them: "
+                f"{self._rewind_each(metadata)}"
             )
         if metadata.labels != self.labels.id:
             raise StateError(
                 f"the labels `{section.topic}` were deleted and created again, or are another topic, since offset "
-                f"{metadata.offset} of {of} was committed (topic id {metadata.labels}, now {self.labels.id}); "
-                f"{self._start_over()}"
+                f"{metadata.offset} of {of} was committed (topic id {metadata.labels}, now {self.labels.id}); to go on "
+                f"with the models and what waits, from the first label that is there: {self._rewind_each(metadata)}"
             )
         expected = metadata.to_committed().labels
         if committed != expected:
@@ -353,12 +366,17 @@ class Restorer:
         try:
             data = self.store.read(partition, metadata.snapshot)
         except FileNotFoundError:
+            where = ""
             if metadata.host != HOST and "://" not in path:
-                where = f"does not exist on host `{HOST}`; it was written on host `{metadata.host}`: all hosts of a "
-                raise PartitionStateError(
-                    partition, f"{named} {where}group must share the folder `snapshots`"
-                ) from None
-            raise PartitionStateError(partition, f"{named} does not exist; {instead}") from None
+                where = (
+                    f" on host `{HOST}`; it was written on host `{metadata.host}`: all hosts of a group must share the "
+                    f"folder `snapshots`; if they do"
+                )
+            elif "://" not in path and not os.path.isdir(self.store.folder):
+                where = (
+                    ", nor does its folder: a relative `snapshots` begins at the working directory; if that is right"
+                )
+            raise PartitionStateError(partition, f"{named} does not exist{where}; {instead}") from None
         if hashlib.sha256(data).hexdigest() != metadata.sha256:
             what = f"is corrupt: its SHA-256 is not the committed one ({len(data)} bytes)"
             raise PartitionStateError(partition, f"{named} {what}; {instead}")
@@ -368,9 +386,13 @@ class Restorer:
         return f"partition {partition} of `{self.config.input.topic}`"
 
     def _go_on(self, name: str) -> str:
+        return f"to go on from the model of that moment (the output since then comes again): `{REWIND} --to {name}`"
+
+    def _rewind_each(self, metadata: OffsetMetadata) -> str:
+        """Return the command that keeps a model, in a problem of all partitions."""
         return (
-            f"to go on from the model of that moment (the output since then comes again): `river-margins snapshots "
-            f"rewind FILE --to {name}`"
+            f"`{REWIND} --to {metadata.snapshot}`, and so in each partition (`river-margins lint --check-broker "
+            f"FILE` names all commands); {self._start_over()}"
         )
 
     def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:
@@ -380,14 +402,19 @@ class Restorer:
         """
         if partition is None:
             return (
-                "to go on with empty models: `river-margins snapshots rewind FILE --empty`; to learn the retained "
-                "input again, give the processor another `name` and another output"
+                f"to go on with empty models: `{REWIND} --empty`; to learn the retained input again, give the "
+                "processor another `name` and other topics to write to"
             )
         at = "" if offset is None else f" --offset {offset}"
-        command = f"river-margins snapshots rewind FILE --empty{at} --partition {partition}"
-        return f"to go on with an empty model: `{command}`"
+        return f"to go on with an empty model: `{REWIND} --empty{at} --partition {partition}`"
 
 
 def _learned(store: Store, partition: int) -> list[str]:
+    """Return the snapshots of models that have read a record, in the order in which they were written."""
     # an empty model may come from a first start that died; other files in the folder are not ours
-    return [name for name in store.sizes(partition) if (found := SnapshotName.parse(name)) and not found.is_empty]
+    names = [
+        (name.order, text)
+        for text in store.sizes(partition)
+        if (name := SnapshotName.parse(text)) and not name.is_empty
+    ]
+    return [text for _, text in sorted(names)]

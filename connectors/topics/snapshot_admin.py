@@ -8,23 +8,25 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+import orjson
 from river import compose
 
 from connectors.config import Config
 from connectors.drift.watch import drift_of
 from connectors.errors import StateError
-from connectors.kafka import Committed, Consumer, LostOwnership, client
+from connectors.kafka import Committed, Consumer, LostOwnership, NotPermitted, client
 from connectors.labels.waiting import BadState, WaitingRecords
-from connectors.labels.waiting_files import WaitingFiles, needed, read_index
+from connectors.labels.waiting_files import WAITING, WaitingFiles, needed, read_index
 from connectors.model.standings import contest_of
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
 from connectors.snapshots.stores import StoreError
 from connectors.topics import startup
+from connectors.topics.mixing import Published, read_published
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.processor import refusals_as_errors
-from connectors.topics.restore import HOST, Restorer
+from connectors.topics.restore import HOST, REWIND, Restorer
 from connectors.topics.timeouts import Timeouts
 from river_margins import snapshot
 
@@ -53,6 +55,12 @@ class Move(NamedTuple):
 @contextlib.contextmanager
 def opened(config: Config) -> Iterator["SnapshotAdmin"]:
     """Open the snapshots of a processor, whether or not it runs."""
+    folder = config.snapshots.folder
+    if "://" not in folder and not pathlib.Path(folder).is_dir():
+        raise StateError(
+            f"the folder of the snapshots `{folder}` does not exist: a relative `snapshots` begins at the working "
+            f"directory, so work in that of the processor"
+        )
     module = client(config.kafka.client)
     for_consumer = config.kafka.consumer_settings
     timeouts = Timeouts(*config.kafka.timeouts)
@@ -94,6 +102,11 @@ class SnapshotAdmin:
             raise StateError(f"`{topic}` has no partition {only}, it has {len(self._numbers)}")
         return list(self._numbers) if only is None else [only]
 
+    def begun(self) -> list[int]:
+        """Return the partitions that have a committed offset or a snapshot; the others begin by themselves."""
+        committed = self._committed()
+        return [number for number in self._numbers if committed[number] or self._store.sizes(number)]
+
     def _committed(self) -> dict[int, Committed | None]:
         return self._consumer.committed(self._numbers, self._timeouts.committed)
 
@@ -107,7 +120,7 @@ class SnapshotAdmin:
         found = [entry for entry in self.entries() if id in (entry.id, entry.name.suffix)]
         if len(found) != 1:
             what = "there is no snapshot" if not found else f"there are {len(found)} snapshots"
-            raise StateError(f"{what} `{id}` in `{self._store.folder}`; `river-margins snapshots list` shows all")
+            raise StateError(f"{what} `{id}` in `{self._store.folder}`; `river-margins snapshots list FILE` shows all")
         return found[0]
 
     def read(self, entry: Entry) -> bytes:
@@ -137,7 +150,7 @@ class SnapshotAdmin:
         """Delete the snapshots that `snapshots.keep` does not keep, and return them. On trial delete nothing.
 
         These snapshots always stay: the one that the committed offset names, later ones (an open transaction may name
-        them soon), and all that are younger than a transaction and a minute.
+        them soon), all that are younger than a transaction and a minute, and those with which others mix.
         """
         entries = self.entries()
         named = {entry.partition: entry.name for entry in entries if entry.is_named}
@@ -146,6 +159,7 @@ class SnapshotAdmin:
             for number in self._numbers
             for text in kept((entry.id for entry in entries if entry.partition == number), self._config.snapshots.keep)
         }
+        wanted |= self._published()
         youngest = time.time() - self._timeouts.transaction - GRACE
         removed = [
             entry
@@ -160,6 +174,18 @@ class SnapshotAdmin:
             self._delete(number, [entry.id for entry in removed if entry.partition == number])
         return removed
 
+    def _published(self) -> set[tuple[int, str]]:
+        """Return the snapshots that partitions have published to be mixed with."""
+        if self._config.mixing is None:
+            return set()
+        topic, settings = self._config.mixing.topic, self._config.kafka.consumer_settings
+        found = dict[int, Published | None]()
+        with contextlib.closing(client(self._config.kafka.client).Reader(topic, self._config.name, settings)) as reader:
+            for record in reader.read(self._timeouts.committed):
+                with contextlib.suppress(ValueError):  # which no partition mixes with
+                    found |= [read_published(record, self._config.name, len(self._numbers))]
+        return {(number, published.snapshot) for number, published in found.items() if published}
+
     def _delete(self, partition: int, names: list[str]) -> None:
         """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""
         files = needed(self._store, partition) if self._config.labels else {}
@@ -169,64 +195,113 @@ class SnapshotAdmin:
 
     def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
         """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
-        targets = {number: self._target(entry, self.read(entry)) for number, entry in chosen.items()}
-        return self._move(targets)
+        before = self._metadata()
+        with self._or_nothing():
+            return self._move(
+                {number: self._target(entry, self.read(entry), before[number]) for number, entry in chosen.items()}
+            )
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
         """Give partitions a new model, at this offset or, without one, at their committed offset.
 
-        Offsets of a topic that was created again are worth nothing: that of its new records is `input.start`.
+        Offsets of a topic that was created again are worth nothing there: its first record is the next one.
         """
-        committed = self._committed()
-        targets = {}
-        for number in partitions:
-            found = committed[number]
-            before = found and OffsetMetadata.from_text(found.metadata)
-            is_other = before is not None and before.topic_id != self._restorer.topic.id
-            at = offset if offset is not None else found.offset if found and not is_other else self._start_of(number)
-            data = snapshot.dumps(self._config.first_learner(), note_of(self._config.record))
-            id = SnapshotName.new(at, 0, is_empty=True)
-            name = SnapshotName.parse(id)
-            assert name is not None
-            if section := self._config.labels:
-                waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
-                labels_at = self._labels_at(number, found and found.labels, before)
-                for file, content in waiting.prepare(id, labels_at).files.items():
-                    self._store.write(number, file, content)
-            self._store.write(number, id, data)
-            targets[number] = self._target(Entry(number, id, name, len(data), False), data)
-        return self._move(targets)
+        committed, metadata = self._committed(), self._metadata()
+        topic, targets = self._restorer.topic, dict[int, Committed]()
+        former = min(
+            (m.partitions for m in metadata.values() if m and m.topic_id == topic.id), default=topic.partitions
+        )
+        with self._or_nothing():
+            for number in partitions:
+                found, before = committed[number], metadata.get(number)
+                is_other = before is not None and before.topic_id != topic.id
+                first, end = self._consumer.offset_range(number)
+                if offset is not None:
+                    at = offset
+                elif found is not None and not is_other:
+                    at = min(max(found.offset, first), end)
+                else:  # `input.start` is for a group that has never read the topic
+                    is_next = is_other or number >= former or self._restorer.former(number) is not None
+                    at = first if is_next or self._config.input.start == "earliest" else end
+                data = snapshot.dumps(self._config.first_learner(), note_of(self._config.record))
+                id = SnapshotName.new(at, 0, is_empty=True)
+                name = SnapshotName.parse(id)
+                assert name is not None
+                if self._config.labels:
+                    self._write_nothing_waits(number, id, self._labels_at(number, at, found and found.labels, before))
+                self._write(number, id, data)
+                targets[number] = self._target(Entry(number, id, name, len(data), False), data, before)
+            return self._move(targets)
 
-    def _labels_at(self, number: int, committed: Committed | None, before: OffsetMetadata | None) -> int:
-        """Return where a new model reads labels: at the committed offset, or at the next that the topic still has."""
-        labels = self._restorer.labels
-        if committed is None or (before is not None and labels is not None and before.labels != labels.id):
-            return self._start_of(~number)
+    @contextlib.contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """Delete what was written for a move that is refused: else the newest snapshot would be no processor's."""
+        self._written = list[tuple[int, str]]()
+        try:
+            yield
+        except (StateError, NotPermitted):
+            for number, name in self._written:
+                self._store.delete(number, name)
+            raise
+
+    def _write(self, number: int, name: str, data: bytes) -> None:
+        self._written.append((number, name))
+        self._store.write(number, name, data)
+
+    def _write_nothing_waits(self, number: int, id: str, labels_at: int) -> None:
+        section = self._config.labels
+        assert section is not None
+        waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
+        for file, content in waiting.prepare(id, labels_at).files.items():
+            self._write(number, file, content)
+
+    def _labels_at(self, number: int, at: int, committed: Committed | None, before: OffsetMetadata | None) -> int:
+        """Return where a new model that begins at the record `at` reads labels, so that it misses none of its own.
+
+        That is where the former model had read to, unless its records go on before that: then all labels are read.
+        """
         first, end = self._consumer.offset_range(~number)
-        return min(max(committed.offset, first), end)
+        known = None
+        if before is not None and self._restorer.labels is not None and before.labels == self._restorer.labels.id:
+            known = before.labels_offset if before.offset <= at else None
+        elif before is None and committed is not None:  # set by hand, or that of a model whose offset was
+            known = committed.offset if input_offset_of(committed) <= at else None
+        return first if known is None else min(max(known, first), end)
 
-    def _start_of(self, number: int) -> int:
+    def _check_range(self, number: int, offset: int, topic: str) -> None:
         first, end = self._consumer.offset_range(number)
-        return first if self._config.input.start == "earliest" else end
+        if not first <= offset <= end:
+            raise StateError(
+                f"offset {offset} of partition {max(number, ~number)} of `{topic}` is out of range, there are {first} "
+                f"to {end}, and nothing was changed; `river-margins snapshots list FILE` shows where a model can go on"
+            )
 
-    def _target(self, entry: Entry, data: bytes) -> Committed:
+    def _target(self, entry: Entry, data: bytes, before: OffsetMetadata | None) -> Committed:
         topic, name = self._restorer.topic, entry.name
         digest = hashlib.sha256(data).hexdigest()
         metadata = OffsetMetadata(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
         if (labels := self._restorer.labels) is not None:
-            metadata = self._with_labels(entry, metadata._replace(labels=labels.id))
+            metadata = self._with_labels(entry, metadata._replace(labels=labels.id), before)
+            self._check_range(~entry.partition, metadata.labels_offset, self._config.topics["labels"])
+        self._check_range(entry.partition, name.offset, self._config.input.topic)
         committed = metadata.to_committed()
         self._restorer.check(entry.partition, committed)
-        self._restorer.check_offset(entry.partition, metadata, self._consumer.offset_range)
         return committed
 
-    def _with_labels(self, entry: Entry, metadata: OffsetMetadata) -> OffsetMetadata:
-        """Return metadata that also name the labels of a snapshot, and what waited for them."""
+    def _with_labels(self, entry: Entry, metadata: OffsetMetadata, before: OffsetMetadata | None) -> OffsetMetadata:
+        """Return metadata that also name the labels of a snapshot, and what waited for them.
+
+        If the group had no labels, nothing waits. If it had another topic of labels, their offsets are not those here.
+        """
+        first, _ = self._consumer.offset_range(~entry.partition)
+        if before and not before.labels and entry.id + WAITING not in self._store.sizes(entry.partition):
+            self._write_nothing_waits(entry.partition, entry.id, first)
         try:
             index, _, sha256 = read_index(self._store, entry.partition, entry.id)
         except BadState as error:
             raise StateError(f"the snapshot `{entry.id}` has no records that wait for labels: {error}") from error
-        return metadata._replace(labels_offset=index.labels_offset, waiting=sha256)
+        is_other = before is not None and before.labels not in ("", metadata.labels)
+        return metadata._replace(labels_offset=first if is_other else index.labels_offset, waiting=sha256)
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
         before = self._committed()
@@ -245,8 +320,18 @@ class SnapshotAdmin:
         ]
 
 
+def input_offset_of(labels: Committed) -> int:
+    """Return the offset of the input that belongs to a committed offset of the labels; 0 if somebody else set it."""
+    with contextlib.suppress(orjson.JSONDecodeError):
+        found = orjson.loads(labels.metadata)
+        if isinstance(found, dict) and isinstance(found.get("input_offset"), int):
+            return int(found["input_offset"])
+    return 0
+
+
 def choose(entries: list[Entry], partitions: list[int], offset: int | None, moment: float | None) -> dict[int, Entry]:
     """Return for each partition the newest snapshot not after an offset or a time."""
+    at = "" if offset is None else f" --offset {offset}"
     chosen = {}
     for number in partitions:
         possible = [
@@ -258,10 +343,11 @@ def choose(entries: list[Entry], partitions: list[int], offset: int | None, mome
         ]
         if not possible:
             raise StateError(
-                f"partition {number} has no snapshot that old, and nothing was changed; `river-margins snapshots list` "
-                f"shows all, and `rewind --empty` begins with an empty model"
+                f"partition {number} has no snapshot that old, and nothing was changed; `river-margins snapshots list "
+                f"FILE` shows all; with `--partition` the others move alone, and `{REWIND} --empty{at} --partition "
+                f"{number}` gives this one an empty model"
             )
-        chosen[number] = max(possible, key=lambda entry: (entry.name.time, entry.name.offset))
+        chosen[number] = max(possible, key=lambda entry: entry.name.order)
     return chosen
 
 

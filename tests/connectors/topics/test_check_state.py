@@ -44,6 +44,7 @@ def test_all_is_found_at_once(learned):
     commit(learned, 2, 20, "of another program")
     past = learned.pointer(3)._replace(offset=30)
     commit(learned, 3, 30, past.to_text())
+    commit(learned, 7, 40, learned.pointer(7)._replace(offset=40).to_text())
     os.chmod(learned.snapshot_path(4), 0)
     with learned.admin() as admin:
         admin.delete_group_offsets(learned.name, [learned.place(5)])
@@ -65,6 +66,11 @@ def test_all_is_found_at_once(learned):
             said,
         )
     assert len(said) == len(expected)
+    (lost,) = [sentence for _, sentence in said if "offset 30 of partition 3" in sentence]
+    assert lost.endswith(
+        "--empty --offset 20 --partition 3` (the same for partition 7, with their own commands: "
+        "`river-margins snapshots rewind FILE --empty --offset 20 --partition 7`)"
+    )
 
 
 def test_what_is_the_same_for_all_is_said_once(learned):

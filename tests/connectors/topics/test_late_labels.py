@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import time
 
 import pytest
@@ -354,8 +355,22 @@ def test_an_offset_of_the_labels_that_was_moved_alone_is_refused(waiting):
 
 
 def test_a_file_without_labels_is_refused_while_records_wait(waiting):
-    with pytest.raises(StateError, match="the file has no `labels`: put the section back"):
+    with pytest.raises(StateError, match="the file has no `labels`: put the section back") as refused:
         processor.run(waiting.config(labels=None, outcomes=None))
+    move = follow(waiting, refused.value, labels=None, outcomes=None)
+    assert (move.before, move.offset) == (60, 60)
+    with running(waiting.config(labels=None, outcomes=None)):
+        waiting.sides[Side.LABELS].clear()
+        waiting.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(waiting.are_done, "the records that need no label")
+
+
+def follow(stream, error, **changes):
+    """Type the command with which an error goes on with the model of partition 0."""
+    (id,) = re.findall(r"`river-margins snapshots rewind FILE --to (\S+)`", str(error))
+    with snapshot_admin.opened(stream.config(**changes)) as admin:
+        (move,) = admin.rewind({0: admin.entry(id)})
+    return move
 
 
 def test_a_segment_that_is_missing_or_damaged_is_named(waiting):
@@ -378,8 +393,46 @@ def test_models_learned_without_labels_are_refused(kafka, tmp_path):
     with running(stream.config(labels=None, outcomes=None)):
         stream.send(Side.RECORDS, mixed(20, partitions=1)[0])
         wait_for(stream.are_done, "all records")
-    with pytest.raises(StateError, match="were learned without `labels`: give the processor another `name`"):
+    with pytest.raises(StateError, match="were learned without `labels`: to go on with them: ") as refused:
         processor.run(stream.config())
+    move = follow(stream, refused.value)
+    assert (move.before, move.offset) == (20, 20)
+    more = [(0, {**x, "id": f"more{n}"}, BEGIN + 30_000) for n, x in enumerate(phishing(10, unlabelled=10**9))]
+    stream.send(Side.LABELS, [(0, {"of": x["id"], "is": x.pop("y", True)}, BEGIN + 40_000) for _, x, _ in more])
+    stream.send(Side.RECORDS, more)
+    with running(stream.config()):
+        wait_for(stream.are_done, "the records with labels")
+    stream.read(stream.outcomes, 10)
+
+
+def test_labels_created_again_are_read_from_their_first_one(waiting):
+    """The model and what waits stay; a former offset of the labels means nothing in their new topic."""
+    waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(10)])
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "ten labels")
+    waiting.labels += "-again"
+    waiting.settings["labels"] |= {"topic": waiting.labels}
+    waiting.kafka.create_topics({waiting.labels: 1})
+    waiting.sides[Side.LABELS].clear()
+    waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+    with pytest.raises(StateError, match="or are another topic") as refused:
+        processor.run(waiting.config())
+    follow(waiting, refused.value)
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "all labels")
+    assert {json.loads(message.value)["id"] for message in waiting.read(waiting.outcomes, 58)} >= {"r11", "r59"}
+
+
+def test_a_new_model_from_the_first_record_reads_all_labels(waiting):
+    waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "all labels")
+    outcomes = len(waiting.bare(0)[1])
+    with snapshot_admin.opened(waiting.config()) as admin:
+        admin.start_anew([0], 0)
+    with running(waiting.config()):
+        wait_for(waiting.are_done, "all of it again")
+    waiting.read(waiting.outcomes, 2 * outcomes)
 
 
 def test_a_rewind_moves_both_topics(waiting):

@@ -17,7 +17,7 @@ from connectors.model.partition_model import PartitionModel
 from connectors.snapshots import retention
 from connectors.snapshots.names import SnapshotName
 from connectors.tools import create_topics
-from connectors.topics import check_broker, mixing
+from connectors.topics import check_broker, mixing, snapshot_admin
 from connectors.topics.mixing import Mixer
 from connectors.topics.timeouts import Timeouts
 from river_margins import PAClassifier, StandardScaler, snapshot
@@ -213,7 +213,8 @@ def mixed(stream):
 
 def test_what_is_published_stays_until_more_is_published(kafka, tmp_path, monkeypatch):
     """Superseded snapshots are deleted at once here; each partition publishes twice, and goes on without mixing."""
-    monkeypatch.setattr(retention, "GRACE", -1000.0)
+    for module in (retention, snapshot_admin):
+        monkeypatch.setattr(module, "GRACE", -1000.0)
     monkeypatch.setattr("connectors.topics.partition.Partition.is_due_to_mix", is_due_twice)
     stream, records = MixingStream(kafka, tmp_path), phishing(600)
     stream.settings["snapshots"] = {"folder": stream.settings["snapshots"], "keep": {"last": 0}}
@@ -233,6 +234,8 @@ def test_what_is_published_stays_until_more_is_published(kafka, tmp_path, monkey
         wait_for(lambda: are_gone(set(names[:3])), "that what was published first is deleted")
         process.end()
     assert sorted(number for number, _ in stream.history()) == [0, 0, 1, 1, 2, 2]
+    with snapshot_admin.opened(stream.config()) as admin:
+        admin.prune(is_trial=False)
     assert set(names[3:]) <= there()
     assert not set(names) & {stream.pointer(number).snapshot for number in range(PARTITIONS)}
 

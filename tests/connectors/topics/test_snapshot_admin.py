@@ -153,7 +153,8 @@ def test_rewind_to_an_offset_and_to_a_time(stream, operator):
     assert moved["to offset"] == "40"
     (moved,) = operator.table("rewind", "--time", "now")  # moves forward too: nothing was answered in between
     assert (moved["from offset"], moved["to offset"]) == ("40", "60")
-    assert "no snapshot that old" in operator.run("rewind", "--time", "2020-01-01", fails=4)
+    said = operator.run("rewind", "--time", "2020-01-01", fails=4)
+    assert "partition 0 has no snapshot that old" in said and "rewind FILE --empty --partition 0`" in said
     assert "is not a time" in operator.run("rewind", "--time", "yesterday", fails=2)
     assert "give exactly one of" in operator.run("rewind", fails=2)
     assert "has no partition 7" in operator.run("rewind", "--time", "now", "--partition", 7, fails=4)
@@ -175,9 +176,11 @@ def test_rewind_after_the_group_was_deleted(stream, operator):
     wait_for(lambda: not stream.members(), "the end of the last member")
     with stream.admin() as admin:
         admin.delete_groups([stream.name])
+    old(stream, 70, 3600)  # of work that a rewind has undone
     with pytest.raises(StateError, match="has no committed offset") as refused:
         processor.run(stream.config())
-    (id,) = re.findall(r"rewind FILE --to (\S+)`$", str(refused.value))
+    other, id = re.findall(r"rewind FILE --to (\S+)`", str(refused.value))
+    assert SnapshotName.parse(other).order < SnapshotName.parse(id).order
     (moved,) = operator.table("rewind", "--to", id)
     assert (moved["from offset"], moved["to offset"]) == ("", "60")
     goes_on(stream, 60, 60)
@@ -246,10 +249,12 @@ def test_rewind_to_the_beginning_with_an_empty_model(stream, operator):
 def test_rewind_refuses_while_a_processor_runs(stream, operator):
     with running(stream.config()) as process:
         wait_for(lambda: stream.members() == [1], "a member")
-        before = stream.committed(0)
-        said = operator.run("rewind", "--offset", 20, fails=4)
-        assert "has members, and nothing was changed: stop its processors first" in said
+        before, there = stream.committed(0), names(stream)
+        for arguments in (["--offset", 20], ["--empty"]):
+            said = operator.run("rewind", *arguments, fails=4)
+            assert "has members, and nothing was changed: stop its processors first" in said
         assert stream.committed(0) == before
+        assert names(stream) <= there  # else a rewind to the newest snapshot would go to an empty model
         process.end()
 
 
@@ -257,7 +262,8 @@ def test_rewind_refuses_what_cannot_be_read_again(stream, operator):
     with stream.admin() as admin:
         admin.delete_records({stream.place(0): 30})
     before = stream.committed(0)
-    assert "out of range" in operator.run("rewind", "--offset", 20, fails=4)
+    said = operator.run("rewind", "--offset", 20, fails=4)
+    assert "out of range, there are 30 to 60, and nothing was changed" in said and "--empty" not in said
     assert stream.committed(0) == before
     (moved,) = operator.table("rewind", "--offset", 40)
     assert moved["to offset"] == "40"
@@ -276,9 +282,10 @@ def test_rewind_after_the_topic_was_created_again(stream, operator):
     wait_for(lambda: stream.committed(0) is None, "the end of its offsets")
     with stream.group() as consumer:  # an operator brings them back, and means well
         consumer.commit({stream.place(0): ended(kept)})
+    stream.settings["input"]["start"] = "latest"  # which is for the first start of a group
     with pytest.raises(StateError, match="was deleted and created again") as refused:
         processor.run(stream.config())
-    (moved,) = operator.follow(refused.value)
+    (moved,) = Operator(stream).follow(refused.value)
     assert (moved["from offset"], moved["to offset"]) == ("60", "0")
     goes_on(stream, 0, 0)
 
@@ -291,6 +298,7 @@ def test_rewind_accepts_more_partitions(stream, operator):
     stream.settings["input"]["new_partitions"] = "refuse"
     with pytest.raises(StateError, match="has 2 partitions, and had 1"):
         processor.run(stream.config())
+    assert [row["partition"] for row in operator.table("rewind", "--time", "now")] == ["0"]
     operator.run("rewind", "--time", "now", "--partition", 0)
     goes_on(stream, 60, 60)
 

@@ -102,7 +102,7 @@ def test_a_missing_snapshot(learned):
 def test_a_snapshot_on_another_host(learned, monkeypatch):
     learned.snapshot_path().unlink()
     monkeypatch.setattr("connectors.topics.restore.HOST", "elsewhere")
-    refused(learned, StateError, "does not exist on host `elsewhere`", "must share the folder")
+    refused(learned, StateError, "does not exist on host `elsewhere`", "must share the folder", "rewind FILE --empty")
 
 
 def test_a_corrupt_snapshot(learned):

@@ -60,11 +60,16 @@ def _taking(taken: list[bytes], lines: Iterator[bytes]) -> Iterator[str]:
 def cells(row: bytes, delimiter: str = ",") -> list[str]:
     """Return the cells of a row, or raise Reject."""
     try:
-        return next(csv.reader(io.StringIO(row.decode(), newline=""), strict=True, delimiter=delimiter), [])
+        reader = csv.reader(io.StringIO(row.decode(), newline=""), strict=True, delimiter=delimiter)
+        found = next(reader, [])
+        goes_on = any(reader)  # the module takes a carriage return for the end of a row
     except UnicodeDecodeError as error:
         raise Reject(f"not UTF-8: byte {error.start}") from None
     except csv.Error as error:
         raise Reject(f"not CSV: {error}") from None
+    if goes_on:
+        raise Reject("not CSV: it goes on after a carriage return: end lines with a line feed")
+    return found
 
 
 def parser(columns: Sequence[str], id: str | None, delimiter: str = ",") -> Callable[[bytes], dict[str, Any]]:
@@ -110,7 +115,7 @@ def row(value: bytes) -> bytes:
     fields = orjson.loads(value)
     text = io.StringIO(newline="")
     found = (fields.get(name) for name in COLUMNS)
-    csv.writer(text, lineterminator="\n").writerow(
+    csv.writer(text).writerow(  # its end of a line decides which cells get quotes: also one with a carriage return
         "" if cell is None else cell if isinstance(cell, str) else orjson.dumps(cell).decode() for cell in found
     )
-    return text.getvalue().encode()
+    return text.getvalue().removesuffix("\r\n").encode() + b"\n"

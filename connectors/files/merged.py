@@ -7,7 +7,7 @@ from connectors.config.schema import AnyLabels
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError
 from connectors.files.byte_streams import Unfit
-from connectors.files.readers import AnyReader
+from connectors.files.readers import AnyReader, missing_column
 from connectors.files.record_files import Mark
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.merging import Side, choose
@@ -108,8 +108,9 @@ def decoder_of_labels(labels: AnyLabels, reader: AnyReader) -> LabelDecoder:
     columns = reader.columns
     if columns is None:
         return LabelDecoder(labels.id, labels.label, reader.parser(labels.id))
-    id, *others = (text and FieldPath.parse(text).name for text in (labels.id, labels.label, labels.time))
-    for name in (id, *others):
-        if name is not None and name not in columns:
-            raise StartError(f"the labels `{reader.path}` have no column `{name}`{did_you_mean(name, columns)}")
-    return LabelDecoder(labels.id, labels.label, reader.parser(id))
+    fields = (labels.id, labels.label, labels.time)
+    id, *others = (None if text is None else FieldPath.parse(text) for text in fields)
+    name = missing_column(reader, (id, *others))
+    if name is not None:
+        raise StartError(f"the labels `{reader.path}` have no column `{name}`{did_you_mean(name, columns)}")
+    return LabelDecoder(labels.id, labels.label, reader.parser(id and id.name))

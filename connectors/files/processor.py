@@ -26,7 +26,7 @@ from connectors.errors import StartError, StateError
 from connectors.files.byte_streams import Unfit
 from connectors.files.late_labels import Kept, LateLabels, WaitingStore
 from connectors.files.merged import Lookahead
-from connectors.files.readers import AnyReader, open_records
+from connectors.files.readers import AnyReader, missing_column, open_records
 from connectors.files.record_files import Mark, Writer
 from connectors.labels.asking import Asked, Asking
 from connectors.labels.merging import Side
@@ -477,12 +477,12 @@ def make_decoder(record: RecordFields, reader: AnyReader, is_joined: bool = Fals
     if columns is None:
         return _decoder(record, reader.parser(None), is_joined)
     fields = (record.id, record.label, record.weight, record.time)
-    id, *others = (text and FieldPath.parse(text).name for text in fields)
-    for name in (id, *others, *(field.name for _, field in named(record.features or ()))):
-        if name is not None and name not in columns:
-            hint = did_you_mean(name, columns) or f"; its columns are {_shown(columns)}"
-            raise StartError(f"the input `{reader.path}` has no column `{name}`{hint}")
-    return _decoder(record, reader.parser(id), is_joined)
+    id, *others = (None if text is None else FieldPath.parse(text) for text in fields)
+    name = missing_column(reader, (id, *others, *(field for _, field in named(record.features or ()))))
+    if name is not None:
+        hint = did_you_mean(name, columns) or f"; its columns are {_shown(columns)}"
+        raise StartError(f"the input `{reader.path}` has no column `{name}`{hint}")
+    return _decoder(record, reader.parser(id and id.name), is_joined)
 
 
 def _shown(columns: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ class Reader:
         for content in csv_rows.rows(self._raw_lines(), self._delimiter) if self.columns else self._raw_lines():
             if not content:
                 yield None
-            elif self._is_svmlight and self._is_whole and svmlight.is_comment(content):
+            elif self._is_svmlight and self._is_whole and svmlight.is_comment(content.removeprefix(BOM)):
                 self._take(content)
                 self.lines += 1
             elif self._is_whole:
@@ -115,7 +115,7 @@ class Reader:
                 self.lines += content.count(b"\n") or 1
                 value = (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n")
                 yield Record(f"{self._name}:{first}", None, value)
-            elif content == b"\n":  # the end of the last line, which was written since the last start
+            elif content in (b"\n", b"\r\n"):  # the end of the last line, which was written since the last start
                 self._take(content)
             else:
                 raise Unfit(f"line {self.lines} had no end when it was read, and now goes on")
@@ -219,6 +219,7 @@ class Writer:
             if self._is_csv and not self._meter.length:
                 self._sink.write(csv_rows.header())
             yield
+            self._sink.sync()  # also if nothing was read, and so nothing committed
 
     def write(self, value: bytes) -> None:
         """Write one JSON object, as a line of JSON or a row of CSV."""

@@ -233,7 +233,10 @@ def test_the_log_begins_with_what_runs(folder, caplog):
 
 def test_csv_in_and_out(tmp_path):
     folder = Folder(tmp_path, "csv")
-    records = [{**record, "id": f'r,"{n}"\n'} for n, record in enumerate(phishing(400))]
+    ends = ["\n", "\r", ""]
+    records = [
+        {**record, "id": f'r,"{n}"{ends[n % 3]}' if n % 3 < 2 else f"r\r{n}"} for n, record in enumerate(phishing(400))
+    ]
     folder.put(table_of(records))
     folder.run()
     with (tmp_path / "out.csv").open(newline="") as file:
@@ -273,6 +276,8 @@ def test_what_a_cell_means(tmp_path):
         b'\n'
         b'10,1e999,nan, \n'
         b'\xff,1,1,1\n'
+        b'12,1,x,red\r13,2,y,blue\n'
+        b'14,1,"a\rb",red\r\r\n'
         b'11,1,1,"goes on'
     )  # fmt: skip
     reader = Reader(str(path))
@@ -296,8 +301,10 @@ def test_what_a_cell_means(tmp_path):
         (9, ("10", {"a": math.inf, "b": "nan"}, None)),
         (10, "not UTF-8"),
         (11, "not CSV"),
+        (12, ("14", {"a": 1, "b": "a\rb"}, "red")),
+        (13, "not CSV"),
     ]
-    assert reader.lines == 11 and reader.mark().length == path.stat().st_size
+    assert reader.lines == 13 and reader.mark().length == path.stat().st_size
 
 
 CELLS = st.lists(
@@ -449,6 +456,26 @@ def test_a_last_line_without_end_is_read_once(folder):
     folder.put(b"\n".join(lines[:20]) + b"x\n")
     with pytest.raises(StartError, match="after line 20: line 20 had no end when it was read, and now goes on"):
         folder.run()
+
+
+def test_a_last_line_without_end_may_get_that_of_windows(tmp_path):
+    folder = Folder(tmp_path, "csv", record={"label": "y"})
+    folder.put(b"a,y\r\n1,true")
+    assert folder.run().read == 1
+    folder.put(b"a,y\r\n1,true\r\n2,false\r\n")
+    assert folder.run().read == 1
+    assert [row["id"] for row in csv.DictReader(io.StringIO(folder.content().decode()))] == ["in.csv:2", "in.csv:3"]
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_without_records_an_output_of_csv_is_a_header(tmp_path, suffix):
+    folder = Folder(tmp_path, f"csv{suffix}")
+    folder.put(b"id,a,y\n")
+    assert folder.run().read == 0
+    assert folder.content() == b"id,prediction,score,label\n"
+    folder.put(b"id,a,y\n7,1,true\n")
+    folder.run()
+    assert folder.content() == b"id,prediction,score,label\n7,,0.0,true\n"
 
 
 @pytest.fixture
@@ -621,6 +648,10 @@ def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
         (b"id,,y\n", "its first line must name all columns: column 2 of 3 has no name$"),
         (b",id,y\n0,1,2\n", r"column 1 of 3 has no name; pandas writes its index there, unless told `to_csv\("),
         (b"id,a,a\n", "names the column `a` twice"),
+        (
+            b"id,a,y\r1,2,3\r",
+            "names no columns: not CSV: it goes on after a carriage return: end lines with a line feed",
+        ),
         (b"id,\xff\n", "names no columns: not UTF-8: byte 3; the file must be CSV in UTF-8"),
         (b"id,a,z\n1,2,3\n", "has no column `y`; its columns are `id`, `a`, `z`$"),
         (b"id|a|y\n1|2|3\n", r"has no column `id`; its columns are `id\|a\|y`$"),

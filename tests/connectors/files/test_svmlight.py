@@ -40,7 +40,7 @@ def test_a_file_of_scikit_learn_teaches_the_same_as_the_bare_learner(tmp_path):
     comments = sum(line.startswith(b"#") for line in file.getvalue().splitlines())
     assert comments
     folder = Folder(tmp_path, "svm", record={"label": "label"}, output={"file": str(tmp_path / "out.jsonl")})
-    folder.put(file.getvalue() + b"# the end\n1 3:spam\n")
+    folder.put(b"\xef\xbb\xbf" + file.getvalue() + b"# the end\n1 3:spam\n")
     counts = folder.run()
     assert (counts.read, counts.learned, counts.rejected) == (41, 40, 1)
     (reject,) = folder.rejects()

@@ -14,8 +14,10 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+from connectors.config.schema import AnyLabels
 from connectors.errors import StartError, StateError
 from connectors.files.byte_streams import Unfit
+from connectors.files.merged import decoder_of_labels
 from connectors.files.tables import ROWS, TableReader
 from connectors.tools import evaluate
 from tests.connectors.files.test_processor import Folder
@@ -160,6 +162,31 @@ def test_a_processor_equals_the_bare_pipeline(tmp_path, name):
     assert folder.output() == twin(folder.config().build_learner(), records)
     assert (counts.read, folder.state()["lines"], folder.state()["input"]["mark"][0]) == (300, 300, 300)
     assert folder.run().read == 0  # nothing was added
+
+
+def test_paths_lead_into_columns(tmp_path):
+    """As in JSON lines with the same records, also for labels in a file of their own."""
+    records = [{"meta": {"y": n % 2 == 0}, "card": {"amount": float(n)}, "items": [{"price": 2.0}]} for n in range(9)]
+    write(tmp_path / "in.parquet", pa.Table.from_pylist(records))
+    folder = Folder(tmp_path, record={"label": "meta.y", "features": ["card.amount", {"price": "items[0].price"}]})
+    folder.put([json.dumps(record).encode() for record in records])
+    outputs = []
+    for name in ("in.parquet", "in.jsonl"):
+        folder.run(input={"file": str(tmp_path / name)}, name=name, output={"file": str(tmp_path / f"{name}.jsonl")},
+                   rejects={"file": str(tmp_path / f"{name}.rejects.jsonl")})  # fmt: skip
+        outputs.append((tmp_path / f"{name}.jsonl").read_text().replace(name, ""))
+    assert outputs[0] == outputs[1] and outputs[0].count('"label":') == 9
+    with pytest.raises(StartError, match=r"has no column `cart`, did you mean `card`\?"):
+        folder.run(input={"file": str(tmp_path / "in.parquet")}, record={"features": ["cart.amount"]}, name="other")
+    (tmp_path / "in.csv").write_text("card,y\n1,true\n")
+    with pytest.raises(StartError, match=r"has no column `card\.amount`"):
+        folder.run(input={"file": str(tmp_path / "in.csv")}, record={"features": ["card.amount"]}, name="other")
+    labels = [{"of": {"id": "a"}, "y": True, "at": n} for n in range(2)]
+    reader = TableReader(write(tmp_path / "labels.parquet", pa.Table.from_pylist(labels)))
+    section = AnyLabels(id="of.id", label="y", time="at", within="1h")
+    first = next(iter(reader))
+    decoder_of_labels(section, reader).decode(first)
+    assert first.id == "a"
 
 
 def test_a_reject_keeps_the_row(tmp_path):

@@ -33,6 +33,14 @@ class LabelDecoder:
         self._label = FieldPath.parse(label)
         self._parse = parse or orjson.loads
 
+    @property
+    def plain_fields(self) -> tuple[str | None, str] | None:
+        """The names of id and label, if labels are JSON objects and neither is a path; else None."""
+        is_plain = self._label.is_plain and (self._id is None or self._id.is_plain)
+        if not is_plain or self._parse is not orjson.loads:
+            return None
+        return self._id and self._id.name, self._label.name
+
     def decode(self, record: Record) -> None:
         """Fill in the label, and as text the id of the record that it is for, or raise Reject."""
         if record.value is None:

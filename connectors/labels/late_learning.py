@@ -99,6 +99,11 @@ class LateLearning:
         The label with which a record is learned whose label did not come in time; None: it is not learned.
     asking
         Decides which labels are asked for; None: none.
+
+    Attributes
+    ----------
+    label_fields
+        The names of id and label in a label, as `LabelDecoder.plain_fields`.
     """
 
     def __init__(
@@ -110,8 +115,8 @@ class LateLearning:
         otherwise: Any = None,
         asking: Asking | None = None,
     ) -> None:
-        self.model, self.waiting, self.asking = model, waiting, asking
-        self._decode_label, self._otherwise = labels.decode, otherwise
+        self.model, self.waiting, self.asking, self.otherwise = model, waiting, asking, otherwise
+        self._decode_label, self.label_fields = labels.decode, labels.plain_fields
         self._source_of_records, self._source_of_labels = sources
         self._outcomes: list[Outcome] = []
         self._rejects: list[Record] = []
@@ -132,7 +137,7 @@ class LateLearning:
             What was done is added here.
         """
         if self.waiting.advance(time):
-            self._let_go(counts)
+            self.let_go(counts)
         process_record(self.model, record, counts)
         if self.model.watch is not None:
             self.model.watch.past.newest = sequence
@@ -160,7 +165,7 @@ class LateLearning:
             if self.asking is not None:
                 self._ask(self.asking, id, record, counts)
             if self.waiting.records.is_overfull:
-                self._let_go(counts)
+                self.let_go(counts)
 
     def _ask(self, asking: Asking, id: str, record: Record, counts: Counts) -> None:
         query = asking.ask(record, self.model, counts)
@@ -187,7 +192,7 @@ class LateLearning:
         `take_record`.
         """
         if self.waiting.advance(time):
-            self._let_go(counts)
+            self.let_go(counts)
         counts.labels += 1
         try:
             if label.known is not None:
@@ -203,7 +208,7 @@ class LateLearning:
             counts.early += 1
             self.waiting.add_early(label.id, sequence, label)
             if self.waiting.labels.is_overfull:
-                self._let_go(counts)
+                self.let_go(counts)
         return self._results() if self._outcomes or self._rejects else NOTHING
 
     def _results(self) -> Results:
@@ -211,12 +216,12 @@ class LateLearning:
         self._outcomes, self._rejects, self._queries = [], [], []
         return results
 
-    def _let_go(self, counts: Counts) -> None:
+    def let_go(self, counts: Counts) -> None:
         """Let all leave that have waited too long, and the oldest of too many."""
         for found, why in self.waiting.expired():
             counts.expired += why is Gone.EXPIRED
             counts.displaced += why is Gone.DISPLACED
-            if self._otherwise is not None:
+            if self.otherwise is not None:
                 self._learn_otherwise(found, counts)
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
@@ -237,7 +242,7 @@ class LateLearning:
 
     def _learn_otherwise(self, found: WaitingRecord, counts: Counts) -> None:
         try:
-            self._learned(found, self._otherwise)
+            self._learned(found, self.otherwise)
         except Reject as reject:
             record = Record(f"{self._source_of_records}{found.sequence}", None, found.value)
             self._reject(record, reject, counts)

@@ -25,7 +25,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy
 
-from connectors.labels.pending import HEAD, Item, Pending
+from connectors.labels.item import HEAD, Item
+from connectors.labels.pending import Pending
 from connectors.labels.waiting import BEGINNING, BadState, Position, WaitingRecords, check_content
 
 SEGMENT, MANIFEST = b"RMS1", b"RMM1"

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from connectors.labels.pending import HEAD, Item, Pending
+from connectors.labels.item import HEAD, Item
+from connectors.labels.pending import Pending
 from connectors.model.records import ANY_KEYS, Record
 from connectors.model.rejects import Reject
 
 BEGINNING = -(2**63)  # the event time before the first record
 # The content of a record: what was predicted, in one of these forms, and then its bytes.
-_FALSE, _TRUE, _NONE, _SAME, _JSON, _MODELS = range(6)  # with a number as score; that itself; any; several models
-_SCORE = struct.Struct("<QqBd")  # head, form, and score
+_FALSE, _TRUE, _NONE, SAME, _JSON, _MODELS = range(6)  # with a number as score; that itself; any; several models
+SCORE = struct.Struct("<QqBd")  # head, form, and score
 _LENGTH_OF_JSON = struct.Struct("<QqBI")
-_FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
-_PREDICTIONS = {form: prediction for prediction, form in _FORMS.items()}
-_GONE = struct.Struct("<QqB")  # head, and why
+FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
+_PREDICTIONS = {form: prediction for prediction, form in FORMS.items()}
 # The content of a label: the timestamp of its message, then key, value, and the names and contents of its headers, each
 # behind its length.
 _TIMESTAMP = struct.Struct("<q")
@@ -165,7 +165,7 @@ class WaitingRecords:
             return False
         assert record.value is not None
         if record.answers is None:
-            packed = _packed_record(sequence, time, record.prediction, record.score, record.value)
+            packed = packed_record(sequence, time, record.prediction, record.score, record.value)
         else:
             said = record.prediction, record.score, record.answers
             packed = _packed_json(sequence, time, _MODELS, said, record.value)
@@ -186,7 +186,7 @@ class WaitingRecords:
         found = self.records.pop(key)
         if found is not None:
             self._remember(key, Gone.SETTLED)
-            return _waiting_record(found)
+            return waiting_record(found)
         was = self.gone.get(key)
         if was is not None:
             raise _LATE[Gone(was.packed[HEAD.size])](id)
@@ -202,22 +202,14 @@ class WaitingRecords:
         """Take out and yield the records that have waited too long, and those that give way, the oldest first."""
         for item in self.records.expired(self.time):
             self._remember(item.key, Gone.EXPIRED)
-            yield _waiting_record(item), Gone.EXPIRED
+            yield waiting_record(item), Gone.EXPIRED
         for item in self.records.displaced():
             self._remember(item.key, Gone.DISPLACED)
-            yield _waiting_record(item), Gone.DISPLACED
-        for _ in self.gone.expired(self.time):
-            pass
+            yield waiting_record(item), Gone.DISPLACED
+        self.gone.drop_expired(self.time)
 
     def _remember(self, key: bytes, why: Gone) -> None:
-        gone = self.gone
-        if key in gone:
-            gone.pop(key)
-        sequence, time = gone.next_sequence, self.time
-        gone.add_packed(key, sequence, time, _GONE.pack(sequence, time, why))
-        if gone.is_overfull:
-            for _ in gone.displaced():
-                pass
+        self.gone.renew(key, self.time, bytes([why]))
 
     # Labels that came before their record
 
@@ -253,13 +245,13 @@ def _displaced(id: str) -> Late:
 _LATE = {Gone.SETTLED: _second, Gone.EXPIRED: _late, Gone.DISPLACED: _displaced}
 
 
-def _packed_record(sequence: int, time: int, prediction: Any, score: Any, value: bytes) -> bytes:
+def packed_record(sequence: int, time: int, prediction: Any, score: Any, value: bytes) -> bytes:
     """Pack a record with its prediction and score, which an output has shown to be JSON."""
     if type(score) is float:
         if prediction is None or type(prediction) is bool:
-            return _SCORE.pack(sequence, time, _FORMS[prediction], score) + value
+            return SCORE.pack(sequence, time, FORMS[prediction], score) + value
         if type(prediction) is float and prediction == score != 0.0:  # 0.0 == -0.0
-            return _SCORE.pack(sequence, time, _SAME, score) + value
+            return SCORE.pack(sequence, time, SAME, score) + value
     return _packed_json(sequence, time, _JSON, (prediction, score), value)
 
 
@@ -268,7 +260,7 @@ def _packed_json(sequence: int, time: int, form: int, said: tuple[Any, ...], val
     return b"".join((_LENGTH_OF_JSON.pack(sequence, time, form, len(text)), text, value))
 
 
-def _waiting_record(item: Item) -> WaitingRecord:
+def waiting_record(item: Item) -> WaitingRecord:
     packed, answers = item.packed, None
     if packed[HEAD.size] in (_JSON, _MODELS):
         sequence, time, form, length = _LENGTH_OF_JSON.unpack_from(packed)
@@ -279,9 +271,9 @@ def _waiting_record(item: Item) -> WaitingRecord:
             if not all(answer is None or len(answer) == 2 for answer in answers.values()):
                 raise ValueError("a model has said something else than a prediction and a score")
     else:
-        sequence, time, form, score = _SCORE.unpack_from(packed)
-        start = _SCORE.size
-        prediction = score if form == _SAME else _PREDICTIONS[form]
+        sequence, time, form, score = SCORE.unpack_from(packed)
+        start = SCORE.size
+        prediction = score if form == SAME else _PREDICTIONS[form]
     return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:], answers)
 
 
@@ -317,7 +309,7 @@ def _parts(content: bytes, start: int) -> list[bytes | None]:
 
 def check_content(part: int, item: Item) -> None:
     """Raise BadState unless this can be an item of a part, by its number in `Position`."""
-    read = (_waiting_record, _early_label, lambda item: Gone(*item.packed[HEAD.size :]))[part]
+    read = (waiting_record, _early_label, lambda item: Gone(*item.packed[HEAD.size :]))[part]
     try:
         item.key.decode()
         read(item)

@@ -276,7 +276,7 @@ class PartitionModel:
             return _reject(error, Unlearnable, "label")
         # one of the numbers is too large
         numbers = [abs(value) for value in record.features.values() if isinstance(value, int | float)]
-        others = [abs(record.label)] * self.is_regressor + [record.weight] * (record.weight != 1.0)
+        others = ([abs(record.label)] if self.is_regressor else []) + [record.weight] * (record.weight != 1.0)
         is_other = any(all(other > number for number in numbers) for other in others)
         return _reject(error, Unlearnable if is_other else Reject, "overflow")
 

@@ -172,7 +172,7 @@ class Decoder:
     @property
     def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:
         """The names of id, label and features, if records are JSON objects and nothing else is taken from them."""
-        is_plain = self._pick is None and self._weight is None and self._time is None and not self._is_joined
+        is_plain = self._pick is None and self._weight is None and self._time is None
         return (self._id, self._label, self._features) if is_plain and self._parse is orjson.loads else None
 
     def decode(self, record: Record, later: Any = None) -> None:

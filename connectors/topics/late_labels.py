@@ -1,12 +1,13 @@
 """The labels of one partition that come later: read from a topic of their own, joined, and committed with the model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from connectors.config.schema import Record as RecordFields
 from connectors.config.topics_schema import Labels
+from connectors.kafka import Record as Polled
 from connectors.labels.asking import Asked, Asking
-from connectors.labels.inbox import Arrived, Inbox
+from connectors.labels.inbox import Inbox
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.late_learning import LateLearning, Results
 from connectors.labels.merging import Side
@@ -51,6 +52,10 @@ class LateLabels:
         The offset of the next label to take. Those that were only read are not counted: they are read again.
     inbox
         What was read of both topics and is not taken yet.
+    route
+        The route of records and labels.
+    is_timestamped
+        Whether the times of both are their timestamps.
     """
 
     def __init__(
@@ -69,8 +74,9 @@ class LateLabels:
         of_records, of_labels = parsers
         clocks = Clock(record.time, of_records), Clock(labels.time, of_labels)
         self._times = {Side.RECORDS: clocks[0].time_of, Side.LABELS: clocks[1].time_of}
+        self.is_timestamped = record.time is None and labels.time is None
         decoder = LabelDecoder(labels.id, labels.label, of_labels)
-        self._route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking)
+        self.route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking)
 
     @property
     def waiting(self) -> WaitingRecords:
@@ -80,26 +86,22 @@ class LateLabels:
     @property
     def asked(self) -> Asked | None:
         """How far asking for labels has come; None without `queries`."""
-        return None if self._route.asking is None else self._route.asking.asked
+        return None if self.route.asking is None else self.route.asking.asked
 
-    def receive(
-        self,
-        side: Side,
-        offset: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[tuple[str, bytes | None]] | None,
-        timestamp: int | None,
-        arrived: float,
-    ) -> None:
+    def receive(self, side: Side, polled: Polled, arrived: float) -> None:
         """Take a record or a label that was read at a moment, to be processed when its turn comes."""
-        sent = timestamp if timestamp is not None and timestamp > 0 else 0
-        record = Record(f"{self._sources[side]}{offset}", key, value, None, headers, sent)
-        self.inbox.add(side, offset, record, self._times[side](record), arrived)
+        record = self.record_of(side, polled)
+        self.inbox.add(side, polled[1], record, self._times[side](record), arrived)
 
-    def process(self, side: Side, taken: Arrived, counts: Counts) -> Results:
+    def record_of(self, side: Side, polled: Polled) -> Record:
+        """Return the record of what a consumer has read."""
+        _, offset, key, value, headers, timestamp = polled
+        sent = timestamp if timestamp is not None and timestamp > 0 else 0
+        return Record(f"{self._sources[side]}{offset}", key, value, None, headers, sent)
+
+    def process(self, side: Side, record: Record, offset: int, time: float, counts: Counts) -> Results:
         """Take a record or a label through the model, and return what became of labels."""
         if side is Side.RECORDS:
-            return self._route.take_record(taken.record, taken.offset, taken.time, counts)
-        self.position = taken.offset + 1
-        return self._route.take_label(taken.record, taken.offset, taken.time, counts)
+            return self.route.take_record(record, offset, time, counts)
+        self.position = offset + 1
+        return self.route.take_label(record, offset, time, counts)

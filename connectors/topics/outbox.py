@@ -160,6 +160,11 @@ class Outbox:
         """Whether outputs are JSON, and none has to be shortened."""
         return self._encode is None and not self._shortening
 
+    @property
+    def has_outcomes(self) -> bool:
+        """Whether there is a topic for what became of records whose label came later."""
+        return self._outcomes is not None
+
     def open_for(self, number: int) -> tuple[Callable[..., None], str, int | None, bool]:
         """Open the transaction, and return what sends outputs of a partition: a call, topic, partition, timestamps."""
         if self._is_transactional and self._opened is None:

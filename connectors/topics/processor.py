@@ -330,6 +330,8 @@ class Processor:
             self._consumer.confirm_membership()
             self._may_be_replaced = False
         self._loop = RecordLoop(self._outbox)  # the former one holds models of partitions that others may have now
+        if self._two_topics is not None:
+            self._two_topics.forget()
         started = self._assignment.take_over()
         if started:
             self._committer.commit()  # so that from now on a missing offset means that it was lost

@@ -119,32 +119,20 @@ cdef class RecordLoop:
 cdef class Route:
     """The route of the records of one partition. What it counts is noted when it is left: until then nothing reads it."""
 
-    cdef:
-        object partition, number, model, proof, outbox, counts, classes, note_score, send, topic, to
-        object id, label, predict_score_one, learn_one, check_label
-        JsonRows rows
-        list features, learned
-        str source
-        bytes encoded_source, model_name
-        bint is_plain, is_regressor, keeps_timestamps, reads_rows
-        Py_ssize_t examples, taken, learned_now, judged, right
-        long long position
-        double oldest, error
-
     def __init__(self, number, partition, outbox):
         self.number, self.partition, self.outbox = number, partition, outbox
         self.model, self.proof = partition.model, partition.proof
         self.source, self.encoded_source = partition.source, partition.source.encode()
         fields = self.model.plain_fields
-        self.is_plain = fields is not None and partition.labels is None
+        self.is_plain = fields is not None
         if self.is_plain:
-            self.id, self.label, self.features = fields
+            self.id_field, self.label_field, self.feature_fields = fields
             self.rows = JsonRows(*fields)
 
     cdef bint enter(self) except -1:
         """Begin with the present model; return False if no record can be taken here now."""
         model, outbox, partition = self.model, self.outbox, self.partition
-        if not self.is_plain or partition.is_special or not outbox.is_plain:
+        if not self.is_plain or model.watch is not None or partition.is_special or not outbox.is_plain:
             return False
         learner = model.learner
         self.reads_rows = reads_rows(learner)
@@ -155,53 +143,32 @@ cdef class Route:
         self.classes, self.note_score = self.counts.classes, self.counts.last_scores.append
         self.taken = self.learned_now = self.judged = self.right = 0
         self.error, self.oldest, self.send = self.counts.error, INFINITY, None
+        self.position = self.proof.position
         return True
 
     cdef int leave(self) except -1:
         """Note what was done."""
         cdef object counts = self.counts
         self.outbox.add_moved([self.number], self.oldest)  # also if a record failed half-way
-        if self.taken:
+        if self.taken or self.learned_now:
             self.model.examples = self.examples
             self.proof.pass_inputs(self.position, self.taken)
             counts.add_plain(self.taken, self.learned_now, self.judged, self.right, self.error)
-            self.taken = 0
+            self.taken = self.learned_now = 0
         return 0
 
     cdef bint take(self, tuple record) except -1:
         """Take a record through the model, and send its output. Return False if it is special, and was not touched."""
         cdef object offset = record[1], key = record[2], value = record[3], headers = record[4], sent = record[5]
-        cdef object features, label, id, prediction, score
-        cdef JsonRows rows = self.rows
-        cdef bint in_row
+        cdef object label, id, prediction, score
         cdef bytes output
-        if value is None:
+        if not self.read(value):
             return False
-        in_row = self.reads_rows and rows.read(value)
-        if in_row:
-            features, label, id = rows.row, rows.label, rows.id
-        else:
-            try:
-                fields = loads(value)
-            except ValueError:
-                return False
-            if type(fields) is not dict:
-                return False
-            if self.reads_rows:
-                rows.show(fields)
-            label = (<dict> fields).pop(self.label, None) if self.label is not None else None
-            id = (<dict> fields).pop(self.id, None) if self.id is not None else None
-            features = fields
-            if self.features is not None:
-                features = {name: fields[name] for name in self.features if name in fields}
-            if not features or type(label) in JSON_CONTAINERS:
-                return False
+        label, id = self.label, self.id
         if id is None:
             id = f"{self.source}{offset}"
-        elif type(id) is not str and type(id) is not int:
-            return False
         try:
-            prediction, score = self.predict_score_one(features)
+            prediction, score = self.predict_score_one(self.features)
             output = self.encoded(id, prediction, score, label)
             if label is not None and self.check_label is not None:
                 self.check_label(label)
@@ -210,20 +177,52 @@ cdef class Route:
         if output is None:
             return False
         if label is not None:
-            try:
-                if in_row:
-                    rows.row.unread = True
-                self.learn_one(features, label)
-            except Exception:
-                self.model.undo()
+            if not self.learn(label):
                 return False
             self.learned.append(value)
-        self.note(prediction, score, label)
+        self.note(prediction, score)
         name = with_number(self.model_name, self.examples)
         if label is not None:
-            self.examples += 1
+            self.note_learned(prediction, label)
         self.position = offset + 1
         self.send_output(offset, key, output, headers, sent, id, name)
+        return True
+
+    cdef bint read(self, object value) except -1:
+        """Read features, label and id from a value. Return False if it is special."""
+        cdef JsonRows rows = self.rows
+        if value is None:
+            return False
+        self.is_row = self.reads_rows and rows.read(value)
+        if self.is_row:
+            self.features, self.label, self.id = rows.row, rows.label, rows.id
+            return True
+        try:
+            fields = loads(value)
+        except ValueError:
+            return False
+        if type(fields) is not dict:
+            return False
+        if self.reads_rows:
+            rows.show(fields)
+        self.label = (<dict> fields).pop(self.label_field, None) if self.label_field is not None else None
+        self.id = (<dict> fields).pop(self.id_field, None) if self.id_field is not None else None
+        if self.feature_fields is not None:
+            fields = {name: fields[name] for name in self.feature_fields if name in fields}
+        self.features = fields
+        if not fields or type(self.label) in JSON_CONTAINERS:
+            return False
+        return self.id is None or type(self.id) is str or type(self.id) is int
+
+    cdef bint learn(self, object label) except -1:
+        """Learn the features that were read last, also if they were predicted. If that fails, return False."""
+        try:
+            if self.is_row:
+                self.rows.row.unread = True
+            self.learn_one(self.features, label)
+        except Exception:
+            self.model.undo()
+            return False
         return True
 
     cdef bytes encoded(self, object id, object prediction, object score, object label):
@@ -243,14 +242,17 @@ cdef class Route:
             said["label"] = label
         return dumps(said, None, text_keys)
 
-    cdef int note(self, object prediction, object score, object label) except -1:
-        """Count a record as `Counts.add_prediction` does."""
+    cdef int note(self, object prediction, object score) except -1:
+        """Count a prediction as `Counts.add_prediction` does."""
         self.taken += 1
         self.note_score(score.get(prediction) if type(score) is dict else score)
         if not self.is_regressor:
             self.classes[prediction] = self.classes.get(prediction, 0) + 1
-        if label is None:
-            return 0
+        return 0
+
+    cdef int note_learned(self, object prediction, object label) except -1:
+        """Count a record that was learned, as `Counts.add_learned` does."""
+        self.examples += 1
         self.learned_now += 1
         if prediction is None:
             return 0

@@ -14,6 +14,7 @@ from connectors.model.rejects import log_reject
 from connectors.topics.assignment import Assignment
 from connectors.topics.commit import Committer
 from connectors.topics.late_labels import LateLabels, place_of
+from connectors.topics.late_loop import LateLoop
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
 
@@ -44,6 +45,11 @@ class TwoTopics:
     ) -> None:
         self._consumer, self._assignment, self._outbox, self._committer = consumer, assignment, outbox, committer
         self._wait, self._has_rejects = wait, has_rejects
+        self.forget()
+
+    def forget(self) -> None:
+        """Hold no model any more: others may have the partitions now."""
+        self._loop = LateLoop(self._outbox)
 
     @property
     def longest_poll(self) -> float | None:
@@ -53,11 +59,8 @@ class TwoTopics:
 
     def take(self, polled: Sequence[Polled], skipped: set[int]) -> None:
         """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next."""
-        partitions, moment = self._assignment.partitions, time.monotonic()
-        for place, offset, key, value, headers, timestamp in polled:
-            number, side = (place, Side.RECORDS) if place >= 0 else (~place, Side.LABELS)
-            if number not in skipped and (labels := partitions[number].labels) is not None:
-                labels.receive(side, offset, key, value, headers, timestamp, moment)
+        partitions = self._assignment.partitions
+        self._loop.receive(partitions, polled, skipped, time.monotonic())
         for number, partition in partitions.items():
             labels = partition.labels
             if number not in skipped and labels is not None and labels.inbox:
@@ -74,26 +77,33 @@ class TwoTopics:
             inbox.note_asked(side, moment, is_empty=self._consumer.position(place) >= end)
 
     def _process(self, number: int, partition: Partition, labels: LateLabels) -> None:
-        inbox, committer, outbox, now = labels.inbox, self._committer, self._outbox, time.monotonic
-        while (side := inbox.next) is not None:
-            taken = inbox.take(side)
-            record = taken.record
-            try:
-                results = labels.process(side, taken, outbox.pending)
-            except OSError:  # the partition has moved half-way: it must be dropped with the uncommitted work
-                outbox.add_moved([number])
-                raise
-            if side is Side.RECORDS:
-                partition.proof.advance(taken.offset, record.value, partition.model.examples)
-                outbox.send(number, taken.offset, record, partition)
-            outbox.send_results(number, (place_of(side, number), taken.offset), results)
-            if not self._has_rejects:
-                rejected = [record] if side is Side.RECORDS and record.reason is not None else []
-                self._log_rejects([*rejected, *results.rejects])
-            if partition.wants_snapshot:
-                committer.request()
+        """Process what comes next, by the compiled route if nothing is special about it."""
+        committer, now = self._committer, time.monotonic
+        while labels.inbox.next is not None:
+            if self._loop.take(number, partition, committer.due):
+                self._take_one(number, partition, labels)
             if now() >= committer.due:
                 committer.commit()
+
+    def _take_one(self, number: int, partition: Partition, labels: LateLabels) -> None:
+        side, outbox = labels.inbox.next, self._outbox
+        assert side is not None
+        taken = labels.inbox.take(side)
+        record = taken.record if isinstance(taken.record, Record) else labels.record_of(side, taken.record)
+        try:
+            results = labels.process(side, record, taken.offset, taken.time, outbox.pending)
+        except OSError:  # the partition has moved half-way: it must be dropped with the uncommitted work
+            outbox.add_moved([number])
+            raise
+        if side is Side.RECORDS:
+            partition.proof.advance(taken.offset, record.value, partition.model.examples)
+            outbox.send(number, taken.offset, record, partition)
+        outbox.send_results(number, (place_of(side, number), taken.offset), results)
+        if not self._has_rejects:
+            rejected = [record] if side is Side.RECORDS and record.reason is not None else []
+            self._log_rejects([*rejected, *results.rejects])
+        if partition.wants_snapshot:
+            self._committer.request()
 
     def _log_rejects(self, rejected: Iterable[Record]) -> None:
         for record in rejected:

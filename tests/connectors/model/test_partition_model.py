@@ -238,6 +238,15 @@ def test_an_overflow_is_the_fault_of_the_largest_number(label):
     assert isinstance(refused.value, Unlearnable) == (label > 1) and refused.value.kind == "overflow"
 
 
+def test_an_overflow_with_classes_that_are_texts_is_the_fault_of_the_features():
+    start = rm.StandardScaler() | rm.PAClassifier()
+    start.learn_one(EXAMPLES[0][0], "a")
+    model = model_of(start, {"s": snapshot.dumps(start)})
+    with pytest.raises(Reject, match="variance beyond floating point") as refused:
+        learn(model, {"a": 1e300}, "b")
+    assert not isinstance(refused.value, Unlearnable) and refused.value.kind == "overflow"
+
+
 def test_a_transformer_of_rivers_forgets_what_it_was_asked_about_a_reject():
     start = compose.Pipeline(preprocessing.StandardScaler(), rm.PAClassifier())
     for example in EXAMPLES[:5]:

@@ -187,9 +187,14 @@ def test_kill_9_around_the_steps_of_a_commit(kafka, tmp_path):
 
 SLOW = """
 import time
-from connectors.topics.late_labels import LateLabels
-process = LateLabels.process
-LateLabels.process = lambda *arguments: time.sleep(0.004) or process(*arguments)
+from connectors.topics import two_topics
+
+class Slow(two_topics.LateLoop):
+    def take(self, number, partition, due):
+        time.sleep(0.004)
+        return True  # what comes next is left to the other route
+
+two_topics.LateLoop = Slow
 """
 
 

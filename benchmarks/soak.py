@@ -7,8 +7,8 @@
 Each client has an Apache Kafka and a group of its own, all at the same time. The processor that is measured never
 stops. A second one, with an `instance`, is restarted every `CYCLE`, by kill -9 and by SIGTERM in turn; a third one
 joins and leaves. Writes the samples to benchmarks/results/soak.csv, the tables to benchmarks/results/soak.md, and
-docs/figures/soak.svg; a run of less than an hour only prints its tables. Ends with 1 if something is not flat
-(`LIMITS`).
+docs/figures/soak.svg; a run of less than an hour prints its tables, and where its samples are. Ends with 1 if
+something is not flat (`LIMITS`).
 """
 
 import argparse
@@ -372,7 +372,9 @@ def main() -> int:
                 place.mkdir()
                 soaked.append(Soaked(client, options.rate, options.every, place, kafka))
                 ending.callback(soaked[-1].close)
-            samples = soak(soaked, options.minutes, SAMPLES if options.minutes >= 60 else folder / "samples.csv")
+            path = SAMPLES if options.minutes >= 60 else Path(f"{folder}.csv")
+            print(f"samples: {path}", flush=True)
+            samples = soak(soaked, options.minutes, path)
         shutil.rmtree(folder)
     lines, wrong = report(samples, options.every)
     if options.draw or options.minutes >= 60:

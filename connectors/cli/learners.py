@@ -15,24 +15,22 @@ def evaluate(
         str | None,
         typer.Option(
             help="A .jsonl, .csv, .svm, .parquet or .arrow file, or - for JSON lines from standard input, or a data set"
-            " of River, such as phishing.  [default: the input file of the processor]",
-            show_default=False,
+            " of River, such as phishing.",
+            show_default="the input file of the processor",
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="A metric of River, such as F1 or \"F1(pos_val='yes')\"; may be given several times.  [default:"
-            " Accuracy, or MAE]",
-            show_default=False,
+            help="A metric of River, such as F1 or \"F1(pos_val='yes')\"; may be given several times.",
+            show_default="Accuracy, or MAE",
         ),
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
-            help="A file with labels that come later than the records, as the section `labels` says.  [default: the"
-            " file of that section, if `--data` is not given]",
-            show_default=False,
+            help="A file with labels that come later than the records, as the section `labels` says.",
+            show_default="the file of that section, if `--data` is not given",
         ),
     ] = None,
     time: Annotated[

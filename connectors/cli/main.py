@@ -4,6 +4,7 @@ A command that ends with a ConnectorError prints it as plain sentences on standa
 exit code of that error. A command imports what it needs when it runs, so that `--help` answers at once.
 """
 
+import io
 import logging
 import sys
 from importlib import metadata, util
@@ -69,6 +70,9 @@ app.add_typer(topics.app, name="topics")
 
 def main() -> None:
     """Run a command and turn its errors into sentences and exit codes."""
+    for stream in (sys.stdout, sys.stderr):  # in a locale that is not UTF-8, what it cannot show is written in its code
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     logs.set_up(clients=logging.CRITICAL)  # a command that ends with an error says it itself, in one sentence
     try:
         app(prog_name="river-margins")

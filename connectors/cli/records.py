@@ -25,11 +25,9 @@ def produce(
     ],
     rate: Annotated[
         float | None,
-        typer.Option(help="Records per second.  [default: as fast as possible]", min=0.001, show_default=False),
+        typer.Option(help="Records per second.", min=0.001, show_default="as fast as possible"),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="How many records to send.  [default: all]", min=1, show_default=False)
-    ] = None,
+    limit: Annotated[int | None, typer.Option(help="How many records to send.", min=1, show_default="all")] = None,
     labels: Annotated[
         bool, typer.Option("--labels", help="The file has labels that come later; they go to the topic of the labels.")
     ] = False,
@@ -61,9 +59,7 @@ def tail(
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Start with the oldest record instead of the next one.")
     ] = False,
-    limit: Annotated[
-        int | None, typer.Option(help="End after so many records.  [default: none]", min=1, show_default=False)
-    ] = None,
+    limit: Annotated[int | None, typer.Option(help="End after so many records.", min=1, show_default="none")] = None,
 ) -> None:
     """Prints the committed output of a processor as JSON lines, until Ctrl-C."""
     from connectors.config import load_topics
@@ -85,7 +81,8 @@ def replay_rejects(
     file: File,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
     from_beginning: Annotated[
-        bool, typer.Option("--from-beginning", help="Also send rejects older than 7 days, if no replay is known.")
+        bool,
+        typer.Option("--from-beginning", help="Also send rejects so old that brokers have forgotten what was sent."),
     ] = False,
 ) -> None:
     """Sends the rejects again where they came from, each one once, with what had gone wrong in a header `rejected`.

@@ -10,7 +10,7 @@ import typer
 def schema(
     file: Annotated[
         pathlib.Path | None,
-        typer.Argument(help="The YAML file of a processor.  [default: the schema of such files]", show_default=False),
+        typer.Argument(help="The YAML file of a processor.", show_default="the schema of such files"),
     ] = None,
     part: Annotated[
         Literal["output"], typer.Argument(help="What of the processor: the values of its output.")

@@ -20,16 +20,14 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            help="Partitions of input and output.  [default: those of the one that exists, else 4]",
+            help="Partitions of input and output.",
             min=1,
-            show_default=False,
+            show_default="those of the one that exists, else 4",
         ),
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option(
-            help="Replicas of each partition.  [default: 3, or the number of brokers]", min=1, show_default=False
-        ),
+        typer.Option(help="Replicas of each partition.", min=1, show_default="3, or the number of brokers"),
     ] = None,
 ) -> None:
     """Creates the topics that a file names: input, output and rejects. Topics that exist are not changed."""

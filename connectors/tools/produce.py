@@ -20,6 +20,7 @@ from connectors.tools import evaluate
 from connectors.tools.create_topics import look
 
 SELDOM = 500  # records between two looks at outcomes and at the progress bar
+KNOWN = 10_000  # records after which all must be acknowledged, so that an error can say how many are written
 LONGEST_FLUSH = 60.0  # seconds
 JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
@@ -33,11 +34,20 @@ class Message(NamedTuple):
 
 
 class Counts:
-    """Records that were sent, rows of a CSV file that are no records, and the first of those in words."""
+    """Records that were sent and acknowledged, rows that are no records, and the first of those in words."""
 
     def __init__(self) -> None:
-        self.sent = self.skipped = 0
+        self.sent = self.skipped = self.acknowledged = 0
         self.reason = ""
+
+    @property
+    def so_far(self) -> str:
+        """What an error says of the records before it."""
+        open = self.sent - self.acknowledged
+        return (
+            f"the first {self.acknowledged:,} records are written, some of the next {open:,} may be, and sending all "
+            f"again writes these twice"
+        )
 
 
 def produce(
@@ -81,7 +91,7 @@ def produce(
         raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
     counts = Counts()
     with (
-        _plainly(topic),
+        _plainly(topic, counts),
         contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer,
     ):
         with _progress(source, limit) as update, contextlib.suppress(KeyboardInterrupt):
@@ -93,6 +103,10 @@ def produce(
                     time.sleep(max(0.0, began + counts.sent / rate - time.monotonic()))
                 producer.send(topic, None, message.key, message.value, [], message.place)
                 counts.sent += 1
+                if counts.sent % KNOWN == 0:
+                    producer.flush(LONGEST_FLUSH)
+                    producer.check()
+                    counts.acknowledged = counts.sent
                 if rate is not None or counts.sent % SELDOM == 0:
                     update(counts.sent)
         producer.flush(LONGEST_FLUSH)
@@ -111,19 +125,19 @@ def _labels(config: Config) -> tuple[str, Record]:
 
 
 @contextlib.contextmanager
-def _plainly(topic: str) -> Iterator[None]:
+def _plainly(topic: str, counts: Counts) -> Iterator[None]:
     try:
         yield
     except TooLarge as error:
         which = f" ({error.opaque})" if error.opaque else ""
         raise StartError(
             f"a record{which} is too large for topic `{topic}`: raise `max.message.bytes` of the topic, and the "
-            f"largest request in `kafka.producer` ({error})"
+            f"largest request in `kafka.producer` ({error}); {counts.so_far}"
         ) from error
     except NotPermitted as error:
         raise AccessError(f"the broker refuses: {error}; grant `Write` on topic `{topic}` to this user") from error
     except ClientError as error:
-        raise StartError(f"the records were not all written to `{topic}`: {error}") from error
+        raise StartError(f"the records were not all written to `{topic}`: {error}; {counts.so_far}") from error
 
 
 def _messages(record: Record, source: evaluate.FileSource | evaluate.DataSet, counts: Counts) -> Iterator[Message]:

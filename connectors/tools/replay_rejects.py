@@ -5,6 +5,7 @@ a run that is killed, or repeated, sends nothing twice.
 """
 
 import contextlib
+import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,12 +32,13 @@ from connectors.kafka import (
 )
 from connectors.tools.create_topics import look
 from connectors.topics.messages import SHORT_FIELDS
+from connectors.topics.startup import BROKER_WAIT
 
 GROUP = "{name}::replay-rejects"  # also the transactional id: no processor and no instance can have this name
 MOST_RECORDS = 1_000  # of one transaction
 LONGEST_TRANSACTION = 1.0  # seconds
 LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up
-OFFSETS_KEPT = 7 * 24 * 3600.0  # seconds for which brokers keep the offsets of a group without members, by default
+OFFSETS_KEPT = 7 * 24 * 60  # minutes for which brokers keep the offsets of a group without members, by default
 
 
 @dataclass
@@ -275,11 +277,19 @@ class _Replay:
 
     def _check_first(self, timestamp: int) -> None:
         """Raise StartError for an old reject if no replay is known: brokers forget the offsets of an idle group."""
-        if 0 < timestamp < (time.time() - OFFSETS_KEPT) * 1000:
+        if 0 < timestamp < (time.time() - self._offsets_kept * 60) * 1000:
+            time_kept = f"{self._offsets_kept / 1440:.3g} days"
             raise StartError(
-                f"`{self._source}` has rejects that are older than 7 days, and brokers forget after about 7 days what "
-                f"was sent again: if nothing in it was sent again before, repeat this with `--from-beginning`"
+                f"`{self._source}` has rejects that are older than {time_kept}, after which brokers forget what was "
+                f"sent again: if nothing in it was sent again before, repeat this with `--from-beginning`"
             )
+
+    @functools.cached_property
+    def _offsets_kept(self) -> float:
+        """For how many minutes the brokers keep the offsets of an idle group, as far as they tell."""
+        ask = client(self._config.kafka.client).read_facts
+        facts = ask([self._source], self._group, self._config.kafka.consumer_settings, BROKER_WAIT)
+        return float(facts.broker.get("offsets.retention.minutes", OFFSETS_KEPT))
 
     def _begin(self) -> None:
         if self._producer is not None and self._opened is None:

@@ -90,8 +90,8 @@ def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
     if found[reads] and found[writes] and found[reads] != found[writes]:
         yield Finding(
             f"`{writes}` has {found[writes]} partitions and `{reads}` {found[reads]}: outputs go to a partition by "
-            f"their key, and those without one anywhere; create `{writes}` with {found[reads]} to keep the order of "
-            f"the input",
+            f"their key, and those without one anywhere; to keep the order of the input, "
+            + ("add partitions" if found[writes] < found[reads] else "write to another topic with as many"),
             None,
         )
 

@@ -23,7 +23,15 @@ from connectors.kafka.kafka_python import internals
 
 _NO_PERMISSIONS: Permissions = {}
 _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
-    (NotPermitted, (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)),
+    (
+        NotPermitted,
+        (
+            kafka_errors.AuthorizationError,
+            kafka_errors.SaslAuthenticationFailedError,
+            kafka_errors.IllegalSaslStateError,
+            kafka_errors.UnsupportedSaslMechanismError,
+        ),
+    ),
     (BadTimestamp, (kafka_errors.InvalidTimestampError,)),
     (Replaced, (kafka_errors.FencedInstanceIdError,)),
     (Fenced, (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)),

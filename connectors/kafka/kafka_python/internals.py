@@ -335,22 +335,28 @@ def describe_groups_with_operations(admin: KafkaAdminClient) -> None:
 
 @contextlib.contextmanager
 def connection_failures() -> Iterator[list[str]]:
-    """Collect why connections failed within the block, which the library only logs."""
+    """Collect why connections failed within the block, which the library only logs, also where its log is silent."""
     reasons: list[str] = []
     handler = logging.Handler(logging.WARNING)
     handler.addFilter(lambda record: "connection" in record.getMessage().lower())
     handler.emit = lambda record: reasons.append(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger(CONNECTION_LOGGER)
+    level, propagates = logger.level, logger.propagate
+    if not logger.isEnabledFor(logging.WARNING):
+        logger.setLevel(logging.WARNING)
+        logger.propagate = False
     logger.addHandler(handler)
     try:
         yield reasons
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagates
 
 
 def authentication_failures(reasons: Sequence[str]) -> list[str]:
-    """Return those of `connection_failures` that say that the broker refuses the user."""
-    return [reason for reason in reasons if "AuthenticationFailed" in reason]
+    """Return those of `connection_failures` that say that the broker refuses the user, or SASL."""
+    return [reason for reason in reasons if re.search("AuthenticationFailed|IllegalSaslState|UnsupportedSasl", reason)]
 
 
 def _return_data_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:

@@ -1,6 +1,7 @@
 """The commands as a user meets them: what they print, where, and the exit code."""
 
 import importlib.metadata
+import io
 import json
 import os
 import platform
@@ -12,8 +13,9 @@ import sys
 import jsonschema
 import pytest
 import yaml
+from typer.testing import CliRunner
 
-from connectors import errors
+from connectors import cli, errors
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
@@ -59,6 +61,29 @@ def test_exit_codes_are_all_different():
 def test_lint_of_a_good_file(command):
     shown = command("lint", EXAMPLE)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{EXAMPLE}: ok\n", "")
+
+
+def test_what_a_terminal_cannot_show_is_written_in_its_code(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))
+    monkeypatch.setattr(sys, "argv", ["river-margins", "learners", "PAClassifier"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    sys.stdout.flush()
+    assert ended.value.code == 0 and b"\\u27e8w, x\\u27e9" in written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "default"),
+    [
+        (["produce"], "(as fast as possible)"),
+        (["evaluate"], "(the input file of the processor)"),
+        (["topics", "create"], "(3, or the number of brokers)"),
+    ],
+)
+def test_help_names_the_defaults(arguments, default):
+    shown = CliRunner().invoke(cli.app, [*arguments, "--help"], env={"COLUMNS": "200"}, color=False)
+    assert f"[default: {default}]" in shown.output
 
 
 def test_schema(command):

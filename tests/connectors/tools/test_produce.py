@@ -91,8 +91,10 @@ def test_labels_that_cannot_be_sent(stream, tmp_path):
 
 
 @BOTH_CLIENTS
-def test_a_record_that_is_too_large(stream, tmp_path):
+def test_a_record_that_is_too_large(stream, tmp_path, monkeypatch):
+    monkeypatch.setattr(produce, "KNOWN", 10)
     stream.configure(stream.input, max_message_bytes=1000)
-    (tmp_path / "large.jsonl").write_text(json.dumps({"text": "x" * 5000}))
-    with pytest.raises(StartError, match=f"too large for topic `{stream.input}`: raise `max.message.bytes`"):
+    (tmp_path / "large.jsonl").write_text('{"n": 1}\n' * 24 + json.dumps({"text": "x" * 5000}))
+    with pytest.raises(StartError, match=f"too large for topic `{stream.input}`: raise `max.message.bytes`") as refused:
         produce.produce(stream.config(), str(tmp_path / "large.jsonl"))
+    assert "the first 20 records are written, some of the next 5 may be" in str(refused.value)

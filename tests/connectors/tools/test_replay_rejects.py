@@ -9,6 +9,7 @@ from kafka import KafkaProducer
 from connectors.errors import ConfigError, StartError
 from connectors.kafka import client as client_of
 from connectors.kafka import confluent, kafka_python
+from connectors.kafka.facts import Facts
 from connectors.tools import replay_rejects
 from connectors.tools.replay_rejects import Reject, parse
 from connectors.topics.messages import SHORT_FIELDS
@@ -106,7 +107,7 @@ def test_a_run_that_dies_in_the_middle_sends_nothing_twice(kafka, tmp_path, monk
     assert sorted(values) == sorted([b"{%d" % n for n in range(30)] * 2)
 
 
-def test_what_is_left_out(kafka, tmp_path):
+def test_what_is_left_out(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1)
     other = {"id": "a", "too_large": True, "length": 9, "sha256": "0", "first_bytes": "x"}
     assert other.keys() == SHORT_FIELDS
@@ -126,10 +127,15 @@ def test_what_is_left_out(kafka, tmp_path):
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
     producer.send(stream.rejects, b"{", headers=headers, timestamp_ms=old).get(DEADLINE)
     producer.close()
-    with pytest.raises(StartError, match="--from-beginning"):
+    with pytest.raises(StartError, match=r"older than 7 days.*--from-beginning"):
         replay_rejects.replay(another.config())
     assert replay_rejects.replay(stream.config()).sent.total() == 1, "where replays are known, age does not matter"
     assert replay_rejects.replay(another.config(), from_beginning=True).sent.total() == 1
+    others = Facts({}, [], {"offsets.retention.minutes": str(30 * 24 * 60)}, frozenset())
+    for module in (confluent, kafka_python):
+        monkeypatch.setattr(module, "read_facts", lambda *_: others)  # of brokers that forget later
+    third = Stream(kafka, tmp_path, partitions=1, rejects={"topic": stream.rejects}, input={"topic": stream.input})
+    assert replay_rejects.replay(third.config()).sent.total() == 1
 
 
 def test_a_file_without_rejects(kafka, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import time
 
 import pytest
@@ -14,6 +15,7 @@ from connectors.errors import ConnectorError, StateError
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
 from river_margins import snapshot
+from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 
 
@@ -135,6 +137,14 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
 class Shown(Operator):
     def __init__(self, path):
         self.file = str(path)
+
+
+def test_another_working_directory_is_no_empty_store(tmp_path, monkeypatch):
+    """A new model would be written there, where no processor finds it."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "deploy" / "examples" / "phishing.yaml", "phishing.yaml")
+    said = Shown("phishing.yaml").run("rewind", "--empty", fails=4)
+    assert f"`{tmp_path}/snapshots` does not exist: a relative `snapshots` begins at the working directory" in said
 
 
 def test_show_of_what_is_no_snapshot(tmp_path):

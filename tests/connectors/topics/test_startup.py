@@ -1,8 +1,10 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
+import logging
+
 import pytest
 
-from connectors.errors import StartError, StateError
+from connectors.errors import AccessError, StartError, StateError
 from connectors.kafka import ClientError, client
 from connectors.topics import processor, startup
 from tests.helpers import streams
@@ -44,6 +46,22 @@ def test_no_broker(stream):
     _, said = process.communicate(timeout=DEADLINE)
     assert process.returncode == StartError.exit_code
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
+
+
+SASL = {
+    "kafka-python": {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"},
+    "confluent": {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},
+}
+
+
+@BOTH_CLIENTS
+def test_a_broker_without_sasl(stream, client, monkeypatch, caplog):
+    """It answers, and refuses the user: no waiting helps. The reason is told also by commands with a silent log."""
+    monkeypatch.setattr(startup, "BROKER_WAIT", 2.0)
+    caplog.set_level(logging.CRITICAL, "kafka")
+    stream.settings["kafka"] |= SASL[client] | {"security_protocol": "SASL_PLAINTEXT"}
+    with pytest.raises(AccessError, match=r"(?i)sasl"):
+        processor.run(stream.config())
 
 
 def test_a_broker_that_answers_late(stream, monkeypatch):

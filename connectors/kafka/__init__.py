@@ -186,7 +186,10 @@ class Reader(Protocol):
     """The offset after all that was read, markers and aborted records included."""
 
     def read(self, seconds: float) -> list[Record]:
-        """Return what was committed since the last call, up to the present end; ClientError after `seconds`."""
+        """Return what was committed since the last call, up to the present end; ClientError after `seconds`.
+
+        After an error the next call returns it all. A topic that was created again is read from its beginning.
+        """
 
     def read_some(self) -> list[Record]:
         """Return the next records; none if there are none within a moment."""

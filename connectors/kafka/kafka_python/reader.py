@@ -39,12 +39,29 @@ class Reader:
             self._consumer.seek(self._place, self.position)
         return self._consumer
 
+    def _begin_again(self) -> KafkaConsumer:
+        """Connect again, at the beginning of a topic that ends earlier than it did: it was created again."""
+        self.close()
+        self.position = 0
+        return self._connected()
+
     def read(self, seconds: float) -> list[Record]:
+        before = self.position
+        try:
+            return self._read(seconds)
+        except ClientError:  # what was read by then comes with the next call
+            self.close()
+            self.position = before
+            raise
+
+    def _read(self, seconds: float) -> list[Record]:
         records: list[Record] = []
         end = time.monotonic() + seconds
         with translated(self._permissions):
             consumer = self._connected()
             last = consumer.end_offsets([self._place])[self._place]
+            if last < self.position:
+                consumer = self._begin_again()
             while self.position < last:
                 if time.monotonic() >= end:
                     raise ClientError(f"`{self._place.topic}` was not read to its end within {seconds:g} s")

@@ -55,6 +55,18 @@ class Published(NamedTuple):
         return cls(topic, name, sha256, offset)
 
 
+def parse(record: KafkaRecord, group: str, partitions: int) -> tuple[int, Published | None]:
+    """Return which partition a record of the topic is about, and what it has published; None if that is taken back.
+
+    Raise ValueError if the record is not one of the group.
+    """
+    _, offset, key, value, _, _ = record
+    of, _, number = (key or b"").decode(errors="replace").rpartition(":")
+    if of != group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
+        raise ValueError(f"its key is not `{group}:N` with N a partition below {partitions}")
+    return int(number), None if value is None else Published.parse(value, offset)
+
+
 class Mixer:
     """Mixes the models of partitions with those that the other ones have published.
 
@@ -99,18 +111,16 @@ class Mixer:
                 continue
 
     def _take(self, record: KafkaRecord, partitions: int) -> None:
-        _, offset, key, value, _, _ = record
         try:
-            group, _, number = (key or b"").decode(errors="replace").rpartition(":")
-            if group != self._group or not re.fullmatch("[0-9]{1,9}", number) or int(number) >= partitions:
-                raise ValueError(f"its key is not `{self._group}:N` with N a partition below {partitions}")
-            if value is None:  # the partition is to count no more, until it publishes again
-                self._models.pop(int(number), None)
-                self._published.pop(int(number), None)
-            else:
-                self._published[int(number)] = Published.parse(value, offset)
+            number, published = parse(record, self._group, partitions)
         except ValueError as error:
-            self._refuse(offset, error)
+            self._refuse(record[1], error)
+            return
+        if published is None:  # the partition is to count no more, until it publishes again
+            self._models.pop(number, None)
+            self._published.pop(number, None)
+        else:
+            self._published[number] = published
 
     def _refuse(self, offset: int, error: Exception) -> None:
         """Note that a record is not mixed with."""

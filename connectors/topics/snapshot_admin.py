@@ -22,6 +22,7 @@ from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
 from connectors.snapshots.stores import StoreError
 from connectors.topics import startup
+from connectors.topics.mixing import Published, parse
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.processor import refusals_as_errors
 from connectors.topics.restore import HOST, Restorer
@@ -137,9 +138,9 @@ class SnapshotAdmin:
         """Delete the snapshots that `snapshots.keep` does not keep, and return them. On trial delete nothing.
 
         These snapshots always stay: the one that the committed offset names, later ones (an open transaction may name
-        them soon), and all that are younger than a transaction and a minute.
+        them soon), all that are younger than a transaction and a minute, and those that others mix with.
         """
-        entries = self.entries()
+        entries, published = self.entries(), self._published()
         named = {entry.partition: entry.name for entry in entries if entry.is_named}
         wanted = {
             (number, text)
@@ -155,10 +156,24 @@ class SnapshotAdmin:
             and entry.name.offset <= named[entry.partition].offset
             and entry.name.time < youngest
             and entry[:2] not in wanted
+            and entry[:2] not in published
         ]
         for number in {entry.partition for entry in removed} if not is_trial else ():
             self._delete(number, [entry.id for entry in removed if entry.partition == number])
         return removed
+
+    def _published(self) -> set[tuple[int, str]]:
+        """Return the snapshots that the partitions have published last, with their partitions: others mix with them."""
+        config, found = self._config, dict[int, Published | None]()
+        if config.mixing is None:
+            return set()
+        reader = client(config.kafka.client).Reader(config.mixing.topic, config.name, config.kafka.consumer_settings)
+        with contextlib.closing(reader):
+            for record in reader.read(self._timeouts.committed):
+                with contextlib.suppress(ValueError):  # processors name it in their log
+                    number, published = parse(record, config.name, len(self._numbers))
+                    found[number] = published
+        return {(number, published.snapshot) for number, published in found.items() if published is not None}
 
     def _delete(self, partition: int, names: list[str]) -> None:
         """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""

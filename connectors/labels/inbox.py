@@ -9,7 +9,7 @@ from connectors.model.records import Record
 
 CHECKS = 4  # questions within one wait, at most
 MOST_BYTES = 32 * 1024 * 1024  # of one side
-OF_OBJECTS = 500  # bytes in memory of a record without key and value, about
+OF_OBJECTS = 500  # bytes in memory of a record without key, value and headers, about
 
 
 class Arrived(NamedTuple):
@@ -80,6 +80,8 @@ class Inbox:
         """Add what was read of one topic, in the order of its offsets."""
         queue = self._queues[side]
         size = OF_OBJECTS + len(record.value or b"") + len(record.key or b"")
+        if record.headers:
+            size += sum(len(name) + len(content or b"") for name, content in record.headers)
         queue.items.append(Arrived(time, arrived, offset, record, size))
         queue.size += size
 

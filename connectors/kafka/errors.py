@@ -5,7 +5,7 @@ ClientError            something failed that may succeed at the next attempt
 ├── Fenced             another producer holds this transactional id now
 ├── LostOwnership      the broker no longer takes commits of this generation
 ├── NotPermitted       the broker refuses for lack of a permission
-├── NotAccepted        the broker refuses a setting or a member: no attempt will succeed
+├── NotAccepted        the broker refuses a setting or a member, or a library is missing: no attempt will succeed
 ├── OutOfRange         the next record to read is no longer in the topic
 ├── BadTimestamp       the broker refuses the timestamp of a message
 └── TooLarge           one message is too large for the broker
@@ -43,7 +43,7 @@ class NotPermitted(ClientError):
 
 
 class NotAccepted(ClientError):
-    """The broker refuses a setting or a member: no attempt will succeed."""
+    """The broker refuses a setting or a member, or a library is missing: no attempt will succeed."""
 
 
 class OutOfRange(ClientError):

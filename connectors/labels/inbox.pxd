@@ -25,3 +25,4 @@ cdef class Inbox:
 
 
 cdef Arrived arrival(object time, double arrived, long long offset, object record, Py_ssize_t size)
+cdef Py_ssize_t size_of(object key, object value, object headers) except -1

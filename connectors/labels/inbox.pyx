@@ -6,7 +6,8 @@ from connectors.labels.merging import Side
 
 CHECKS = 4  # questions within one wait, at most
 MOST_BYTES = 32 * 1024 * 1024  # of one side
-OF_OBJECTS = 500  # bytes in memory of a record without key and value, about
+OF_OBJECTS = 500  # bytes in memory of a record without key, value and headers, about
+cdef Py_ssize_t of_objects = OF_OBJECTS
 cdef object RECORDS = Side.RECORDS, LABELS = Side.LABELS
 
 
@@ -32,6 +33,15 @@ cdef Arrived arrival(object time, double arrived, long long offset, object recor
     cdef Arrived made = Arrived.__new__(Arrived)
     made.time, made.arrived, made.offset, made.record, made.size = time, arrived, offset, record, size
     return made
+
+
+cdef Py_ssize_t size_of(object key, object value, object headers) except -1:
+    """Return the bytes that a record takes in memory, about."""
+    cdef Py_ssize_t size = of_objects + len(key or b"") + len(value or b"")
+    if headers:
+        for name, content in headers:
+            size += len(name) + len(content or b"")
+    return size
 
 
 cdef class Queue:
@@ -100,7 +110,7 @@ cdef class Inbox:
 
     def add(self, side, offset, record, time, arrived):
         """Add what was read of one topic, in the order of its offsets."""
-        size = OF_OBJECTS + len(record.value or b"") + len(record.key or b"")
+        size = size_of(record.key, record.value, record.headers)
         self.queue(side).put(arrival(time, arrived, offset, record, size))
 
     cdef Queue following(self):

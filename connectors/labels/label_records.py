@@ -78,4 +78,7 @@ class LabelDecoder:
             raise Reject(f"the label names no record: `{self._id.name}` is missing or null", "id")
         if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"`{self._id.name}` is a number beyond 64 bits, read as {id}: write it as text", "id")
-        return id_text(id)
+        try:
+            return id_text(id)
+        except TypeError as error:
+            raise Reject(f"`{self._id.name}` cannot be said in JSON: {error}", "id") from None

@@ -55,7 +55,10 @@ class SnapshotName(NamedTuple):
         if found is None:
             return None
         offset, examples, moment, suffix, empty = found.groups()
-        return cls(int(offset), int(examples), seconds_since_1970(moment), suffix, empty is not None)
+        try:
+            return cls(int(offset), int(examples), seconds_since_1970(moment), suffix, empty is not None)
+        except ValueError:  # no calendar has that day
+            return None
 
 
 def seconds_since_1970(moment: str) -> int:

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -34,7 +35,7 @@ def kept(names: Iterable[str], keep: Keep) -> set[str]:
 class Superseded:
     """The snapshots that newer ones have superseded: this process did that, or found them when it took a model over.
 
-    They are deleted in threads, so that no commit waits for a slow store.
+    They are deleted in threads, so that no commit waits for a slow store. Threads that load models note what they find.
 
     Parameters
     ----------
@@ -49,22 +50,26 @@ class Superseded:
         self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
         self._files: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)  # needed by a snapshot beside its own
         self._orphans: dict[int, dict[str, float]] = defaultdict(dict)  # files that no snapshot needs, since when
+        self._lock = threading.Lock()
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
         self._running: list[concurrent.futures.Future[None]] = []
 
     def add(self, partition: int, names: Iterable[str]) -> None:
         """Note that snapshots were superseded now."""
         now = time.monotonic()
-        for name in names:
-            self._names[partition].setdefault(name, now)
+        with self._lock:
+            for name in names:
+                self._names[partition].setdefault(name, now)
 
     def count_from_now(self, partition: int) -> None:
         """Keep all superseded snapshots of a partition as long as if they were superseded now."""
-        self._names[partition] = dict.fromkeys(self._names[partition], time.monotonic())
+        with self._lock:
+            self._names[partition] = dict.fromkeys(self._names[partition], time.monotonic())
 
     def note_files(self, partition: int, name: str, files: frozenset[str]) -> None:
         """Note which files a snapshot needs beside its own; several snapshots may need the same one."""
-        self._files[partition][name] = files
+        with self._lock:
+            self._files[partition][name] = files
 
     def add_found(
         self, partition: int, current: str, store: Store, needed: Mapping[str, frozenset[str]] | None = None
@@ -82,18 +87,19 @@ class Superseded:
         found = sorted((name.offset, name.time, text) for name, text in names if name.offset <= named.offset)
         superseded = [moment for _, moment, _ in found[1:]] + [named.time]
         monotonic, now = time.monotonic(), time.time()
-        for (_, _, text), moment in zip(found, superseded, strict=False):
-            self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
-        if needed is None:
-            return
-        files = {name: files for name, files in needed.items() if name in there}
-        self._files[partition].update(files)
-        wanted = frozenset().union(*files.values())
-        for text in there:
-            # of a snapshot that was not committed, or was deleted just before a crash
-            name = None if text in wanted else SnapshotName.parse(text.rpartition("-")[0])
-            if name is not None and (name.offset, name.time) <= (named.offset, named.time):
-                self._orphans[partition].setdefault(text, monotonic)
+        with self._lock:
+            for (_, _, text), moment in zip(found, superseded, strict=False):
+                self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
+            if needed is None:
+                return
+            files = {name: files for name, files in needed.items() if name in there}
+            self._files[partition].update(files)
+            wanted = frozenset().union(*files.values())
+            for text in there:
+                # of a snapshot that was not committed, or was deleted just before a crash
+                name = None if text in wanted else SnapshotName.parse(text.rpartition("-")[0])
+                if name is not None and (name.offset, name.time) <= (named.offset, named.time):
+                    self._orphans[partition].setdefault(text, monotonic)
 
     def delete(self, named: Mapping[int, str], store: Store) -> None:
         """Begin to delete snapshots that no open transaction can name any more, except those to keep.
@@ -104,15 +110,19 @@ class Superseded:
             return
         began = time.monotonic()
         self._running = []
-        for partition, current in named.items():
-            names = self._names[partition]
-            wanted = kept([current, *names], self._keep) | {current} if names else set()
-            old = [name for name, since in names.items() if since < began - self._transaction - GRACE]
-            for name in [name for name in old if name not in wanted]:
-                del names[name]
-                files = [name, *self._only_needed_by(partition, name)]
-                self._running.append(self._threads.submit(self._delete, partition, files, store, began))
-            self._delete_orphans(partition, store, began)
+        with self._lock:
+            for partition, current in named.items():
+                self._delete_superseded(partition, current, store, began)
+                self._delete_orphans(partition, store, began)
+
+    def _delete_superseded(self, partition: int, current: str, store: Store, began: float) -> None:
+        names = self._names[partition]
+        wanted = kept([current, *names], self._keep) | {current} if names else set()
+        old = [name for name, since in names.items() if since < began - self._transaction - GRACE]
+        for name in [name for name in old if name not in wanted]:
+            del names[name]
+            files = [name, *self._only_needed_by(partition, name)]
+            self._running.append(self._threads.submit(self._delete, partition, files, store, began))
 
     def _only_needed_by(self, partition: int, name: str) -> Iterable[str]:
         """Forget a snapshot, and return the files that no other one needs."""

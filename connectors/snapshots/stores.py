@@ -11,6 +11,7 @@ import pathlib
 import re
 import secrets
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ from river_margins import snapshot
 SUFFIX = ".snapshot"
 THREADS = 12  # that use a store side by side: most of their time they wait for it
 STORE_TIMEOUT = 10.0  # seconds for an answer, by default
+UNFINISHED = 3600.0  # seconds after which nobody finishes a file any more
 READING_FACTOR = 6  # reading a snapshot may take this much longer: other partitions go on meanwhile
 FILE_NAME = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
@@ -74,6 +76,9 @@ class Store(Protocol):
 
     def delete(self, partition: int, name: str) -> None:
         """Delete a snapshot, if there is one of this name."""
+
+    def delete_unfinished(self, partition: int) -> None:
+        """Delete what processes have left that were killed while they wrote a snapshot, an hour ago or more."""
 
 
 def open_store(location: str, *below: str, seconds: float = STORE_TIMEOUT) -> Store:
@@ -136,6 +141,13 @@ class FolderStore:
                 with contextlib.suppress(FileNotFoundError):  # another process may have just deleted it
                     found[path.name.removesuffix(SUFFIX)] = path.stat().st_size
             return found
+
+    def delete_unfinished(self, partition: int) -> None:
+        with _refusals("deleted", str(self._folder / str(partition))):
+            for path in self._folder_of(partition).glob(f".*{SUFFIX}.*.new"):
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_mtime < time.time() - UNFINISHED:
+                        path.unlink()
 
     def delete(self, partition: int, name: str) -> None:
         with _refusals("deleted", self.path(partition, name)):
@@ -238,6 +250,9 @@ class UrlStore:
                 if name.endswith(SUFFIX) and not name.startswith("."):
                     found[name.removesuffix(SUFFIX)] = entry["size"]
         return dict(sorted(found.items()))
+
+    def delete_unfinished(self, partition: int) -> None:
+        """Do nothing: an upload that does not end leaves nothing where uploads are atomic."""
 
     def delete(self, partition: int, name: str) -> None:
         with _refusals("deleted", self.path(partition, name)), contextlib.suppress(FileNotFoundError):

@@ -208,6 +208,7 @@ class Assignment:
             partition = self.restorer.restore(number, committed)
         with contextlib.suppress(OSError):  # the next owner looks again
             store = self.restorer.store
+            store.delete_unfinished(number)
             files = needed(store, number) if self._config.labels else None
             self._superseded.add_found(number, partition.model.snapshot, store, files)
         return partition
@@ -238,7 +239,12 @@ class Assignment:
         return self._loading.numbers | set(self.bad.reasons)
 
     def take_loaded(self) -> None:
-        """Take over the models that have been loaded, and read their partitions. Load due ones again."""
+        """Take over the models that have been loaded, and read their partitions. Load due ones again.
+
+        Without an assignment they wait for the next one.
+        """
+        if self.ownership is None:
+            return
         for number, committed, loaded in self._loading.take_finished():
             try:
                 self._take(number, loaded)
@@ -323,7 +329,7 @@ class Assignment:
         self._pause(error.partition, self.partitions[error.partition].committed, error, may_heal=False)
 
     def _pause(self, number: int, committed: Committed | None, error: Exception, may_heal: bool = True) -> None:
-        others = set(range(self.restorer.topic.partitions)) - {number, *self.bad.reasons}
+        others = set(range(self.restorer.topic.partitions)) - {number, *self.bad.lasting}
         if isinstance(error, StateError) and (self._config.on_bad_state == "stop" or not others):
             raise StateError(str(error)) from error
         self.bad.add(number, committed, error, may_heal)

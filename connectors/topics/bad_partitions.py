@@ -36,12 +36,15 @@ class BadPartition:
         Seconds until the next attempt to load its model; infinite if only another committed offset can help.
     due
         When that is, on the clock of `time.monotonic`.
+    is_lasting
+        Whether its state is bad; false if only the store did not answer.
     """
 
     reason: str
     committed: Committed | None
     pause: float
     due: float
+    is_lasting: bool
 
 
 class BadPartitions:
@@ -62,6 +65,11 @@ class BadPartitions:
         """What is wrong with each of them."""
         return {number: found.reason for number, found in self._found.items()}
 
+    @property
+    def lasting(self) -> set[int]:
+        """Those whose state is bad, without those whose store did not answer."""
+        return {number for number, found in self._found.items() if found.is_lasting}
+
     def is_known(self, number: int, committed: Committed | None) -> bool:
         """Return whether a partition is bad with this committed offset."""
         return number in self._found and self._found[number].committed == committed
@@ -73,7 +81,8 @@ class BadPartitions:
         pause = pause if may_heal else math.inf
         if before is None or before.reason != str(error):
             log.error("partition %d of `%s` is paused, the others go on: %s", number, self._topic, error)
-        found = BadPartition(str(error), committed, pause, time.monotonic() + pause)
+        is_lasting = isinstance(error, StateError)
+        found = BadPartition(str(error), committed, pause, time.monotonic() + pause, is_lasting)
         self._found = {**self._found, number: found}
 
     def keep(self, committed: Mapping[int, Committed | None]) -> None:

@@ -103,8 +103,11 @@ class Committer:
         self._outbox.add_moved([n for n, partition in found if partition.proof.inputs and not partition.is_replaying])
 
     def commit(self) -> None:
-        """Move offsets, models and output together. Do nothing if no partition has moved."""
+        """Move offsets, models and output together. Do nothing if no partition has moved, or none is owned."""
         began = time.monotonic()
+        if self._assignment.ownership is None:  # models are kept for the next assignment, and must not mix meanwhile
+            self._restart_interval()
+            return
         if self._mixer is not None:
             self._mixing = self._mixer.due(self._assignment.partitions)
             self._outbox.add_moved(self._mixing)
@@ -137,8 +140,8 @@ class Committer:
         self._missing_labels.look(self.counts.predicted, examples)
 
     def _follow_newcomers(self) -> None:
-        if self._assignment.ownership is not None:
-            self._newcomers.follow(self._assignment.partitions, self._assignment.ownership.partitions)
+        assert self._assignment.ownership is not None
+        self._newcomers.follow(self._assignment.partitions, self._assignment.ownership.partitions)
 
     def _check_committed(self) -> None:
         """Raise ClientError unless the group still has what this process committed last.

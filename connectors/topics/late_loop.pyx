@@ -12,12 +12,11 @@ import time
 
 import orjson
 
-from connectors.labels.inbox cimport Arrived, Inbox, Queue, arrival
+from connectors.labels.inbox cimport Arrived, Inbox, Queue, arrival, size_of
 from connectors.labels.pending cimport Pending, number_at, sequence_in, time_in, write_number
 from connectors.topics.record_loop cimport Route, with_number
 
 from connectors.labels import waiting
-from connectors.labels.inbox import OF_OBJECTS
 from connectors.labels.item import HEAD, Item
 from connectors.labels.late_learning import Outcome, Results
 from connectors.labels.merging import NO_TIME, Side
@@ -28,7 +27,7 @@ cdef object loads = orjson.loads, now = time.monotonic
 cdef object no_time = NO_TIME, RECORDS = Side.RECORDS, LABELS = Side.LABELS
 cdef object packed_record = waiting.packed_record, waiting_record = waiting.waiting_record
 cdef bytes SETTLED = bytes([waiting.Gone.SETTLED])
-cdef Py_ssize_t of_objects = OF_OBJECTS, LENGTH_OF_HEAD = HEAD.size, BEFORE_VALUE = waiting.SCORE.size
+cdef Py_ssize_t LENGTH_OF_HEAD = HEAD.size, BEFORE_VALUE = waiting.SCORE.size
 cdef int FALSE, TRUE, NONE, SAME = waiting.SAME
 FALSE, TRUE, NONE = [waiting.FORMS[prediction] for prediction in (False, True, None)]
 
@@ -74,7 +73,7 @@ cdef class LateLoop:
                 continue
             if is_timestamped:
                 sent = record[5]
-                size = of_objects + len(record[2] or b"") + len(record[3] or b"")
+                size = size_of(record[2], record[3], record[4])
                 queue.put(arrival(sent if sent is not None and sent > 0 else no_time, moment, record[1], record, size))
             else:
                 labels.receive(side, record, moment)

@@ -11,11 +11,20 @@ Restore = Callable[[int, Committed], Partition]
 RESTORE_WAIT = 0.2  # seconds that all partitions wait for models; most are loaded by then
 
 
+Requested = dict[int, tuple[Committed, concurrent.futures.Future[Partition]]]
+
+
+def _cancel(requested: Requested) -> None:
+    """Let no model be loaded that nobody waits for any more, unless that has begun."""
+    for _, future in requested.values():
+        future.cancel()
+
+
 class Loading:
     """The models that were requested and not taken yet; false if there are none."""
 
     def __init__(self) -> None:
-        self._requested: dict[int, tuple[Committed, concurrent.futures.Future[Partition]]] = {}
+        self._requested: Requested = {}
         self._threads = concurrent.futures.ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="restore")
 
     def __bool__(self) -> bool:
@@ -31,8 +40,10 @@ class Loading:
         before, self._requested = self._requested, {}
         for number, committed in wanted.items():
             if number in before and before[number][0] == committed:
-                self._requested[number] = before[number]
-            else:
+                self._requested[number] = before.pop(number)
+        _cancel(before)
+        for number, committed in wanted.items():
+            if number not in self._requested:
                 self.add(number, committed, restore)
 
     def add(self, number: int, committed: Committed, restore: Restore) -> None:
@@ -55,6 +66,7 @@ class Loading:
 
     def clear(self) -> None:
         """Forget all requests."""
+        _cancel(self._requested)
         self._requested = {}
 
     def close(self) -> None:

@@ -69,7 +69,10 @@ def shortened(record: Record, message: Message) -> Message:
     key, value, headers = message
     value = value or b""
     id = getattr(record, "id", record.source)  # a label that was not decoded has none
-    text = id if isinstance(id, str) else orjson.dumps(id, default=str).decode()
+    try:
+        text = id if isinstance(id, str) else orjson.dumps(id, default=str).decode()
+    except TypeError:  # it is nested too deeply
+        text = record.source
     short = {
         "id": text[:FIRST_BYTES],
         "too_large": True,

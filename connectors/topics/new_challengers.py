@@ -158,7 +158,7 @@ class _NewChallenger:
         """Wait as long as no record from this offset on is to be learned; all before it are learned."""
         while not self._ended.is_set() and offset >= (target := self._target):
             self._aimed.clear()
-            if target == self._target:
+            if target == self._target and not self._ended.is_set():  # else it was set right before `clear`
                 self.learned_to = target
                 self._aimed.wait()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from connectors.config import Config
-from connectors.kafka import BadTimestamp, Committed, Ownership, Producer, TooLarge
+from connectors.kafka import BadTimestamp, Committed, NotAccepted, Ownership, Producer, TooLarge
 from connectors.labels.late_learning import Results
 from connectors.logs import where_read
 from connectors.model.counts import Counts
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 # Partition (below 0 for a label, see `Consumer`) and offset of the record that a message belongs to, and topic of the
 # message. Of several messages that one record leads to, each has its own source too.
 Tag = tuple[Any, ...]
+PUBLISHED = -1  # in place of the offset, for what a partition tells the other ones
 
 
 class Outbox:
@@ -118,7 +119,11 @@ class Outbox:
         """Send what a partition tells the other ones, in the open transaction."""
         if self._opened is None:
             self._open()
-        self.connect().send(topic, 0, key, value, [], (number, -1, topic))
+        try:
+            self.connect().send(topic, 0, key, value, [], (number, PUBLISHED, topic))
+        except (BadTimestamp, TooLarge) as error:  # perhaps of an earlier message
+            self._note_refused(error)
+            raise
 
     def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
         message = whole
@@ -147,11 +152,8 @@ class Outbox:
         self, error: BadTimestamp | TooLarge, number: int, tag: Tag, record: Record, topic: str, whole: Message
     ) -> None:
         """Send a message that the client has refused because it is too large, shortened. Raise any other error."""
-        if isinstance(error, BadTimestamp):
-            self._note_bad_timestamp(error)
-            raise error
-        self._shorten(error.opaque)
-        if error.opaque != tag:
+        self._note_refused(error)
+        if isinstance(error, BadTimestamp) or error.opaque != tag:
             raise error
         self._send(number, tag, record, topic, whole)
 
@@ -172,10 +174,23 @@ class Outbox:
         to = number if self._output in self._aligned else None
         return self.connect().send, self._output, to, self._keeps_timestamps
 
+    def _note_refused(self, error: BadTimestamp | TooLarge) -> None:
+        """Let the next attempt send the message at fault in another way."""
+        if isinstance(error, BadTimestamp):
+            self._note_bad_timestamp(error)
+        else:
+            self._shorten(error.opaque)
+
     def _shorten(self, tag: Tag | None) -> None:
         if tag is None:
             self._sends_apart = True
             return
+        if tag[1] == PUBLISHED:
+            number, _, topic = tag
+            raise NotAccepted(
+                f"the names of the snapshots with which partition {number} has mixed do not fit into one message of "
+                f"`{topic}`: raise `max.message.bytes` of this topic"
+            )
         self._shortening[tag] = self._shortening.get(tag, 0) + 1
 
     def _open(self) -> None:
@@ -198,11 +213,8 @@ class Outbox:
         """Raise the first failure among the outcomes."""
         try:
             self.connect().check()
-        except TooLarge as error:
-            self._shorten(error.opaque)
-            raise
-        except BadTimestamp as error:
-            self._note_bad_timestamp(error)
+        except (BadTimestamp, TooLarge) as error:
+            self._note_refused(error)
             raise
 
     def _note_bad_timestamp(self, error: BadTimestamp) -> None:

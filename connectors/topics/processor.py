@@ -223,7 +223,7 @@ class Processor:
 
     @property
     def is_ready(self) -> bool:
-        ownership, there = self._assignment.ownership, self._assignment.partitions
+        ownership, there = self._assignment.ownership, dict(self._assignment.partitions)
         return ownership is not None and all(n in there and not there[n].is_replaying for n in ownership.partitions)
 
     @property
@@ -310,11 +310,12 @@ class Processor:
         if number in skipped:
             return
         try:
-            self._process(*record)
-        except ReplayNeeded as needed:
-            skipped.add(number)
-            self._assignment.partitions[number].replay_and_reject(needed.reject)
-            self._assignment.seek(number)
+            try:
+                self._process(*record)
+            except ReplayNeeded as needed:
+                skipped.add(number)
+                self._assignment.partitions[number].replay_and_reject(needed.reject)
+                self._assignment.seek(number)
         except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
             self._outbox.add_moved([number])
             raise
@@ -381,7 +382,8 @@ class Processor:
         """Commit the work done so far. If that fails, the next start does it again."""
         try:
             if self._assignment.is_current and self._assignment.ownership is not None:
-                self._assignment.pass_markers()
+                with contextlib.suppress(PartitionStateError):  # the next start finds it, too
+                    self._assignment.pass_markers()
                 self._committer.write_all_snapshots()
                 self._committer.commit()
         except (ClientError, OSError) as error:
@@ -435,7 +437,7 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
     except NotPermitted as error:
         raise AccessError(f"the broker refuses for lack of a permission of group `{config.name}`: {error}") from error
     except NotAccepted as error:
-        raise StartError(f"the broker does not accept what group `{config.name}` asks for: {error}") from error
+        raise StartError(f"group `{config.name}` does not fit to its brokers and topics: {error}") from error
     except Replaced as error:
         raise FencedError(
             f"another process of group `{config.name}` runs with `instance: {config.instance}`, or this one was silent "

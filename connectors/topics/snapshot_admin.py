@@ -152,14 +152,13 @@ class SnapshotAdmin:
         These snapshots always stay: the one that the committed offset names, later ones (an open transaction may name
         them soon), all that are younger than a transaction and a minute, and those with which others mix.
         """
-        entries = self.entries()
+        entries, published = self.entries(), self._published()
         named = {entry.partition: entry.name for entry in entries if entry.is_named}
         wanted = {
             (number, text)
             for number in self._numbers
             for text in kept((entry.id for entry in entries if entry.partition == number), self._config.snapshots.keep)
         }
-        wanted |= self._published()
         youngest = time.time() - self._timeouts.transaction - GRACE
         removed = [
             entry
@@ -169,6 +168,7 @@ class SnapshotAdmin:
             and entry.name.offset <= named[entry.partition].offset
             and entry.name.time < youngest
             and entry[:2] not in wanted
+            and entry[:2] not in published
         ]
         for number in {entry.partition for entry in removed} if not is_trial else ():
             self._delete(number, [entry.id for entry in removed if entry.partition == number])

@@ -190,7 +190,7 @@ class Consumer:
         wanted = [TopicPartition(topic, number) for topic in self._topics for number in numbers]
         end = time.monotonic() + seconds
         while True:
-            left = end - time.monotonic()
+            left = max(0.0, end - time.monotonic())  # a negative time-out has no end
             try:
                 with self._errors.translated():
                     found = self._consumer.committed(wanted, left if self._has_joined else min(left, COMMITTED_ATTEMPT))

@@ -43,6 +43,12 @@ class Reader:
             self._consumer.assign([TopicPartition(self._topic, self._partition, self.position)])
         return self._consumer
 
+    def _begin_again(self) -> confluent_kafka.Consumer:
+        """Connect again, at the beginning of a topic that ends earlier than it did: it was created again."""
+        self.close()
+        self.position = 0
+        return self._connected()
+
     def read(self, seconds: float) -> list[Record]:
         begin = self.position
         try:
@@ -59,6 +65,8 @@ class Reader:
             consumer = self._connected()
             place = TopicPartition(self._topic, self._partition)
             _, last = consumer.get_watermark_offsets(place, seconds)  # of committed records
+            if last < self.position:
+                consumer = self._begin_again()
             while self.position < last:
                 before = self.position
                 records += self._poll(consumer)

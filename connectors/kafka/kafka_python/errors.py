@@ -54,6 +54,7 @@ _KINDS: list[tuple[type[ClientError], tuple[type[Exception], ...]]] = [
             kafka_errors.UnsupportedVersionError,
             kafka_errors.KafkaConfigurationError,
             kafka_errors.OffsetMetadataTooLargeError,
+            kafka_errors.UnsupportedCodecError,
         ),
     ),
 ]
@@ -65,6 +66,10 @@ _RESOURCES: dict[type, str] = {
 _ADVICE: dict[type, str] = {
     kafka_errors.OffsetMetadataTooLargeError: METADATA_TOO_LARGE_ADVICE,
     kafka_errors.InconsistentGroupProtocolError: INCONSISTENT_PROTOCOL_ADVICE,
+    kafka_errors.UnsupportedCodecError: (
+        "install what kafka-python decompresses with (`pip install lz4 python-snappy`), or take `client: confluent`, "
+        "which has it all"
+    ),
 }
 
 

@@ -41,6 +41,12 @@ class Reader:
             self._consumer.seek(self._place, self.position)
         return self._consumer
 
+    def _begin_again(self) -> KafkaConsumer:
+        """Connect again, at the beginning of a topic that ends earlier than it did: it was created again."""
+        self.close()
+        self.position = 0
+        return self._connected()
+
     def read(self, seconds: float) -> list[Record]:
         begin = self.position
         try:
@@ -56,6 +62,8 @@ class Reader:
         with translated(self._permissions):
             consumer = self._connected()
             last = consumer.end_offsets([self._place])[self._place]
+            if last < self.position:
+                consumer = self._begin_again()
             while self.position < last:
                 if time.monotonic() >= end:
                     raise ClientError(f"`{self._place.topic}` was not read to its end within {seconds:g} s")

@@ -5,7 +5,9 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import confluent_kafka
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
@@ -17,6 +19,7 @@ from connectors.kafka import (
     Committed,
     Fenced,
     LostOwnership,
+    NotAccepted,
     OutOfRange,
     Ownership,
     Replaced,
@@ -350,6 +353,76 @@ def test_a_record_that_expires_fails_the_check(place, kafka):
             producer.check()
     finally:
         kafka.resume(1)
+
+
+def test_what_a_reader_has_read_before_an_error_comes_with_the_next_call(place, monkeypatch):
+    place.fill(4)
+    reader = place.module.Reader(place.name, place.name, place.settings)
+    place.opened.append(reader.close)
+    poll = reader._poll
+
+    def failing(consumer):
+        if found := poll(consumer):
+            monkeypatch.undo()
+            assert found and reader.position > 0
+            raise ClientError("injected")
+        return found
+
+    monkeypatch.setattr(reader, "_poll", failing)
+    with pytest.raises(ClientError, match="injected"):
+        reader.read(DEADLINE)
+    assert [record[1] for record in reader.read(DEADLINE)] == [0, 1]
+    assert reader.read(DEADLINE) == []
+
+
+def test_a_reader_begins_again_with_a_topic_that_ends_earlier_than_it_did(place):
+    place.fill(4)
+    reader = place.module.Reader(place.name, place.name, place.settings, start=100)
+    place.opened.append(reader.close)
+    assert [record[1] for record in reader.read(DEADLINE)] == [0, 1]
+
+
+def test_a_compression_that_cannot_be_undone_is_named(kafka, monkeypatch):
+    """Others write with a library that kafka-python uses if it is there: no attempt would succeed."""
+    monkeypatch.setattr("kafka.codec.has_lz4", lambda: False)
+    place = Place(kafka, "kafka-python")
+    producer = confluent_kafka.Producer({"bootstrap.servers": kafka.bootstrap_servers, "compression.type": "lz4"})
+    producer.produce(place.name, b"x" * 1000, partition=0)
+    assert producer.flush(DEADLINE) == 0
+    said = r"lz4 compression codec not found; install .*pip install lz4"
+    reader = place.module.Reader(place.name, place.name, place.settings)
+    with contextlib.closing(reader), pytest.raises(NotAccepted, match=said):
+        reader.read(DEADLINE)
+
+
+def test_the_last_question_of_confluent_for_committed_offsets_ends(monkeypatch):
+    """A question that fails right before the end leaves less than no time for the next one."""
+    module, asked = client("confluent"), []
+    consumer = module.Consumer("t", "g", {"bootstrap_servers": "127.0.0.1:1"})
+
+    class Library:
+        now = 0.0
+
+        def committed(self, places, timeout):
+            asked.append(timeout)
+            self.now = 9.999 if len(asked) == 1 else self.now + 1.0
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+        def consume(self, *_):
+            self.now = 10.001
+            return []
+
+        def monotonic(self):
+            return self.now
+
+    library = Library()
+    with contextlib.closing(consumer._consumer):
+        monkeypatch.setattr(consumer, "_consumer", library)
+        monkeypatch.setattr("connectors.kafka.confluent.consumer.time", library)
+        with pytest.raises(ClientError):
+            consumer.committed([0], 10.0)
+        monkeypatch.undo()
+    assert asked == [2.0, 0.0]
 
 
 def test_the_message_that_is_too_large_is_named(place):

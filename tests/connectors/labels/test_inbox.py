@@ -90,3 +90,12 @@ def test_large_records_fill_a_queue_too(inbox, monkeypatch):
     assert not inbox.takes_more(RECORDS)
     inbox.clear()
     assert inbox.takes_more(RECORDS) and not inbox
+
+
+def test_large_headers_fill_a_queue_too(inbox, monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 3 * SIZE)
+    headers = [("trace", b"x" * SIZE), ("trace", b"x" * SIZE), ("none", None)]
+    inbox.add(RECORDS, 0, Record("events-0-0", None, b"", headers=headers), 0, 0.0)
+    assert not inbox.takes_more(RECORDS)
+    inbox.take(RECORDS)
+    assert inbox.takes_more(RECORDS)

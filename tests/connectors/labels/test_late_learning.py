@@ -242,3 +242,11 @@ def test_a_step_that_raises_half_way_leaves_the_model_as_it_was():
         twin.learn_one({"a": float(n)}, n % 2 == 0)
     assert [(reject.source, reject.reason[:11]) for reject in rejects] == [("labels-0-5", "record `5`:")]
     assert snapshot.dumps(route.model.learner) == snapshot.dumps(twin)
+
+
+def test_a_label_whose_id_cannot_be_said_is_rejected():
+    """JSON is read up to 1024 levels and written up to 254."""
+    route = make(PAClassifier())
+    deep = Record("labels-0-0", None, b'{"of": %s, "label": true}' % (b"[" * 300 + b"]" * 300))
+    found = route.take_label(deep, 0, 0, Counts())
+    assert [reject.reason for reject in found.rejects] == ["`of` cannot be said in JSON: Recursion limit reached"]

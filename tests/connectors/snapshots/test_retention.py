@@ -189,3 +189,26 @@ def test_what_may_have_been_published_until_now_is_kept_for_a_minute(clock, stor
     clock.now += 0.2
     superseded.delete({0: NAMES[7]}, store)
     assert left(superseded, store) == [*range(2, 8)]
+
+
+def test_a_thread_that_finds_more_does_not_disturb_a_deletion(clock, store):
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+
+    class Since(float):
+        """A moment at whose comparison, in the middle of a deletion, a thread notes what it has found."""
+
+        def __lt__(self, other):
+            threads.append(threading.Thread(target=superseded.add_found, args=(0, NAMES[5], store)))
+            threads[-1].start()
+            threads[-1].join(0.05)
+            return float(self) < other
+
+    threads = []
+    superseded.add(0, NAMES[:2])
+    superseded._names[0][NAMES[0]] = Since(clock.now)
+    clock.now += 71
+    superseded.delete({0: NAMES[7]}, store)
+    for thread in threads:
+        thread.join(DEADLINE)
+    assert left(superseded, store) == [*range(2, 8)] and threads
+    assert set(superseded._names[0]) >= set(NAMES[2:5])

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,26 @@ def test_half_written_files_are_not_seen(tmp_path):
         Path(store.path(0, "a").removeprefix("local://")).with_name(".b.snapshot.1f.new").write_bytes(b"half")
         Path(store.path(0, "a").removeprefix("local://")).with_name(".c.snapshot").write_bytes(b"hidden")
         assert store.sizes(0) == {"a": 3}
+
+
+def test_what_a_killed_process_has_left_half_written_is_deleted_later(tmp_path):
+    """The process ends right before it renames its file, as `kill -9` may do."""
+    code = """
+import os, pathlib, sys
+from connectors.snapshots.stores import FolderStore
+os.replace = lambda *paths: os._exit(1)
+FolderStore(pathlib.Path(sys.argv[1])).write(0, "a", b"half")
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == 1
+    (left,) = (tmp_path / "0").iterdir()
+    store = FolderStore(tmp_path)
+    store.delete_unfinished(0)
+    assert left.exists(), "another process may be writing it"
+    os.utime(left, (0, 0))
+    store.write(0, "b", b"whole")
+    store.delete_unfinished(0)
+    store.delete_unfinished(1)
+    assert [path.name for path in (tmp_path / "0").iterdir()] == ["b.snapshot"]
 
 
 def test_a_file_that_another_process_deletes_meanwhile_is_not_listed(tmp_path):

@@ -2,11 +2,23 @@
 
 import json
 import logging
+import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 
+from connectors.errors import StateError
+from connectors.kafka import Committed
 from connectors.snapshots import retention
+from connectors.snapshots.stores import THREADS
+from connectors.topics.assignment import Assignment
+from connectors.topics.bad_partitions import PartitionStateError
+from connectors.topics.commit import Committer
+from connectors.topics.loading import Loading
+from connectors.topics.processor import Processor
 from connectors.topics.restore import Restorer
+from connectors.topics.timeouts import Timeouts
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -207,3 +219,82 @@ def test_a_start_reads_one_snapshot(kafka, tmp_path, monkeypatch):
         wait_for(lambda: stream.members() == [4], "the member")
         process.end()
     assert len(checked) == 1
+
+
+def assignment(outbox=None, partitions=2):
+    """An assignment whose members are not asked, and its configuration."""
+    config = SimpleNamespace(
+        input=SimpleNamespace(topic="events"), labels=None, record=SimpleNamespace(label="y"), on_bad_state="pause",
+        checkpoint=SimpleNamespace(guarantee="exactly_once", every=60.0),
+    )  # fmt: skip
+    consumer = SimpleNamespace(ownership=None, pause=lambda number: None)
+    outbox = outbox or SimpleNamespace(align=lambda topics: None)
+    restorer = SimpleNamespace(aligned=(), topic=SimpleNamespace(partitions=partitions))
+    return Assignment(config, consumer, outbox, restorer, None, Timeouts(10.0, 25.0, 30.0), None, None), config
+
+
+def test_while_there_is_no_assignment_nothing_is_taken_and_nothing_is_committed():
+    """Membership is lost, and no other assignment has come: a model is loaded meanwhile, and another is due to mix."""
+    outbox = SimpleNamespace(moved=set(), align=lambda topics: None)
+    outbox.add_moved = outbox.moved.update
+    found, config = assignment(outbox)
+    found._loading.add(0, Committed(7, ""), lambda number, committed: None)
+    found._loading.wait()
+    found.take_loaded()
+    assert found.partitions == {} and found.loading == {0}
+    mixer = SimpleNamespace(due=lambda partitions: {1})
+    newcomers = SimpleNamespace(ready=lambda partitions: {})
+    committer = Committer(config, None, found, outbox, None, None, None, newcomers, mixer)
+    committer.commit()
+    assert outbox.moved == set() and committer.due > time.monotonic() + 30.0
+
+
+def test_a_partition_whose_store_is_away_is_not_one_that_is_bad():
+    """It goes on by itself, so one bad partition beside it does not end the processor."""
+    found, _ = assignment()
+    found._pause(1, Committed(7, ""), OSError("the store is away"))
+    found._pause(0, Committed(7, ""), PartitionStateError(0, "its snapshot does not exist"))
+    assert set(found.bad.reasons) == {0, 1}
+    with pytest.raises(StateError, match="damaged"):
+        found._pause(1, Committed(7, ""), PartitionStateError(1, "its snapshot is damaged"))
+
+
+def test_models_that_nobody_waits_for_any_more_are_not_loaded():
+    """With a slow store, each of several assignments in a row would else wait for the models of those before it."""
+    loading, loaded, goes_on = Loading(), [], threading.Event()
+
+    def restore(number, committed):
+        assert goes_on.wait(DEADLINE)
+        loaded.append((number, committed.offset))
+
+    busy = range(THREADS)
+    loading.request({number: Committed(1, "") for number in busy}, restore)
+    loading.request({number: Committed(1, "") for number in [*busy, 97, 98]}, restore)
+    loading.request({number: Committed(2, "") for number in [98, 99]} | {97: Committed(1, "")}, restore)
+    goes_on.set()
+    wait_for(lambda: not list(loading.take_finished()) and not loading.numbers, "the models")
+    assert sorted(loaded) == [*((number, 1) for number in busy), (97, 1), (98, 2), (99, 2)]
+    loading.close()
+
+
+def test_a_partition_that_turns_out_to_be_bad_at_the_end_does_not_keep_the_others_from_a_commit():
+    def pass_markers():
+        raise PartitionStateError(1, "30 inputs came again instead of 31")
+
+    ending, done = object.__new__(Processor), []
+    ending._assignment = SimpleNamespace(is_current=True, ownership=object(), pass_markers=pass_markers)
+    ending._committer = SimpleNamespace(write_all_snapshots=lambda: None, commit=lambda: done.append("commit"))
+    ending._finish()
+    assert done == ["commit"]
+
+
+def test_whether_all_is_ready_is_seen_while_the_loop_drops_partitions():
+    class Dropping(dict):
+        def __contains__(self, number):
+            found = super().__contains__(number)
+            self.clear()  # as the loop may do right then
+            return found
+
+    partition, ownership = SimpleNamespace(is_replaying=False), SimpleNamespace(partitions={0})
+    seen = SimpleNamespace(_assignment=SimpleNamespace(partitions=Dropping({0: partition}), ownership=ownership))
+    assert Processor.is_ready.fget(seen)

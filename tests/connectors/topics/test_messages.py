@@ -49,3 +49,10 @@ def test_a_short_message_names_what_it_stands_for():
         "first_bytes": "\ufffd" + "x" * 199,
     }
     assert len(short) < 1500
+
+
+def test_a_short_message_of_a_record_whose_id_cannot_be_said():
+    """JSON is read up to 1024 levels and written up to 254."""
+    record = Record("events-0-7", None, b"x")
+    record.id = json.loads("[" * 300 + "]" * 300)
+    assert json.loads(shortened(record, (None, b"x", []))[1])["id"] == "events-0-7"

@@ -3,22 +3,30 @@
 import contextlib
 import copy
 import hashlib
+import itertools
 import json
 import logging
 import threading
 from collections import defaultdict
 from types import SimpleNamespace
 
+import pytest
 from kafka import KafkaProducer
 
+from connectors import config
 from connectors.config.topics_schema import Mixing
-from connectors.kafka import Topic
+from connectors.kafka import BadTimestamp, NotAccepted, TooLarge, Topic
 from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Record
 from connectors.snapshots import retention
 from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from connectors.tools import create_topics
 from connectors.topics import check_broker, mixing, snapshot_admin
 from connectors.topics.mixing import Mixer
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.outbox import Outbox
+from connectors.topics.snapshot_admin import SnapshotAdmin
 from connectors.topics.timeouts import Timeouts
 from river_margins import PAClassifier, StandardScaler, snapshot
 from river_margins.conversions import mix
@@ -304,3 +312,79 @@ def test_the_topic_is_created_compacted_and_checked(kafka, tmp_path):
     stream.configure(created, cleanup_policy="delete")
     (problem,) = [finding for finding in check_broker.check(stream.config(mixing={"topic": created})) if finding.kind]
     assert "cleanup.policy=delete" in str(problem) and "set `cleanup.policy=compact`" in str(problem)
+
+
+FILE = """
+name: p
+kafka: {bootstrap_servers: "127.0.0.1:1"}
+input: {topic: events}
+record: {label: y}
+learner: [PAClassifier]
+output: {topic: predictions}
+mixing: {topic: mixing}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text(FILE)
+    return config.load(path)
+
+
+def test_a_message_that_turns_out_to_be_too_large_while_another_is_published(file):
+    """The next attempt shortens it. What is published itself cannot be shortened: no attempt would succeed."""
+    sent, output = [], (0, 7, "predictions")
+    errors = [
+        TooLarge(output, "an earlier one"),
+        TooLarge((1, -1, "mixing"), "this one"),
+        BadTimestamp("an earlier one"),
+    ]
+
+    def send(topic, partition, key, value, headers, opaque, timestamp=0):
+        if topic == "mixing":
+            raise errors.pop(0)
+        sent.append((value, timestamp))
+
+    outbox = Outbox(file, lambda apart: SimpleNamespace(begin=lambda: None, send=send, close=lambda: None))
+    with pytest.raises(TooLarge):
+        outbox.publish(1, "mixing", b"p:1", b"{}")
+    outbox.drop()
+    record = Record("events-0-7", None, b"{}", timestamp=1000)
+    record.id, record.output, record.examples = "a", b"{}", 3
+    outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+    assert json.loads(sent[-1][0])["too_large"] is True
+    with pytest.raises(NotAccepted, match=r"raise `max\.message\.bytes`"):
+        outbox.publish(1, "mixing", b"p:1", b"{}")
+    with pytest.raises(BadTimestamp):
+        outbox.publish(1, "mixing", b"p:1", b"{}")
+    outbox.send(0, 8, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+    assert sent[-1] == (b"{}", 0)
+
+
+def test_prune_leaves_what_a_partition_has_published_last(file, tmp_path, monkeypatch):
+    store, names = FolderStore(tmp_path), [f"{n:020d}-{n}-20261122T05000{n}Z-0badcafe" for n in range(6)]
+    for number, name in itertools.product(range(2), names):
+        store.write(number, name, b"")
+    named = OffsetMetadata(names[5], "0" * 64, "t", 2, "h", 5, 5)
+    restorer = SimpleNamespace(store=store, topic=SimpleNamespace(id="t", partitions=2))
+    consumer = SimpleNamespace(committed=lambda numbers, seconds: dict.fromkeys(numbers, named.to_committed()))
+
+    def published(number, name):
+        value = {"input": "t", "snapshot": name, "sha256": "0" * 64, "mixed": {}}
+        return (0, 0, b"p:%d" % number, name and json.dumps(value).encode(), None, -1)
+
+    records = [
+        *(published(*each) for each in ((0, names[0]), (1, names[0]), (0, names[1]), (1, None))),
+        (0, 4, b"of another", b"{}", None, -1),
+    ]
+    reader = SimpleNamespace(read=lambda seconds: records, close=lambda: None)
+    monkeypatch.setattr(
+        "connectors.topics.snapshot_admin.client", lambda name: SimpleNamespace(Reader=lambda *_: reader)
+    )
+    admin = SnapshotAdmin(file, consumer, restorer, Timeouts(10.0, 25.0, 30.0))
+    removed = {(entry.partition, names.index(entry.id)) for entry in admin.prune(is_trial=False)}
+    assert removed == {(0, 0), (0, 2), (1, 0), (1, 1), (1, 2)}, (
+        "the last three stay, and what partition 0 has published"
+    )
+    assert names[1] in store.sizes(0)

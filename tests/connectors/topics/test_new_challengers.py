@@ -330,3 +330,19 @@ def test_goes_on_where_it_was_after_an_error_of_the_client(kafka, tmp_path, monk
     model = assemble(STEPS["arow"])[0]
     twin(model, records)
     assert snapshot.dumps(found.model.learner) == snapshot.dumps(model)
+
+
+def test_the_end_is_not_missed_right_before_a_wait():
+    waiting = object.__new__(_NewChallenger)
+    waiting._target, waiting._aimed, waiting._ended = 7, threading.Event(), threading.Event()
+    clear = waiting._aimed.clear
+
+    def end_and_clear():
+        waiting.end()  # as the thread of the processor may do right then
+        clear()
+
+    waiting._aimed.clear = end_and_clear
+    thread = threading.Thread(target=waiting._wait_before, args=[7], daemon=True)
+    thread.start()
+    thread.join(1.0)
+    assert not thread.is_alive()

@@ -39,6 +39,12 @@ def test_a_value_of_another_form_is_refused(field, value):
     assert OffsetMetadata.from_text(metadata._replace(**{field: value}).to_text()) is None
 
 
+@pytest.mark.parametrize("name", ["{:020d}-12-20261399T102500Z-0badcafe", "{:020d}-12-00000101T000000Z-0badcafe"])
+def test_a_snapshot_of_a_day_that_no_calendar_has_is_refused(name):
+    metadata = OffsetMetadata.of_snapshot(b"data", 17, 12, False, topic_id="t", partitions=4, host="h")
+    assert OffsetMetadata.from_text(metadata._replace(snapshot=name.format(17)).to_text()) is None
+
+
 def with_labels(**changes):
     metadata = OffsetMetadata.of_snapshot(b"data", 17, 5, False, topic_id="t", partitions=4, host="h")
     return metadata._replace(**{"labels": "l", "labels_offset": 3, "waiting": "f" * 64} | changes)

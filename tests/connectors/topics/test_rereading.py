@@ -1,19 +1,29 @@
 """Snapshots apart from checkpoints: the inputs in between are read again, exactly, or the processor refuses."""
 
 import concurrent.futures
+import errno
 import json
 import logging
 import threading
+from types import SimpleNamespace
 
 import pytest
 from kafka.structs import OffsetAndMetadata
 
+from connectors.config.learner import assemble
 from connectors.errors import StartError, StateError
-from connectors.kafka import ClientError, client
+from connectors.kafka import ClientError, Committed, client
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.records import Decoder
+from connectors.model.replay_proof import ReplayProof
 from connectors.snapshots import check_learner
+from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import StoreError
 from connectors.topics import processor
 from connectors.topics.commit import Committer
 from connectors.topics.loading import Loading
+from connectors.topics.partition import Partition
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
 from tests.helpers import streams
@@ -298,3 +308,22 @@ def test_a_store_that_fails_while_a_model_is_loaded_is_asked_again(kafka, tmp_pa
     with caplog.at_level(logging.WARNING), running(stream.config()):
         assert outputs(stream, 40) == twin(stream.config().build_learner(), records)
     assert "is paused, the others go on: the store is away" in caplog.text
+
+
+def test_a_model_that_cannot_be_loaded_again_is_dropped():
+    """A step has raised half-way, and the store is away: this model must neither go on nor be written."""
+
+    def away(name):
+        raise StoreError(errno.EIO, "the store is away")
+
+    learner = assemble(["PAClassifier"])[0]
+    name = SnapshotName.new(0, 0, is_empty=True)
+    model = PartitionModel(learner, name, 0, away, Decoder("id", "y", None).decode, can_replay=True)
+    partition = Partition("events-0-", model, ReplayProof(0, 0, True), Committed(0, ""))
+    moved = set()
+    loop = object.__new__(processor.Processor)
+    loop._assignment = SimpleNamespace(partitions={0: partition})
+    loop._outbox = SimpleNamespace(add_moved=moved.update, pending=Counts())
+    with pytest.raises(StoreError):
+        loop._take_one((0, 0, None, json.dumps(OVERFLOWS).encode(), None, None), set())
+    assert moved == {0}

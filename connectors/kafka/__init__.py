@@ -188,8 +188,8 @@ class Reader(Protocol):
     def read(self, seconds: float) -> list[Record]:
         """Return what was committed since the last call, up to the present end; ClientError after `seconds`.
 
-        The first call after a failure begins where the failed one began. A topic that was created again is read from its
-        beginning.
+        The first call after a failure begins where the failed one began. A topic that was created again is read from
+        its beginning.
         """
 
     def read_some(self) -> list[Record]:

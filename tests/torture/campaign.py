@@ -20,7 +20,7 @@ from typing import Any
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import VERSION, LocalKafka
 from connectors.kafka.local.broker import SWEEP
-from tests.torture import late_labels
+from tests.torture import late_labels, mixing
 from tests.torture.faults import SNAPSHOT, Faults
 from tests.torture.group import QUICK, STATIC, Event, Feeder, Group, is_broken, plain
 from tests.torture.referee import Judgement, judge
@@ -47,6 +47,7 @@ class Variant:
     has_instances: bool = False
     wait: str | None = None  # `labels.wait`, with labels that come later
     drift: str = ""  # what a drift leads to, with labels that come later, queries and a challenger
+    mixes: bool = False
 
     def events(self, seed: int) -> list[Event]:
         begin = int((time.time() - 3000) * 1000)  # event time ends before the present
@@ -54,6 +55,8 @@ class Variant:
 
     @property
     def sections(self) -> dict[str, Any]:
+        if self.mixes:
+            return {"mixing": mixing.SECTION}
         return late_labels.with_drift(self.drift) if self.drift else {}
 
     @property
@@ -91,6 +94,9 @@ for drift in ("reset", "promote"):
     for name in ("steps", "one broker", "mixed"):
         for who in ("", "confluent, "):
             VARIANTS[f"{who}{drift}, {name}"] = replace(VARIANTS[f"{who}labels, {name}"], drift=drift)
+for name in ("steps", "one broker", "three brokers", "snapshots apart"):
+    for who, clients in (("", CLIENTS[:1]), ("confluent, ", CLIENTS[1:]), ("both clients, ", CLIENTS)):
+        VARIANTS[f"{who}mixing, {name}"] = replace(VARIANTS[name], clients=clients, mixes=True)
 SHORT = Variant(
     20,
     records=3_000,
@@ -161,7 +167,8 @@ def run(name: str, variant: Variant, seed: int, version: str | None = None) -> R
             if variant.labels:
                 row.take(late_labels.judge(g.config), variant.guarantee, None)
             else:
-                row.take(judge(g.config), variant.guarantee, sum(map(is_broken, range(variant.records))))
+                judgement = judge(g.config, mixing.compare) if variant.mixes else judge(g.config)
+                row.take(judgement, variant.guarantee, sum(map(is_broken, range(variant.records))))
         except Exception as error:  # the other variants still run
             row.wrong.append(f"stuck: {type(error).__name__}: {error}")
         row.faults, row.endings, row.returns = faults.counts, faults.endings, faults.returns

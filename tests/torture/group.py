@@ -131,7 +131,8 @@ class Group:
 
     The processors take the clients in turn; `settings` are those of kafka-python. With `has_instances`, each is a
     static member: a process that is started takes the first name that no other one has. `labels` is the section of that
-    name, without its topic; `sections` are more sections of the file, or others, with `queries` without its topic.
+    name, without its topic; `sections` are more sections of the file, or others; the topics of `queries` and `mixing`
+    are added.
     """
 
     def __init__(
@@ -152,9 +153,10 @@ class Group:
         self.workers: list[Worker] = []
         self.started = 0
         parts = ["events", "predictions", "rejects", *(["labels", "outcomes"] if labels else [])]
-        parts += ["queries"] * ("queries" in sections)
+        parts += [part for part in ("queries", "mixing") if part in sections]
         topics = {part: f"{self.name}-{part}" for part in parts}
-        kafka.create_topics({topic: 1 if part == "rejects" else PARTITIONS for part, topic in topics.items()})
+        alone = "rejects", "mixing"
+        kafka.create_topics({topic: 1 if part in alone else PARTITIONS for part, topic in topics.items()})
         self.files = []
         for client in clients:
             self.files.append(folder / f"{client}.yaml")
@@ -173,8 +175,9 @@ class Group:
             if labels:
                 file |= {"labels": labels | {"topic": topics["labels"]}, "outcomes": {"topic": topics["outcomes"]}}
             file |= sections
-            if "queries" in sections:
-                file["queries"] = sections["queries"] | {"topic": topics["queries"]}
+            for part in ("queries", "mixing"):
+                if part in sections:
+                    file[part] = sections[part] | {"topic": topics[part]}
             self.files[-1].write_text(json.dumps(file))
         self.config = config.load(self.files[0])
         self.partitions = PARTITIONS

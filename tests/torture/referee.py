@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,9 @@ class Judgement:
         return "; ".join([*self.verdict.examples, *self.models])
 
 
-def judge(config: Config) -> Judgement:
+def judge(config: Config, compare: Callable[[Config], referee.Verdict] = referee.compare) -> Judgement:
     """Compares the output, and the models that the committed offsets stand for, with the bare learner."""
-    verdict = referee.compare(config)
+    verdict = compare(config)
     inputs = referee.read_topic(config, config.input.topic)
     rejected = {referee.source(record) for record in referee.read_topic(config, config.rejects.topic)}
     models = []

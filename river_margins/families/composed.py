@@ -15,6 +15,7 @@ from river_margins.rules import PA1, PA2, PerceptronRule, Rule
 from river_margins.spaces import Kernel, Multiplicative, RandomFourier
 from river_margins.spaces.base import Space
 from river_margins.tasks.classes import RIVALS, task_of
+from river_margins.tasks.labels import label_list
 from river_margins.tasks.regression import Regression
 
 __all__ = ["MarginClassifier", "MarginRegressor"]
@@ -86,6 +87,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         intercept: bool | None = None,
         max_features: int | None = None,
     ) -> None:
+        classes = label_list("classes", classes)
         vars(self).update(
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
@@ -185,4 +187,9 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
 
 
 def has_intercept(intercept: bool | None, space: Space | None) -> bool:
-    return not isinstance(space, Kernel | RandomFourier | Multiplicative) if intercept is None else intercept
+    """Return whether there is a constant feature; `intercept=None` leaves that to the space."""
+    if intercept is None:
+        return not isinstance(space, Kernel | RandomFourier | Multiplicative)
+    if intercept not in (True, False):
+        raise ValueError(f"`intercept` must be True, False or None, not {intercept!r}")
+    return bool(intercept)

@@ -16,7 +16,7 @@ from river_margins.families.auto import ANY_REGRESSOR
 from river_margins.networks import layers
 from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import label_list, plain
 
 __all__ = ["OnlineMLPClassifier", "OnlineMLPRegressor"]
 
@@ -198,6 +198,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         classes: Sequence[Hashable] | None = None,
         seed: int = 0,
     ) -> None:
+        classes = label_list("classes", classes)
         vars(self).update(classes=classes, _labels=Labels(classes))
         self._open(hidden, lr, activation, seed, len(self._labels.known))
 

@@ -12,7 +12,7 @@ from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
 from river_margins.networks import layers as net
-from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, finite, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
 from river_margins.tasks.labels import label_list, plain
 
@@ -183,7 +183,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         return np.array([softmax(net.apply(*pair)) for pair in zip(self._heads, values, strict=True)])
 
     def _probabilities(self, x: Mapping[Any, Any]) -> Array:
-        shares = self._alpha @ self._shares(self._values(*self._rows.known(net.with_constant(read_features(x)))))
+        places, inputs = self._rows.known(net.with_constant(read_features(x)))
+        shares = self._alpha @ finite(self, lambda: self._shares(self._values(places, inputs)))
         return np.asarray(shares / shares.sum())
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from river import base
 from river.utils import dataframe
 
-from river_margins.core.batch import frame_batch
+from river_margins.core.batch import as_frame, frame_batch
 from river_margins.core.checks import not_negative, one_of
 from river_margins.core.described import Described
 from river_margins.core.learner import Learner
@@ -117,7 +117,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return `predict_proba_one` for the rows of a data frame, as a frame with one column for each class."""
-        frame = dataframe.into_frame(X)
+        frame = as_frame(X)
         rows = self._predict_batch(frame_batch(frame), probabilities=True)
         columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
         return dataframe.to_native_frame(columns, like=frame)

@@ -14,6 +14,7 @@ from connectors.errors import ConfigError
 from connectors.formats.codecs import REGISTERED_SCHEMAS
 from connectors.model.field_paths import FieldPath, named
 from connectors.suggest import did_you_mean
+from river_margins.core.explain import explanation
 
 
 def contradictions(values: ValidValues) -> Iterator[PathProblem]:
@@ -152,7 +153,7 @@ def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
     if problems:
         return
     try:
-        last_step(learner).explain_one({})
+        explanation(last_step(learner), {})
     except TypeError as error:
         yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
 
@@ -245,6 +246,6 @@ def _why_no_promotion(values: ValidValues, name: str) -> Iterator[str]:
     learner, problems = assemble(challengers[name].steps)
     if not problems and values.get("output", "explain"):
         try:
-            last_step(learner).explain_one({})
+            explanation(last_step(learner), {})
         except TypeError as error:
             yield f"`{name}` would have to explain its predictions, because of `output.explain`: {error}"

@@ -12,9 +12,9 @@ from river_margins.core.checks import not_negative, one_of, positive, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import INTERCEPT
-from river_margins.networks.examples import Array, Labels, Rows, softmax
+from river_margins.networks.examples import Array, Labels, Rows, finite, softmax
 from river_margins.networks.layers import CONSTANT
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import label_list, plain
 
 __all__ = ["LogLinearClassifier"]
 
@@ -100,6 +100,7 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
     ) -> None:
         one_of("schedule", schedule, ("constant", "1/sqrt(t)"))
         vars(self).update(lr=positive("lr", lr), schedule=schedule, l2=not_negative("l2", l2), phi=phi)
+        classes = label_list("classes", classes)
         vars(self).update(classes=classes, intercept=intercept, n_seen=0, _labels=Labels(classes), _rows=Rows(1))
 
     @property
@@ -164,7 +165,7 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
 
     def _scores(self, x: Any) -> Array:
         found = joint(self.phi, self.intercept, x, self._labels.known)
-        return found.scores(weights_of(self._rows, found.names)[:, 0])
+        return finite(self, lambda: found.scores(weights_of(self._rows, found.names)[:, 0]))
 
     def predict_one(self, x: Any) -> Any:  # type: ignore[override]  # takes no keywords
         """Predict the most probable label; None before the first label if no class is known."""

@@ -10,9 +10,9 @@ from river import base
 from river_margins.adaptation.joint import joint, put, weights_of
 from river_margins.adaptation.log_linear import LogLinearClassifier
 from river_margins.adaptation.trained import AroundTrained
-from river_margins.core.checks import not_negative, share, short, whole
+from river_margins.core.checks import is_bare, not_negative, share, short, whole
 from river_margins.core.described import Described
-from river_margins.networks.examples import Array, Labels, Rows, checked, normal, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, finite, normal, softmax
 from river_margins.tasks.labels import plain
 
 __all__ = ["BayesMixture"]
@@ -83,7 +83,7 @@ class BayesMixture(Described, AroundTrained, base.Classifier):
     def __init__(
         self, model: LogLinearClassifier, M: int = 50, *, sigma: float = 0.1, delta: float = 1.0, seed: int = 0
     ) -> None:
-        if not isinstance(model, LogLinearClassifier):
+        if not is_bare(model, LogLinearClassifier):
             raise TypeError(f"`model` must be a LogLinearClassifier, not {short(model)}")
         copied = model.clone(include_attributes=True)
         labels = Labels(None)
@@ -123,7 +123,8 @@ class BayesMixture(Described, AroundTrained, base.Classifier):
         trained = weights_of(self.model._rows, found.names)
         drawn = self._deviations(found.names)
         weights = np.hstack([trained, trained + drawn])
-        return found.names, drawn, np.array([softmax(found.scores(column)) for column in weights.T])
+        shares = finite(self, lambda: np.array([softmax(found.scores(column)) for column in weights.T]))
+        return found.names, drawn, shares
 
     def _mixed(self, x: Any) -> Array:
         shares = softmax(self._evidence) @ self._shares(x, self._labels.known)[2]

@@ -10,7 +10,7 @@ from river import base
 from river_margins.adaptation.backends import Ours, Torch
 from river_margins.adaptation.log_linear import LogLinearClassifier
 from river_margins.adaptation.trained import AroundTrained
-from river_margins.core.checks import one_of, positive, whole
+from river_margins.core.checks import is_bare, one_of, positive, whole
 from river_margins.core.described import Described
 from river_margins.networks.backprop import OnlineMLP, OnlineMLPClassifier, OnlineMLPRegressor
 
@@ -113,7 +113,7 @@ class OneStepAdaptation(Described, AroundTrained, base.Estimator):
         n_steps: int = 1,
     ) -> None:
         one_of("optimizer", optimizer, ("adagrad", "adadelta"))
-        ours = isinstance(model, OnlineMLP | LogLinearClassifier)
+        ours = is_bare(model, OnlineMLP | LogLinearClassifier)
         backend = Ours(loss) if ours else Torch(model, loss)
         vars(self).update(model=backend.duplicate(model), loss=loss, optimizer=optimizer, lr=positive("lr", lr))
         vars(self).update(n_steps=whole("n_steps", n_steps, 1), n_seen=0, _of=backend)

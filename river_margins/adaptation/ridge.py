@@ -11,7 +11,7 @@ from river_margins.core.checks import positive, share, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
-from river_margins.networks.examples import Array, Rows, checked
+from river_margins.networks.examples import Array, Rows, checked, finite
 
 __all__ = ["DiscriminativeRidge"]
 
@@ -108,7 +108,8 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
     def score_one(self, x: NBest) -> list[float]:
         """Return the score of each candidate."""
         found = _read(x)
-        scores: list[float] = found.scores(weights_of(self._rows, found.names)[:, 0]).tolist()
+        weights = weights_of(self._rows, found.names)[:, 0]
+        scores: list[float] = finite(self, lambda: found.scores(weights)).tolist()
         return scores
 
     def predict_one(self, x: NBest) -> int:

@@ -1,6 +1,7 @@
 """Finite classes of concepts, and those that are consistent with the labels so far: CON and the halving algorithm."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from river import base
@@ -111,7 +112,7 @@ def _label(concept: Concept, x: Any) -> Any:
         return concept(x)
     if isinstance(concept, Mapping) and x in concept:
         return concept[x]
-    if isinstance(concept, Sequence) and isinstance(x, int) and 0 <= x < len(concept):
+    if isinstance(concept, Sequence) and isinstance(x, Integral) and 0 <= x < len(concept):
         return concept[x]
     raise ValueError(f"x = {x!r} is not in a table of the concepts: learn and predict points that all tables have")
 

@@ -6,7 +6,7 @@ from typing import Any
 from river import base, compose
 
 from river_margins.core.checks import short
-from river_margins.families.delegating import DelegatingClassifier, copied, restored, state_of
+from river_margins.families.delegating import DelegatingClassifier, copied, innermost, restored, state_of
 from river_margins.tasks.labels import plain
 
 NO_CLASSIFIERS = base.Regressor | base.MultiLabelClassifier | base.Transformer | base.Clusterer
@@ -66,7 +66,7 @@ def is_mistaken(model: Any, x: Mapping[Any, Any], y: Any) -> bool:
     A margin of at most 0 is a mistake where the classifier has scores, also if a tie has the right label; without
     scores, a mistake is a wrong label.
     """
-    if not hasattr(model, "score_one"):
+    if not hasattr(innermost(model), "score_one"):
         return model.predict_one(x) != y
     score, y = model.score_one(x), plain(y)
     if isinstance(score, dict):
@@ -76,5 +76,5 @@ def is_mistaken(model: Any, x: Mapping[Any, Any], y: Any) -> bool:
 
 def positive_label(model: Any) -> Any:
     """Return the label of scores above 0 of a classifier with one weight vector."""
-    classes = getattr(model, "classes", None)
+    classes = getattr(innermost(model), "classes", None)
     return True if classes is None else classes[1]

@@ -169,6 +169,8 @@ def csr_batch(X):
     """Return the batch of a scipy sparse matrix. The features of a row are its stored entries, in the order of the columns."""
     if not hasattr(X, "tocsr"):
         raise TypeError(f"a scipy sparse matrix is needed, not a {type(X).__name__}: see scipy.sparse.csr_array")
+    if len(X.shape) != 2:
+        raise ValueError(f"a matrix with a row for each example is needed, not an array of shape {X.shape}: see `reshape`")
     if X.dtype.kind not in "buif":
         raise ValueError(f"the matrix holds {X.dtype}, and a learner needs numbers")
     matrix = X.tocsr().astype(np.float64, copy=False)

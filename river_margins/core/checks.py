@@ -2,6 +2,7 @@
 
 import math
 from numbers import Real
+from typing import Any
 
 from river import base
 
@@ -119,6 +120,17 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
         *others, last = map(repr, choices)
         raise ValueError(f"`{name}` must be {', '.join(others)} or {last}, not {value!r}")
     return value
+
+
+def is_bare(value: object, kind: Any) -> bool:
+    """Return whether a value is an instance of a class, and not a pipeline that ends with one, as River's `isinstance`.
+
+    >>> from river import base, linear_model, preprocessing
+    >>> model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    >>> isinstance(model, base.Classifier), is_bare(model, base.Classifier)
+    (True, False)
+    """
+    return issubclass(type(value), kind)
 
 
 def short(value: object) -> str:

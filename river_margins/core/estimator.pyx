@@ -1,6 +1,7 @@
 """The base class of all estimators: fixed parameters, and a state of plain data."""
 
 import time
+from inspect import signature
 
 from cpython.object cimport PyObject_GenericSetAttr
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -17,11 +18,14 @@ cdef class Estimator:
     def __setattr__(self, name, value):
         if hasattr(getattr(type(self), name, None), "__set__"):  # a property
             PyObject_GenericSetAttr(self, name, value)
-        elif name not in vars(self):  # nothing would read it, and no copy would have it
-            raise AttributeError(
-                f"`{type(self).__name__}` has no parameter `{name}`; its parameters are {', '.join(self._get_params()) or 'none'}",
-                name=name, obj=self,
-            )
+        elif name not in vars(self):
+            _, *parameters = signature(type(self).__init__).parameters
+            if name not in parameters:  # nothing would read it, and no copy would have it
+                raise AttributeError(
+                    f"`{type(self).__name__}` has no parameter `{name}`; its parameters are {', '.join(parameters) or 'none'}",
+                    name=name, obj=self,
+                )
+            vars(self)[name] = value  # by the constructor of a subclass
         elif name in self._mutable_attributes and name in self._get_params():
             self._change(name, value)
         else:

@@ -15,6 +15,28 @@ def largest_first(contributions: Mapping[Any, float]) -> dict[Any, float]:
     return dict(sorted(contributions.items(), key=lambda item: -abs(item[1])))
 
 
+def explanation(model: Any, x: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return what each feature contributes to the score of a model; raise TypeError if the model does not tell."""
+    if not hasattr(model, "explain_one"):
+        raise TypeError(
+            f"a score of `{type(model).__name__}` cannot be explained: use a learner with plain weights, such as "
+            "PAClassifier, to see what each feature contributes"
+        )
+    explained: dict[Any, Any] = model.explain_one(x)
+    return explained
+
+
+def explanation_table(model: Any, x: Mapping[Any, Any], decimals: int) -> str:
+    """Return the table that `debug_one` of a model makes; where there is none, return why."""
+    if hasattr(model, "debug_one"):
+        table: str = model.debug_one(x, decimals)
+        return table
+    try:
+        return contribution_table(explanation(model, x), x, decimals)
+    except TypeError as error:
+        return str(error)
+
+
 def contribution_table(contributions: Mapping[Any, float], x: Mapping[Any, Any], decimals: int) -> str:
     """Return a table with name, value, weight and contribution of each feature; the constant feature has the value 1.
 

@@ -28,6 +28,7 @@ from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
+from river_margins.tasks.labels import label_column
 
 
 _COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
@@ -451,7 +452,7 @@ cdef class Learner(Estimator):
         return np.array(self._predict_batch(csr_batch(X)))
 
     def _learn_batch(self, Batch batch, y, w):
-        cdef object labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
+        cdef object labels = label_column(y)
         cdef const double[::1] weights = self._batch_weights(w, batch.length)
         if self.own_space.refuses_negative:
             batch.refuse_negative()

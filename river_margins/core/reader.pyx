@@ -21,8 +21,6 @@ from river_margins.core.checks import abridged
 cdef Py_ssize_t MOST_GUESSES = 4096
 cdef Py_ssize_t CACHED = 4096  # a power of 2
 cdef object NO_FEATURE = object()
-cdef str NO_VALUE = "leave it out, or fill it with river.preprocessing.StatImputer"
-cdef str NOT_FINITE = "leave it out, or write None and fill that with river.preprocessing.StatImputer"  # which fills in for None only
 
 
 class _Intercept:
@@ -463,9 +461,14 @@ cdef str advice_for_text(object text):
 
 cdef str no_number(object key, object value):
     if value is None:
-        return f"feature {key!r} is None, and a number is needed: {NO_VALUE}"
+        return f"feature {key!r} is None, and a number is needed: leave it out, or fill it with {imputer_of(key)}"
     hint = ", such as its hour or its weekday" if hasattr(value, "isoformat") else ""
     return f"feature {key!r} is {abridged(value)}, of type {type(value).__name__}: a number is needed{hint}"
+
+
+cdef str imputer_of(object key):
+    """Return the step that fills in a feature. It does so for None only, and without such a pair for no feature at all."""
+    return f"river.preprocessing.StatImputer(({key!r}, stats.Mean()))"
 
 
 cdef Reader ANY_READER = Reader()  # whose state plays no part in making a dict of an example
@@ -478,7 +481,7 @@ def read_features(x):
     {'a': 1.0, 'b': 1.0}
     >>> read_features({"a": float("inf")})
     Traceback (most recent call last):
-    ValueError: feature 'a' is inf: leave it out, or write None and fill that with river.preprocessing.StatImputer
+    ValueError: feature 'a' is inf: leave it out, or write None and fill that with river.preprocessing.StatImputer(('a', stats.Mean()))
     """
     cdef dict found = {}
     cdef double number
@@ -491,4 +494,4 @@ def read_features(x):
 
 
 cdef int refuse(object key, double value) except -1:
-    raise ValueError(f"feature {key!r} is {value}: {NOT_FINITE}")
+    raise ValueError(f"feature {key!r} is {value}: leave it out, or write None and fill that with {imputer_of(key)}")

@@ -8,10 +8,11 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from river import base
+from river import base, compose
 from river.active import base as river_active
 
 from river_margins.core.checks import positive, short
+from river_margins.families.composed import has_intercept
 from river_margins.families.delegating import DelegatingClassifier
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
@@ -28,6 +29,11 @@ class _Sampler(DelegatingClassifier):
     n_open: int
 
     def _wrap(self, classifier: ScoringClassifier) -> None:
+        if isinstance(classifier, compose.Pipeline):
+            raise TypeError(
+                "`classifier` must be a margin classifier, not a pipeline: wrap its last step, as in "
+                f"`StandardScaler() | {type(self).__name__}(Perceptron())`"
+            )
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {short(classifier)}")
         learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
@@ -86,7 +92,7 @@ class _Sampler(DelegatingClassifier):
                 return
             vars(self).update(n_queries=self.n_queries + 1, n_open=1)
         try:
-            self.learner.learn_one(x, y, w=w)
+            self.learner.learn_one(x, y, **({} if w == 1.0 else {"w": w}))  # some classifiers take no sample weight
         except BaseException:
             self.go_to(before)
             raise
@@ -191,10 +197,16 @@ class SelectiveSampler(_Sampler):
         self._wrap(classifier)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
-        length = math.hypot(*x.values(), float(getattr(self.learner, "intercept", False)))
+        length = math.hypot(*x.values(), _has_constant(self.learner))
         if length == 0.0 or self.n_queries == 0:
             return length > 0.0
         return confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
+
+
+def _has_constant(classifier: Any) -> bool:
+    """Return whether a classifier adds a constant feature of value 1; `intercept=None` leaves that to its space."""
+    intercept = getattr(classifier, "intercept", False)
+    return has_intercept(None, classifier.space) if intercept is None else bool(intercept)
 
 
 class RandomizedSelectiveSampler(_Drawing):

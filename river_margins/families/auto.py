@@ -21,10 +21,12 @@ from river_margins.families.passive_aggressive import AveragedPAClassifier, PACl
 from river_margins.families.sparse import AdaGradRDAClassifier, FTRLProximalClassifier
 from river_margins.rules import PA1
 from river_margins.spaces import AveragedLinear
+from river_margins.tasks.labels import plain
 
 __all__ = ["AutoClassifier", "AutoRegressor"]
 
 ANY_REGRESSOR = MarginRegressor(PA1())  # all refuse the same labels
+LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
 SCALE_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
 
 
@@ -241,6 +243,7 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
+        y = plain(y)
         self._experts.learn_label(x, y, w)
         if y not in self._labels:
             self._labels.append(y)
@@ -252,10 +255,16 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
+        y = plain(y)
         predicted = self._experts.learn_label(x, y, w, self._labels)
         if y not in self._labels:
             self._labels.append(y)
         return predicted
+
+
+def _deviation(squares: float, count: float) -> float:
+    """Return the standard deviation of labels with this sum of squares; 1 if there is none, or none that is above 0."""
+    return (math.sqrt(squares / count) if squares > 0.0 else 0.0) or 1.0
 
 
 def _leader(votes: dict[Any, float]) -> Any:
@@ -339,7 +348,7 @@ class AutoRegressor(_Auto, base.Regressor):
     @property
     def _unit(self) -> float:
         """The standard deviation of the labels; 1 if there is none."""
-        return math.sqrt(self._squares / self._count) if self._squares > 0.0 else 1.0
+        return _deviation(self._squares, self._count)
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Let every expert predict and learn, and change the weights.
@@ -371,13 +380,18 @@ class AutoRegressor(_Auto, base.Regressor):
         part = w / count if w else 0.0
         mean = old_mean + (label - old_mean) * part
         squares = self._squares + w * (label - old_mean) * (label - mean)
-        unit = math.sqrt(squares / count) if squares > 0.0 else 1.0
+        if not (math.isfinite(squares) and math.isfinite(count)):
+            raise OverflowError(
+                f"`{type(self).__name__}`: the label {y!r} takes the variance of the labels beyond floating point: "
+                "scale the labels"
+            )
+        unit = _deviation(squares, count)
         found = self._experts.predict_and_learn(x, (label - mean) / unit, w, said)
         combined = self._experts.mean(found)
         predicted = old_mean + old_unit * (combined if said is None else self._experts.mean(said))
         if self._error > 0.0:
             self._experts.reweigh_errors(found, label, old_mean, old_unit, 2.0 * self._error, w)
-        error = abs(old_mean + old_unit * combined - label)
+        error = min(abs(old_mean + old_unit * combined - label), LARGEST_ERROR)
         error = self._error + (error - self._error) * min(max(part, w * SCALE_MEMORY), 1.0)
         vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
         return predicted

@@ -10,7 +10,9 @@ from river_margins import river_internals
 from river_margins.core.checks import not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.explain import explanation, explanation_table
 from river_margins.families.auto import Voting
+from river_margins.families.delegating import innermost
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
@@ -127,7 +129,7 @@ class Calibrated(Described, Estimator, base.Classifier):
         if isinstance(score, dict):
             return score
         # The positive label comes first. Experts list their labels as they came: at first, one alone.
-        votes = isinstance(_innermost(self.classifier), Voting)
+        votes = isinstance(innermost(self.classifier), Voting)
         positive, negative = (True, False) if votes else self.classifier.predict_proba_one({})
         return {positive: score / 2, negative: -score / 2}
 
@@ -175,13 +177,11 @@ class Calibrated(Described, Estimator, base.Classifier):
 
     def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return what each feature contributes to the score, as the classifier does."""
-        explained: dict[Any, Any] = self.classifier.explain_one(x)
-        return explained
+        return explanation(self.classifier, x)
 
     def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
         """Return a table of features, values, weights and contributions, as the classifier does."""
-        table: str = self.classifier.debug_one(x, decimals)
-        return table
+        return explanation_table(self.classifier, x, decimals)
 
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
@@ -196,13 +196,6 @@ class Calibrated(Described, Estimator, base.Classifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._calibration.restore(state["calibration"])
         self.classifier.__setstate__(state["classifier"])
-
-
-def _innermost(model: Any) -> Any:
-    """Return the model that has the scores: samplers and conversions hold it as `classifier` or `learner`."""
-    while (inner := getattr(model, "classifier", getattr(model, "learner", None))) is not None:
-        model = inner
-    return model
 
 
 class _Calibration:

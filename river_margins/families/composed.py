@@ -6,7 +6,7 @@ from typing import Any
 from river import base
 from river.utils import dataframe
 
-from river_margins.core.batch import frame_batch
+from river_margins.core.batch import as_frame, frame_batch
 from river_margins.core.checks import not_negative, one_of
 from river_margins.core.described import Described
 from river_margins.core.learner import Learner
@@ -15,6 +15,7 @@ from river_margins.rules import PA1, PA2, PerceptronRule, Rule
 from river_margins.spaces import Kernel, Multiplicative, RandomFourier
 from river_margins.spaces.base import Space
 from river_margins.tasks.classes import RIVALS, task_of
+from river_margins.tasks.labels import label_list
 from river_margins.tasks.regression import Regression
 
 __all__ = ["MarginClassifier", "MarginRegressor"]
@@ -86,6 +87,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         intercept: bool | None = None,
         max_features: int | None = None,
     ) -> None:
+        classes = label_list("classes", classes)
         vars(self).update(
             rule=rule, space=space, classes=classes, rivals=rivals, intercept=intercept, max_features=max_features
         )
@@ -115,7 +117,7 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return `predict_proba_one` for the rows of a data frame, as a frame with one column for each class."""
-        frame = dataframe.into_frame(X)
+        frame = as_frame(X)
         rows = self._predict_batch(frame_batch(frame), probabilities=True)
         columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
         return dataframe.to_native_frame(columns, like=frame)
@@ -185,4 +187,9 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
 
 
 def has_intercept(intercept: bool | None, space: Space | None) -> bool:
-    return not isinstance(space, Kernel | RandomFourier | Multiplicative) if intercept is None else intercept
+    """Return whether there is a constant feature; `intercept=None` leaves that to the space."""
+    if intercept is None:
+        return not isinstance(space, Kernel | RandomFourier | Multiplicative)
+    if intercept not in (True, False):
+        raise ValueError(f"`intercept` must be True, False or None, not {intercept!r}")
+    return bool(intercept)

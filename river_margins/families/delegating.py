@@ -4,10 +4,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from river import base
+from river import base, compose
 
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.core.explain import explanation, explanation_table
 
 
 class Delegating(Described, Estimator, base.Estimator):
@@ -33,13 +34,11 @@ class Delegating(Described, Estimator, base.Estimator):
 
     def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return what each feature contributes to the score, as the model that predicts does."""
-        explained: dict[Any, Any] = self._predictor().explain_one(x)
-        return explained
+        return explanation(self._predictor(), x)
 
     def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
         """Return a table of features, values, weights and contributions, as the model that predicts does."""
-        table: str = self._predictor().debug_one(x, decimals)
-        return table
+        return explanation_table(self._predictor(), x, decimals)
 
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
@@ -57,6 +56,14 @@ class DelegatingClassifier(Delegating, base.Classifier):  # type: ignore[misc]  
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Return the probabilities by class, as the model that predicts has them."""
         return self._predictor().predict_proba_one(x)
+
+
+def innermost(model: Any) -> Any:
+    """Return the model with the scores: wrappers hold it as `classifier` or `learner`, pipelines as their last step."""
+    if isinstance(model, compose.Pipeline):
+        return innermost([*model.steps.values()][-1])
+    inner = getattr(model, "classifier", getattr(model, "learner", None))
+    return model if inner is None else innermost(inner)
 
 
 def copied(model: Any) -> Any:

@@ -11,6 +11,7 @@ from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.parameter_types import Classes, ClassWeight, Mode
 from river_margins.rules import PA, PA1, PA2, Rule, SupportClassPA
 from river_margins.spaces import AveragedLinear
+from river_margins.tasks.labels import label_list
 from river_margins.tasks.multilabel import Multilabel
 
 __all__ = ["AveragedPAClassifier", "PAClassifier", "PAMultiLabelClassifier", "PARegressor"]
@@ -347,7 +348,7 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
         intercept: bool = True,
         max_features: int | None = None,
     ) -> None:
-        rule = passive_aggressive_rule(C, mode)
+        rule, classes = passive_aggressive_rule(C, mode), label_list("classes", classes)
         vars(self).update(C=C, mode=mode, classes=classes, intercept=intercept, max_features=max_features, rule=rule)
         self._open(rule, None, Multilabel(classes or ()), intercept, max_features)
 

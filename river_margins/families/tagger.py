@@ -6,6 +6,7 @@ from typing import Any
 
 from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.structured import Structured
+from river_margins.tasks.labels import label_list
 
 __all__ = ["SequenceTagger"]
 
@@ -76,6 +77,7 @@ class SequenceTagger(Structured):
         cost_scale: CostScale = "sqrt",
         tags: Sequence[Hashable] | None = None,
     ) -> None:
+        tags = label_list("tags", tags)
         vars(self).update(C=C, mode=mode, max_loss=max_loss, cost_scale=cost_scale, tags=tags)
         vars(self)["_known"] = _with_new([], tags or [])
         self._open(C, mode, cost_scale)

@@ -32,7 +32,8 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
 
     def _open(self, classes: Classes) -> None:
         checks = BalancedWinnow(classes=classes, intercept=False)
-        vars(self).update(classes=classes, _checks=checks, _counts={"n_seen": 0, "n_mistakes": 0, "n_updates": 0})
+        counts = {"n_seen": 0, "n_mistakes": 0, "n_updates": 0}
+        vars(self).update(classes=checks.classes, _checks=checks, _counts=counts)
 
     @property
     def _multiclass(self) -> bool:

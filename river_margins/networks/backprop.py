@@ -14,9 +14,9 @@ from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
 from river_margins.families.auto import ANY_REGRESSOR
 from river_margins.networks import layers
-from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, finite, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import label_list, plain
 
 __all__ = ["OnlineMLPClassifier", "OnlineMLPRegressor"]
 
@@ -62,8 +62,8 @@ class OnlineMLP(Described, Estimator):
         self._layers[-1] = last
 
     def _outputs(self, x: Mapping[Any, Any]) -> Array:
-        inner = self._hidden(*self._rows.known(layers.with_constant(read_features(x))))
-        return layers.apply(self._layers[-1], inner[-1])
+        places, inputs = self._rows.known(layers.with_constant(read_features(x)))
+        return finite(self, lambda: layers.apply(self._layers[-1], self._hidden(places, inputs)[-1]))
 
     def _hidden(self, places: Sequence[int], inputs: Array) -> list[Array]:
         function = FUNCTIONS[self.activation]
@@ -198,6 +198,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         classes: Sequence[Hashable] | None = None,
         seed: int = 0,
     ) -> None:
+        classes = label_list("classes", classes)
         vars(self).update(classes=classes, _labels=Labels(classes))
         self._open(hidden, lr, activation, seed, len(self._labels.known))
 
@@ -383,7 +384,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
     @property
     def _unit(self) -> float:
         """The standard deviation of the labels; 1 if there is none."""
-        return math.sqrt(self._squares / self._count) if self._squares > 0.0 else 1.0
+        return (math.sqrt(self._squares / self._count) if self._squares > 0.0 else 0.0) or 1.0
 
     def _wrong(self, outputs: Array, y: Any) -> Array:
         return np.asarray(outputs - (y - self._mean) / self._unit)

@@ -1,7 +1,7 @@
 """Examples as arrays: named features, and the weights that grow with them."""
 
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -124,6 +124,17 @@ class Labels:
     def best(self, values: Array) -> Any:
         """Return the label with the largest value, the first of equal ones; None before the first label."""
         return self.known[int(np.argmax(values))] if self.known else None
+
+
+def finite(learner: object, compute: Callable[[], Array]) -> Array:
+    """Return computed scores or shares; raise OverflowError if one is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = compute()
+    if not np.isfinite(found).all():
+        raise OverflowError(
+            f"`{type(learner).__name__}`: the score of this example is beyond floating point: scale its features"
+        )
+    return found
 
 
 def softmax(scores: Array) -> Array:

@@ -12,9 +12,9 @@ from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
 from river_margins.networks import layers as net
-from river_margins.networks.examples import Array, Labels, Rows, checked, softmax
+from river_margins.networks.examples import Array, Labels, Rows, checked, finite, softmax
 from river_margins.networks.layers import FUNCTIONS, Activation
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import label_list, plain
 
 __all__ = ["HedgeBackpropClassifier"]
 
@@ -128,6 +128,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         if not_negative("s", s) > 1:
             raise ValueError(f"`s` must be a number from 0 to 1, not {s!r}")
         vars(self).update(layers=depths, width=units, lr=positive("lr", lr), beta=inside_unit("beta", beta), s=s)
+        classes = label_list("classes", classes)
         vars(self).update(activation=activation, rescale_losses=rescale_losses, classes=classes)
         vars(self).update(seed=whole("seed", seed), n_seen=0, mixture_loss=0.0)
         gain = FUNCTIONS[activation].gain
@@ -182,7 +183,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         return np.array([softmax(net.apply(*pair)) for pair in zip(self._heads, values, strict=True)])
 
     def _probabilities(self, x: Mapping[Any, Any]) -> Array:
-        shares = self._alpha @ self._shares(self._values(*self._rows.known(net.with_constant(read_features(x)))))
+        places, inputs = self._rows.known(net.with_constant(read_features(x)))
+        shares = self._alpha @ finite(self, lambda: self._shares(self._values(places, inputs)))
         return np.asarray(shares / shares.sum())
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:

@@ -56,5 +56,5 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
         """Return the features with texts encoded."""
         if self._encoded:
             # A null stays null, for an imputer.
-            x = {name: text_of(x[name]) if name in self._encoded and x[name] is not None else x[name] for name in x}
+            x = {name: text_of(x[name]) if name in self._encoded and x[name] is not None else x[name] for name in x.keys()}
         return numbers_of(x)

@@ -3,6 +3,7 @@
 from math import isfinite
 from numbers import Real
 
+import numpy as np
 from river import compose
 
 from river_margins.core.dict_walk cimport DictWalk, dict_walk, dict_walk_next
@@ -96,6 +97,8 @@ cdef dict texts_encoded(dict x):
 
 cdef str text_of(object value):
     """Return the text of a name or a value, the same for equal numbers such as 1, 1.0 and True."""
+    if isinstance(value, np.bool_):  # the one number of numpy that is no `Real`
+        value = bool(value)
     if isinstance(value, Real) and isfinite(value) and value == int(value):
         value = int(value)
     return str(value)

@@ -221,6 +221,8 @@ cdef class RunningMoments(RowMaker):
                 scaled[:, variances <= 0.0] = 0.0  # and not -0.0
             if not np.isfinite(scaled.sum(axis=1)).all():
                 self.refuse_scaled()
+        if not all([isinstance(column, str) for column in columns]):  # narwhals takes other names in this form only
+            return dataframe.to_native_frame({column: scaled[:, i] for i, column in enumerate(columns)}, like=frame)
         return dataframe.to_native_frame(scaled, columns=columns, like=frame)
 
     cdef Moments moments_of(self, object feature) except *:

@@ -1,5 +1,7 @@
 """Comparing labels."""
 
+from typing import Any
+
 import numpy as np
 
 
@@ -11,6 +13,39 @@ def plain(label: object) -> object:
     (True, 3, 'a')
     """
     return label.item() if isinstance(label, np.generic) else label
+
+
+def label_list(name: str, labels: Any) -> Any:
+    """Return a parameter with labels as a list, if it is neither a list nor a tuple, text or None.
+
+    Then copies and snapshots hold it. Raise TypeError if the order of the labels is not fixed, as in a set.
+
+    >>> import numpy as np
+    >>> label_list("classes", np.array([0, 1])), label_list("classes", ("ham", "spam"))
+    ([0, 1], ('ham', 'spam'))
+    >>> label_list("classes", {"spam"})
+    Traceback (most recent call last):
+    TypeError: `classes` must be a list of labels, whose order counts, not {'spam'}
+    """
+    if labels is None or isinstance(labels, list | tuple | str):
+        return labels
+    if not hasattr(labels, "__getitem__"):
+        raise TypeError(f"`{name}` must be a list of labels, whose order counts, not {labels!r}")
+    return [plain(label) for label in labels]
+
+
+def label_column(y: Any) -> Any:
+    """Return the labels of the rows of a batch as an array or a list.
+
+    >>> label_column(label for label in "ab")
+    ['a', 'b']
+    """
+    if hasattr(y, "to_pylist"):  # of pyarrow, which makes an array neither of bools nor of what has nulls
+        return y.to_pylist()
+    labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
+    if getattr(labels, "ndim", 1) != 1:
+        raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
+    return labels
 
 
 def same_kind(label: object, other: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from river import base, metrics
 
-from river_margins.core.checks import short
+from river_margins.core.checks import is_bare, short
 from river_margins.core.reader import INTERCEPT
 from river_margins.rules import PA, PA1, PA2, ALMARule, PerceptronRule, ROMMARule, ShiftingPerceptronRule
 from river_margins.theory import bounds
@@ -24,7 +24,7 @@ class _Certificate(metrics.base.ClassificationMetric):
 
     def __init__(self, watched: Watched) -> None:
         super().__init__()
-        if not isinstance(watched, Watched):
+        if not is_bare(watched, Watched):
             raise TypeError(f"`watched` must be a classifier in `Watched`, not {short(watched)}")
         if not isinstance(watched.learner.rule, self.rules):
             known = ", ".join(rule.__name__ for rule in self.rules)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from river_margins.conversions.wrapper import ClassifierWrapper, positive_label
-from river_margins.core.checks import short
-from river_margins.core.reader import INTERCEPT
+from river_margins.core.checks import is_bare, short
+from river_margins.core.reader import INTERCEPT, read_features
 from river_margins.families.composed import MarginClassifier
 from river_margins.spaces import Linear
 from river_margins.tasks.labels import plain
@@ -80,7 +80,7 @@ class Watched(ClassifierWrapper):
     squares: float
 
     def __init__(self, learner: MarginClassifier, comparator: Weights | None = None, *, constant: float = 0.0) -> None:
-        if not (isinstance(learner, MarginClassifier) and type(learner.space or Linear()) is Linear):
+        if not (is_bare(learner, MarginClassifier) and type(learner.space or Linear()) is Linear):
             raise TypeError(
                 f"`learner` must be a classifier with plain weights, such as Perceptron(), not {short(learner)}"
             )
@@ -137,6 +137,7 @@ class Watched(ClassifierWrapper):
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Let the classifier learn x and y, and record the round."""
         self.check_label(y)
+        x = read_features(x)
         sign = 1.0 if plain(y) == positive_label(self.learner) else -1.0
         before, mistakes = self._score(x), self.n_mistakes
         self.learner.learn_one(x, y)

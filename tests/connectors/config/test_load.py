@@ -696,6 +696,7 @@ def test_what_has_no_explanation_is_named(load, problems):
         ("VotedPerceptron", "is not a sum over features"),
         ("AutoClassifier", "is not a sum over features, but what many experts say"),
         ("Calibrated: {classifier: Forgetron}", "is not a sum over features"),
+        ("HedgeBackpropClassifier", "cannot be explained: use a learner with plain weights"),
     ):
         found = problems(asked.replace("PAClassifier: {C: 0.01, mode: 1}", learner))
         assert found[0].startswith("p.yaml:9:39: `output.explain`: a score of `") and words in found[0]

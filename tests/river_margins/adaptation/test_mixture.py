@@ -177,8 +177,17 @@ def test_what_is_refused_changes_nothing():
         with pytest.raises(ValueError):
             model.learn_one(x, y)
         assert pickle.dumps(model) == before
+    steep = rm.LogLinearClassifier()
+    steep.learn_one({"a": 1e5}, True)
+    model = rm.BayesMixture(steep)
+    before = pickle.dumps(model)
+    with pytest.raises(OverflowError, match="the score of this example is beyond floating point"):
+        model.learn_one({"a": 1e306}, True)
+    assert pickle.dumps(model) == before
     with pytest.raises(TypeError, match="`model` must be a LogLinearClassifier, not a PAClassifier"):
         rm.BayesMixture(rm.PAClassifier())
+    with pytest.raises(TypeError, match="not a Pipeline"):
+        rm.BayesMixture(rm.StandardScaler() | trained())
     for parameters in ({"M": 0}, {"sigma": -1.0}, {"delta": 0.0}, {"delta": 2.0}, {"seed": -1}):
         (name,) = parameters
         with pytest.raises(ValueError, match=f"`{name}`"):

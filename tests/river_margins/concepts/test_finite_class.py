@@ -7,6 +7,7 @@ import math
 import pickle
 import random
 
+import numpy as np
 import pytest
 from river import checks
 
@@ -104,6 +105,7 @@ def test_a_tie_is_true_or_the_largest_label():
 def test_concepts_are_functions_or_tables(kind):
     assert kind([lambda x: x["a"] > 0, lambda x: False]).predict_one({"a": 1.0}) is True
     assert kind([{"p": "yes", "q": "no"}]).predict_one("q") == "no"
+    assert kind([["yes", "no"]]).predict_one(np.arange(2)[1]) == "no"
 
 
 @BOTH

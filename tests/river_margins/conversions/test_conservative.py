@@ -106,6 +106,19 @@ def test_the_contributions_of_features_sum_to_the_score(kind):
     assert model.n_updates == model.learner.n_updates > 0
 
 
+@pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC, rm.Calibrated, rm.MarginSampler])
+def test_what_has_no_explanation_says_so(kind):
+    model = kind(rm.LogLinearClassifier())
+    model.learn_one({"a": 1.0}, True)
+    with pytest.raises(TypeError, match="a score of `LogLinearClassifier` cannot be explained"):
+        model.explain_one({"a": 1.0})
+    assert "cannot be explained" in (rm.FeatureHasher(8) | model).debug_one({"a": 1.0})
+    model = kind(rm.EllipsoidClassifier())  # explains, and has no table of its own
+    model.learn_one({"a": 1.0}, False)
+    assert model.debug_one({"a": 1.0}).splitlines()[0].split() == ["Name", "Value", "Weight", "Contribution"]
+    assert "what many experts say" in rm.Conservative(rm.AutoClassifier()).debug_one({"a": 1.0})
+
+
 @pytest.mark.parametrize("kind", [rm.Conservative, rm.OnlineToBatch, rm.OnlineToPAC, rm.Averaged])
 def test_a_sample_weight_goes_to_the_learner(kind):
     model, twin = kind(rm.PAClassifier(C=0.1)), rm.PAClassifier(C=0.1)

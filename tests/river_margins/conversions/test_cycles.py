@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from river import naive_bayes
+from river import compose, naive_bayes
 
 import river_margins as rm
 from river_margins.conversions import (
@@ -51,6 +51,30 @@ def test_cycling_stops_where_nothing_separates():
     assert not cycle(naive_bayes.GaussianNB(), data, max_epochs=3).converged
     with pytest.raises(ValueError, match="`max_epochs`"):
         cycle(rm.Perceptron(), data, max_epochs=0)
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda learner: learner,
+        lambda learner: compose.Select("a", "b") | learner,
+        rm.Conservative,
+        rm.Averaged,
+        lambda learner: rm.MarginSampler(learner, margin=1e9),
+    ],
+    ids=["bare", "pipeline", "Conservative", "Averaged", "sampler"],
+)
+def test_labels_with_names_cycle_as_bools_do(within):
+    rows = [({"a": 1.0, "b": 1.0}, True), ({"a": 1.0, "b": -1.0}, False), ({"a": 2.0, "b": 1.0}, True)]
+    named = [(x, "spam" if y else "ham") for x, y in rows]
+    expected = cycle(within(rm.Perceptron(intercept=False)), rows, max_epochs=20)
+    assert expected.converged
+    assert cycle(within(rm.Perceptron(classes=["ham", "spam"], intercept=False)), named, max_epochs=20) == expected
+
+
+def test_a_pipeline_without_scores_cycles_by_labels():
+    rows = [({"a": 1.0}, "x"), ({"a": -1.0}, "y"), ({"a": 1.5}, "x"), ({"a": -1.5}, "y")]
+    assert cycle(compose.Select("a") | naive_bayes.GaussianNB(), rows).converged
 
 
 def test_every_learner_with_a_bound_ends_without_an_error():

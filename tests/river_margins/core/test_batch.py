@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow
 import pytest
 import scipy.sparse
 from river import compose, preprocessing
@@ -168,6 +169,16 @@ def test_a_frame_of_another_library_gives_a_series_of_that_library():
     predicted = model.predict_many(polars.DataFrame({"b": [1, 0], "a": [1.0, 2.0]}))
     assert isinstance(predicted, polars.Series) and predicted.to_list() == [True, False]
     assert model.predict_proba_many(polars.DataFrame({"a": [1.0], "b": [1]})).columns == ["True", "False"]
+    table = pyarrow.table({"a": [1.0, 2.0], "b": [0, 1]})
+    by_list, by_arrow = (rm.PAClassifier() for _ in range(2))
+    by_list.learn_many(table, [True, False])
+    by_arrow.learn_many(table, pyarrow.array([True, False]))
+    assert state(by_arrow) == state(by_list)
+    with pytest.raises(ValueError, match="label None"):
+        by_arrow.learn_many(table, pyarrow.array([True, None]))
+    for column in (np.array([[True], [False]]), pd.DataFrame({"y": [True, False]})):
+        with pytest.raises(ValueError, match=r"one label for each row is needed, not an array of shape \(2, 1\)"):
+            by_arrow.learn_many(table, column)
 
 
 @forms
@@ -282,6 +293,10 @@ def test_a_matrix_is_checked_whole_before_any_row_is_learned(data):
             model.learn_csr(strange, [True] * strange.shape[0])
     with pytest.raises(TypeError, match="a scipy sparse matrix is needed, not a ndarray"):
         model.learn_csr(np.eye(2), [True, False])
+    with pytest.raises(ValueError, match=r"a row for each example is needed, not an array of shape \(2,\)"):
+        model.learn_csr(scipy.sparse.coo_array(np.array([1.0, 2.0])), [True, False])
+    with pytest.raises(TypeError, match="a data frame is needed"):
+        model.predict_proba_many(np.eye(2))
     assert model.n_seen == 0
 
 

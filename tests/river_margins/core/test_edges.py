@@ -59,7 +59,7 @@ REFUSED = {
     "none": (
         {"a": None},
         ValueError,
-        "'a' is None, and a number is needed: leave it out, or fill it with .*StatImputer",
+        "'a' is None, and a number is needed: leave it out, or fill it with .*StatImputer\\(\\('a', stats.Mean",
     ),
     "date": ({"a": datetime.date(2020, 1, 1)}, ValueError, "a number is needed, such as its hour or its weekday"),
     "frame": ({"a": pd.Series([1.0, 2.0])}, ValueError, "feature 'a' is 0 1.0 1 2.0 dtype: float64, of type Series"),
@@ -318,3 +318,26 @@ def test_a_value_for_what_is_no_parameter_is_refused(make):
         model.c = 5.0
     assert (said.value.name, said.value.obj) == ("c", model)  # so that Python can suggest a name that is alike
     assert "c" not in vars(model)
+
+
+class WithFloor(rm.PAClassifier):
+    """A learner of a user, written as River's are."""
+
+    def __init__(self, C=0.5, floor=2.0):
+        self.floor = floor
+        super().__init__(C)
+
+    def learn_one(self, x, y, w=1.0):
+        super().learn_one({name: value for name, value in x.items() if value >= self.floor}, y, w)
+
+
+def test_the_constructor_of_a_subclass_sets_its_parameters():
+    model = WithFloor(floor=1.0).clone({"floor": 3.0})
+    model.learn_one({"a": 2.0, "b": 4.0}, True)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.C, again.floor, dict(again.weights)) == (0.5, 3.0, dict(model.weights))
+    assert set(again.weights) == {"b", rm.INTERCEPT}
+    with pytest.raises(AttributeError, match="`floor` is fixed"):
+        model.floor = 4.0
+    with pytest.raises(AttributeError, match="`WithFloor` has no parameter `seen`; its parameters are C, floor"):
+        model.seen = 0

@@ -248,6 +248,25 @@ def test_what_is_given_is_a_recipe(make):
     assert (learner.n_seen, model.learner.n_seen) == (1, 2)
     with pytest.raises(TypeError, match="`classifier` must be a margin classifier"):
         make(rm.PARegressor(intercept=False))
+    with pytest.raises(TypeError, match=r"not a pipeline: wrap its last step, as in `StandardScaler\(\) \|"):
+        make(rm.StandardScaler() | rm.Perceptron())
+
+
+@samplers
+@pytest.mark.parametrize("classifier", [rm.LogLinearClassifier, rm.EllipsoidClassifier, rm.AutoClassifier])
+def test_a_classifier_that_takes_no_sample_weight_learns(make, classifier):
+    model = make(classifier())
+    for x, y in stream(2, rounds=10):
+        model.learn_one(x, y)
+    assert model.n_queries > 0 == model.n_open
+
+
+def test_a_space_decides_whether_an_intercept_counts_in_the_length():
+    """c·ln(2)/1 = 1 in the second round: |f| = 2 is within |(1, 1, 1, 1)| with the constant, and beyond |(1, 1, 1)|."""
+    for space, asked in ((rm.Linear(), True), (rm.Kernel(rm.LinearKernel()), False)):
+        model = rm.SelectiveSampler(rm.MarginClassifier(rm.PA1(), space), c=1.0 / math.log(2.0))
+        assert model.query_scored({0: 1.0}, 0.0)
+        assert model.query_scored({0: 1.0, 1: 1.0, 2: 1.0}, 2.0 - 1e-12) is asked
 
 
 @samplers

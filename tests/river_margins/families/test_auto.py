@@ -587,3 +587,32 @@ def test_labels_that_stand_twice_in_a_state_count_once():
     votes = model.predict_proba_one(x)
     model.__setstate__(model.__getstate__() | {"labels": [False, True, True] * 100})
     assert model.predict_proba_one(x) == votes
+
+
+def test_labels_of_numpy_are_plain_labels():
+    for make in (rm.AutoClassifier, rm.Hedge):
+        plain, given = make(), make()
+        for x, y in odd("every name", 20):
+            plain.learn_one(x, bool(y))
+            given.learn_one(x, np.bool_(y))
+            assert given.score_one(x) == plain.score_one(x) and type(given.predict_one(x)) is bool
+        assert snapshot.dumps(given) == snapshot.dumps(plain)
+
+
+@pytest.mark.parametrize("y", [1e200, -1e200, 1e308])
+def test_a_label_whose_square_overflows_is_refused_and_changes_nothing(y):
+    model = rm.AutoRegressor()
+    model.learn_one({"a": 1.0}, -1.0)
+    before = snapshot.dumps(model)
+    for learn in (model.learn_one, model.predict_learn_one):
+        with pytest.raises(OverflowError, match="the variance of the labels"):
+            learn({"a": 1.0}, y)
+    assert snapshot.dumps(model) == before
+
+
+@pytest.mark.parametrize("make", [rm.AutoRegressor, rm.OnlineMLPRegressor])
+def test_labels_so_close_that_their_variance_vanishes_are_learned(make):
+    model = make()
+    for y in (0.0, 3e-162, 0.0, 0.0, 0.0, 0.0):
+        model.learn_one({"a": 1.0}, y)
+    assert math.isfinite(model.predict_one({"a": 1.0}))

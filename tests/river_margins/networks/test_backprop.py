@@ -237,6 +237,27 @@ def test_a_step_beyond_floating_point_changes_nothing(make, labels):
     assert refused
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rm.OnlineMLPRegressor(activation="relu", scale_target=False),
+        lambda: rm.OnlineMLPClassifier(activation="relu"),
+        lambda: rm.HedgeBackpropClassifier(activation="relu"),
+        lambda: rm.LogLinearClassifier(lr=5.0),
+    ],
+    ids=["regressor", "classifier", "hedge", "log-linear"],
+)
+def test_a_score_beyond_floating_point_is_refused(make):
+    model = make()
+    for n in range(30):
+        model.learn_one({"a": (-1.0) ** n}, n % 2 == 0)
+    before = state(model)
+    for ask in (model.predict_one, model.score_one):
+        with pytest.raises(OverflowError, match=f"`{type(model).__name__}`: the score of this example"):
+            ask({"a": 1.7e308})
+    assert state(model) == before
+
+
 @pytest.mark.parametrize("name", ["classifier", "hedge"])
 def test_labels_come_one_by_one(name):
     model = NETWORKS[name]()

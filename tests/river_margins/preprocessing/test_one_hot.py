@@ -1,6 +1,7 @@
 """The encoder makes features of texts, and leaves numbers as they are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import compose, preprocessing
 
@@ -18,10 +19,24 @@ def test_texts_become_features_and_numbers_stay():
 
 
 @pytest.mark.parametrize(
-    ("value", "name"), [(3, "shop=3"), (3.0, "shop=3"), (np.float64(3), "shop=3"), (3.5, "shop=3.5"), ("x", "shop=x")]
+    ("value", "name"),
+    [
+        (3, "shop=3"),
+        (3.0, "shop=3"),
+        (np.float64(3), "shop=3"),
+        (3.5, "shop=3.5"),
+        ("x", "shop=x"),
+        (True, "shop=1"),
+        (np.True_, "shop=1"),
+    ],
 )
 def test_numbers_that_stand_for_categories(value, name):
     assert rm.OneHotEncoder(["shop"]).transform_one({"shop": value, "amount": 3}) == {name: 1.0, "amount": 3}
+
+
+def test_a_row_of_a_frame_is_encoded():
+    row = next(pd.DataFrame({"shop": ["x"], "amount": [3]}).iterrows())[1]
+    assert rm.OneHotEncoder(["shop"]).transform_one(row) == {"shop=x": 1.0, "amount": 3}
 
 
 def test_a_null_is_left_to_an_imputer():

@@ -201,6 +201,9 @@ def test_frames_keep_their_library_and_may_be_empty():
     scaler.learn_many(polars.DataFrame({"a": [1.0, 3.0], "b": [True, False]}))
     scaled = scaler.transform_many(polars.DataFrame({"b": [1], "a": [4.0]}))
     assert isinstance(scaled, polars.DataFrame) and scaled.to_dicts() == [{"b": 1.0, "a": 2.0}]
+    numbered = pd.DataFrame([[1.0, 5.0], [3.0, 5.0]])  # pandas' names of an array: 0, 1, 2 ...
+    scaler.learn_many(numbered)
+    assert scaler.transform_many(numbered).to_dict("list") == {0: [-1.0, 1.0], 1: [0.0, 0.0]}
     before = state(scaler)
     for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame(index=[1, 2])):
         scaler.learn_many(empty)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.helpers.cases import case
 from tests.helpers.rounds import state, stream, trained
 from tests.learners import FORMS, LEARNERS
@@ -172,3 +173,45 @@ def test_any_classifier_takes_a_new_class(learner):
         assert label in model.score_one(x) or model.predict_one(x) != label
         model.learn_one(x, label)
     assert list(model.weights) == list(model.score_one({})) == list(model.predict_proba_one({})) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [rm.PAClassifier, rm.MarginClassifier, rm.EllipsoidClassifier, rm.LogLinearClassifier, rm.HedgeBackpropClassifier],
+)
+def test_classes_have_an_order(make):
+    """That of a set differs between processes, and with it which label is the positive one."""
+    parameters = {"rule": rm.PA1()} if make is rm.MarginClassifier else {}
+    for classes in ({"ham", "spam"}, (label for label in "ab"), 2):
+        with case(classes), pytest.raises(TypeError, match="`classes` must be a list of labels, whose order counts"):
+            make(classes=classes, **parameters)
+    with pytest.raises(TypeError, match="`tags` must be a list"):
+        rm.SequenceTagger(tags={"noun", "verb"})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        rm.PAClassifier,
+        rm.PAMultiLabelClassifier,
+        rm.EllipsoidClassifier,
+        rm.LogLinearClassifier,
+        rm.OnlineMLPClassifier,
+        rm.HedgeBackpropClassifier,
+    ],
+)
+def test_classes_may_be_an_array(make):
+    model = make(classes=np.unique(["spam", "ham", "spam"]))
+    assert model.classes == ["ham", "spam"]
+    assert snapshot.difference(snapshot.dumps(model), make(classes=["ham", "spam"])) == []
+    assert rm.Watched(rm.Perceptron(classes=np.array([0, 1]))).learn_one({"a": 1.0}, 1) is None
+
+
+@pytest.mark.parametrize("make", [rm.PAClassifier, rm.PARegressor, rm.AROWClassifier, rm.KernelPAClassifier])
+def test_an_intercept_is_there_or_not(make):
+    for intercept in ("no", 0.5):
+        with case(intercept), pytest.raises(ValueError, match="`intercept` must be True, False or None, not"):
+            make(intercept=intercept)
+    model = make(intercept=np.False_)
+    model.learn_one({"a": 1.0}, True)
+    assert rm.INTERCEPT not in model.explain_one({"a": 1.0}) if make is not rm.KernelPAClassifier else model.supports

@@ -1,5 +1,6 @@
 """Certificates of running learners, against the best fixed weights that other code finds."""
 
+import decimal
 import math
 
 import numpy as np
@@ -212,10 +213,19 @@ def test_the_numbers_by_name():
     assert rm.Watched(rm.ALMAClassifier(B=2.0)).certificates == {"mistakes": 0}
 
 
+def test_values_of_any_number_type_count():
+    watched, twin = (rm.Watched(rm.PAClassifier(C=0.25), comparator={"a": 1.0}) for _ in range(2))
+    watched.learn_one({"a": decimal.Decimal("1.5")}, True)
+    twin.learn_one({"a": 1.5}, True)
+    assert watched.__getstate__() | {"learner": None} == twin.__getstate__() | {"learner": None}
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
         (lambda: rm.Watched(rm.AROWClassifier()), TypeError, "plain weights"),
+        (lambda: rm.Watched(rm.StandardScaler() | rm.Perceptron()), TypeError, "plain weights.*not a Pipeline"),
+        (lambda: MistakeBound(rm.StandardScaler() | rm.Watched(rm.Perceptron())), TypeError, "not a Pipeline"),
         (lambda: rm.Watched(rm.PAClassifier(max_features=8)), ValueError, "`max_features`, 8"),
         (lambda: rm.Watched(rm.PAClassifier(class_weight="balanced")), ValueError, "`class_weight`"),
         (lambda: rm.Watched(rm.Perceptron(), 1.0), TypeError, "`comparator` must be a mapping"),

@@ -191,8 +191,9 @@ def result(file, answers, due, seed):
     counts, records = vars(outbox.pending), labels.waiting
     counts |= {"last_rejects": [each[1:] for each in counts["last_rejects"]], "last_scores": [*counts["last_scores"]]}
     held = state.write_segment(records, state.Position()), state.write_manifest(records)
-    read = labels.position, partition.proof.position, partition.proof.inputs, model.examples, model.learned
-    return client.sent, counts, model.dumps({}), held, read, outbox.moved, outbox.oldest, commits.count
+    read = labels.position, partition.proof.position, partition.proof.inputs, model.examples
+    learned = [(record.value, record.features, record.label) for record in model.examples_since_snapshot()]
+    return client.sent, counts, model.dumps({}), held, read, learned, outbox.moved, outbox.oldest, commits.count
 
 
 @pytest.mark.parametrize("has_topics", [True, False])

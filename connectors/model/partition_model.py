@@ -71,8 +71,8 @@ class PartitionModel:
     has_drifted
         Whether there was a drift since the snapshot.
     learned
-        What it has learned since the snapshot, by which a failure is undone; empty if it can replay. A record whose label
-        came later is there as bytes, its label, and the place in the bytes where the record begins.
+        What it has learned since the snapshot, by which a failure is undone; empty if it can replay. A record whose
+        label came later is there as bytes, its label, and the place in the bytes where the record begins.
     check_label
         Raises ValueError for a label that its learner does not take; None if the learner has no such method.
     certificates

@@ -12,6 +12,7 @@ cdef class Slots:
     cdef int remove(self, uint64_t sequence) except -1
     cdef bytes first(self)
     cdef Py_ssize_t place(self, uint64_t sequence) noexcept
+    cdef uint64_t number(self, Py_ssize_t slot) noexcept
     cdef bint can_hold(self, uint64_t sequence) noexcept
     cdef int trim(self) except -1
     cdef int take_in(self, Slots other) except -1

@@ -1,9 +1,10 @@
 """Contents that wait under a key, in the order in which they came, bounded in event time and in number."""
 
 from cpython cimport array
-from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from cpython.pyport cimport PY_SSIZE_T_MAX
+from libc.stdint cimport INT64_MAX, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 import array
@@ -56,9 +57,12 @@ cdef class Slots:
         self.is_there = bytearray()
 
     cdef int add(self, bytes key, uint64_t sequence) except -1:
+        cdef Py_ssize_t slot = len(self.keys)
+        array.resize_smart(self.sequences, slot + 1)
+        PyByteArray_Resize(self.is_there, slot + 1)
+        self.sequences.data.as_uints[slot] = <unsigned int> (sequence - self.start)
+        PyByteArray_AS_STRING(self.is_there)[slot] = 1
         self.keys.append(key)
-        self.sequences.append(sequence - self.start)
-        self.is_there.append(1)
         self.count += 1
         return 0
 
@@ -90,6 +94,9 @@ cdef class Slots:
         """Return the sequence numbers of the contents that are there."""
         found = numpy.frombuffer(self.sequences, numpy.uint32)[numpy.frombuffer(self.is_there, numpy.bool_)]
         return found + numpy.uint64(self.start)
+
+    cdef uint64_t number(self, Py_ssize_t slot) noexcept:
+        return self.start + self.sequences.data.as_uints[slot]
 
     cdef bint can_hold(self, uint64_t sequence) noexcept:
         """Whether a number that follows is not too far from the first one."""
@@ -137,7 +144,7 @@ cdef class Pending:
     """
 
     def __init__(self, within, most):
-        self.within, self.most = within, most
+        self.within, self.most = min(within, INT64_MAX), min(most, PY_SSIZE_T_MAX)
         self.contents, self._pieces = {}, []
         self.due_at = INT64_MAX
 
@@ -251,7 +258,7 @@ cdef class Pending:
         cdef Slots piece = self._pieces[number], before = self._pieces[number - 1] if number else None
         cdef bint is_small = before is not None and piece.count + before.count <= PIECE // 2
         cdef Py_ssize_t last = len(piece.keys) - 1
-        if piece.count and is_small and before.can_hold(piece.start + piece.sequences.data.as_uints[last]):
+        if piece.count and is_small and before.can_hold(piece.number(last)):
             before.take_in(piece)
         elif piece.count:
             piece.take_in(Slots(0))
@@ -303,12 +310,23 @@ cdef class Pending:
                     yield Item(key, self.contents[key])
 
     def columns_between(self, start, end):
-        """Return what `between` yields, as the keys and their packed contents."""
+        """Return what `between` yields, as the keys, their packed contents, and the lengths of all keys and all contents."""
         cdef Slots piece
-        keys = []
+        cdef bytes key, content
+        cdef Py_ssize_t i
+        cdef list keys = [], contents = []
         for piece in self._pieces_between(start, end):
-            keys += [key for key in piece.keys[piece.place(start) : piece.place(end)] if key is not None]
-        return keys, [self.contents[key] for key in keys]
+            for i in range(piece.place(start), piece.place(end)):
+                if piece.keys[i] is not None:
+                    key = piece.keys[i]
+                    keys.append(key)
+                    contents.append(self.contents[key])
+        lengths = numpy.empty(2 * len(keys), "=u4")
+        cdef uint32_t[::1] view = lengths
+        for i in range(len(keys)):
+            view[i] = PyBytes_GET_SIZE(<bytes> keys[i])
+            view[len(keys) + i] = PyBytes_GET_SIZE(<bytes> contents[i])
+        return keys, contents, lengths
 
     def count_between(self, start, end):
         """Return how many wait with a sequence number from `start` on and below `end`."""
@@ -325,3 +343,26 @@ cdef class Pending:
     def sequences(self):
         """Return the sequence numbers of all that wait, in order."""
         return numpy.concatenate([numpy.empty(0, numpy.uint64), *[(<Slots> piece).numbers() for piece in self._pieces]])
+
+    def runs(self):
+        """Return the runs of consecutive sequence numbers that wait, as pairs of the first number and the length."""
+        cdef Slots piece
+        cdef Py_ssize_t i, length, count = 0  # of runs
+        cdef uint64_t end = 0
+        cdef array.array found = array.array("Q")
+        for piece in self._pieces:
+            i, length = 0, len(piece.keys)
+            while i < length:
+                if PyByteArray_AS_STRING(piece.is_there)[i]:
+                    if not count or piece.number(i) != end:
+                        count += 1
+                        array.resize_smart(found, 2 * count)
+                        found.data.as_ulonglongs[2 * count - 2] = piece.number(i)
+                    if piece.count == length and piece.number(length - 1) - piece.number(0) == <uint64_t> length - 1:
+                        i = length - 1  # without a gap
+                    end = piece.number(i) + 1
+                    found.data.as_ulonglongs[2 * count - 1] = end
+                i += 1
+        runs = numpy.array(found, "u8").reshape(-1, 2)
+        runs[:, 1] -= runs[:, 0]
+        return runs

@@ -18,7 +18,6 @@ What waits is packed by `connectors.labels.waiting`.
 """
 
 import io
-import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -51,9 +50,8 @@ def write_segment(waiting: WaitingRecords, start: Position, end: Position | None
     """Return what came from a position on, up to another one or until now, and still waits."""
     written = [SEGMENT]
     for part, first, last in zip(parts_of(waiting), start, end or waiting.position, strict=True):
-        keys, contents = part.columns_between(first, last)
-        lengths = numpy.fromiter(map(len, itertools.chain(keys, contents)), "<u4", 2 * len(keys))
-        written += (_COUNT.pack(len(keys)), lengths.tobytes(), *keys, *contents)
+        keys, contents, lengths = part.columns_between(first, last)
+        written += (_COUNT.pack(len(keys)), lengths.astype("<u4").tobytes(), *keys, *contents)
     return _signed(written)
 
 
@@ -61,7 +59,7 @@ def write_manifest(waiting: WaitingRecords) -> bytes:
     """Return the event time, and the sequence numbers of all that waits."""
     written = [MANIFEST, _TIME.pack(waiting.time)]
     for part in parts_of(waiting):
-        form, words = _words(part.sequences())
+        form, words = _words(part)
         written += (_NUMBERS.pack(part.next_sequence, form, len(words)), words.tobytes())
     return _signed(written)
 
@@ -104,17 +102,16 @@ def _fill(part: Pending, items: list[Item], waits: numpy.ndarray, latest: int, i
         time = item.time
 
 
-def _words(numbers: numpy.ndarray) -> tuple[int, numpy.ndarray]:
-    """Return form and words of rising numbers, in the form that is shorter."""
-    if not len(numbers):
+def _words(part: Pending) -> tuple[int, numpy.ndarray]:
+    """Return form and words of the numbers that wait, in the form that is shorter."""
+    runs = part.runs()
+    if not len(runs):
         return RUNS, numpy.empty(0, "<u8")
-    starts = numpy.flatnonzero(numpy.diff(numbers, prepend=numbers[:1] - numpy.uint64(2)) != 1)
-    first, span = numbers[0], int(numbers[-1] - numbers[0]) + 1
-    if 2 * len(starts) <= span // 64 + 2:
-        lengths = numpy.diff(starts, append=len(numbers))
-        return RUNS, numpy.stack([numbers[starts], lengths.astype("<u8")], axis=1).astype("<u8").ravel()
+    first, span = runs[0, 0], int(runs[-1].sum() - runs[0, 0])
+    if 2 * len(runs) <= span // 64 + 2:
+        return RUNS, runs.astype("<u8").ravel()
     bits = numpy.zeros((span + 63) // 64 * 64, numpy.uint8)
-    bits[(numbers - first).astype(numpy.int64)] = 1
+    bits[(part.sequences() - first).astype(numpy.int64)] = 1
     packed = numpy.packbits(bits, bitorder="little").view("<u8")
     return BITS, numpy.concatenate([numpy.array([first], "<u8"), packed])
 

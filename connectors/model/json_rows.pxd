@@ -17,6 +17,6 @@ cdef class JsonRows:
     cdef Field* fields
     cdef Py_ssize_t count  # of fields; 0 as long as no object can be read
     cdef Py_ssize_t rest, resting  # how many objects are left untried after the last failure, and how many of them still are
-    cpdef bint read(self, bytes value) except -1
-    cdef bint fill(self, bytes value) except -1
+    cpdef bint read(self, bytes value, Py_ssize_t start=*) except -1
+    cdef bint fill(self, bytes value, Py_ssize_t start) except -1
     cpdef void show(self, dict fields) except *

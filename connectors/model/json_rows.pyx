@@ -115,21 +115,21 @@ cdef class JsonRows:
         """The features of the object that was read last."""
         return self.row.as_dict()
 
-    cpdef bint read(self, bytes value) except -1:
-        """Read an object; return False if orjson must read it. Then its fields are to be shown."""
+    cpdef bint read(self, bytes value, Py_ssize_t start=0) except -1:
+        """Read the object that begins at `start`; return False if orjson must read it. Then its fields are to be shown."""
         if self.resting:
             self.resting -= 1
             return False
-        if self.count and self.fill(value):
+        if self.count and self.fill(value, start):
             self.rest = 0
             return True
         self.rest = min(2 * self.rest + 1, LONGEST_REST)
         self.resting = self.rest
         return False
 
-    cdef bint fill(self, bytes value) except -1:
+    cdef bint fill(self, bytes value, Py_ssize_t start) except -1:
         """Fill the row, id and label from an object; return False if it is another one than was expected."""
-        cdef Py_ssize_t i, length = PyBytes_GET_SIZE(value)
+        cdef Py_ssize_t i, length = PyBytes_GET_SIZE(value) - start
         cdef yyjson_alc allocator
         cdef yyjson_doc* document
         cdef yyjson_val* name
@@ -140,7 +140,7 @@ cdef class JsonRows:
             return False
         reserve(length)
         yyjson_alc_pool_init(&allocator, memory, reserved)  # nothing has to be freed in it
-        document = yyjson_read_opts(PyBytes_AS_STRING(value), length, 0, &allocator, NULL)
+        document = yyjson_read_opts(PyBytes_AS_STRING(value) + start, length, 0, &allocator, NULL)
         if document == NULL:
             return False
         found = yyjson_doc_get_root(document)

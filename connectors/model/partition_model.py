@@ -71,7 +71,8 @@ class PartitionModel:
     has_drifted
         Whether there was a drift since the snapshot.
     learned
-        What it has learned since the snapshot, by which a failure is undone; empty if it can replay.
+        What it has learned since the snapshot, by which a failure is undone; empty if it can replay. A record whose
+        label came later is there as bytes, its label, and the place in the bytes where the record begins.
     check_label
         Raises ValueError for a label that its learner does not take; None if the learner has no such method.
     certificates
@@ -148,7 +149,7 @@ class PartitionModel:
         self._saved_examples = self.examples
         if self.watch is not None:
             self.watch.save()
-        self.learned: list[bytes | tuple[bytes, Any] | Record] = []
+        self.learned: list[bytes | tuple[bytes, Any, int] | Record] = []
         self.certificates: Mapping[str, float] = getattr(self._last, "certificates", {})
 
     def reload(self) -> None:
@@ -257,7 +258,7 @@ class PartitionModel:
             raise reject from error
         if not self._can_replay:
             value = record.value  # the bytes take less memory than the features
-            self.learned.append(record if value is None else (value, record.label) if is_late else value)
+            self.learned.append(record if value is None else (value, record.label, 0) if is_late else value)
         self.examples += 1
 
     def features_of(self, record: Record) -> dict[str, Any]:
@@ -312,9 +313,9 @@ class PartitionModel:
         decoder = getattr(self.decode, "__self__", None)
         return decoder.plain_fields if isinstance(decoder, Decoder) else None
 
-    def _example(self, held: bytes | tuple[bytes, Any]) -> Record:
-        value, label = held if isinstance(held, tuple) else (held, None)
-        record = Record("", None, value)
+    def _example(self, held: bytes | tuple[bytes, Any, int]) -> Record:
+        value, label, start = held if isinstance(held, tuple) else (held, None, 0)
+        record = Record("", None, value[start:])
         self.decode(record, label)
         return record
 

@@ -203,9 +203,12 @@ class Committer:
         if partition.labels is not None:
             metadata, files = self._add_waiting(number, partition.labels, metadata)
 
+        # begun before `write`, which waits for them: so no thread waits for a file that none has begun
+        writing = [self._writers.submit(store.write, number, name, content) for name, content in files.items()]
+
         def write() -> None:
-            for name, content in files.items():
-                store.write(number, name, content)
+            for each in writing:
+                each.result()
             store.write(number, metadata.snapshot, data)
             self._metrics.note_snapshot(number, time.monotonic() - began, len(data))
 

@@ -124,6 +124,7 @@ cdef class LateRoute(Route):
     cdef int leave(self) except -1:
         cdef Py_ssize_t i
         Route.leave(self)
+        self.waiting.time = self.time
         if self.labels_taken:
             self.labels.position = self.labels_position
             self.counts.labels += self.labels_taken
@@ -155,11 +156,11 @@ cdef class LateRoute(Route):
 
     cdef bint pass_time(self, int64_t moment) except -1:
         """Move the event time on, and let go what has waited too long. Return False if that is left to the other route."""
-        if moment > self.time:
-            self.waiting.time = self.time = moment
+        self.time = max(self.time, moment)
         if self.time > self.records.due_at or self.time > self.early.due_at:
             if self.late.otherwise is not None or self.time > self.early.due_at:
                 return False
+            self.waiting.time = self.time
             self.late.let_go(self.counts)
         self.gone.drop_expired(self.time)
         return True
@@ -198,6 +199,7 @@ cdef class LateRoute(Route):
         cdef object label, prediction, score
         cdef bytes key = self.key_of(message), found
         cdef int form
+        cdef Py_ssize_t start
         cdef uint64_t bits
         cdef double said
         if key is None or not self.pass_time(message[5]):
@@ -211,12 +213,13 @@ cdef class LateRoute(Route):
             memcpy(&said, &bits, 8)
             score = said
             prediction = score if form == SAME else None if form == NONE else form == TRUE
-            value = found[BEFORE_VALUE:]
+            start = BEFORE_VALUE
         else:
             _, _, _, prediction, score, value, answers = waiting_record(Item(key, found))
             if answers is not None:
                 return False
-        if not self.read(value) or self.id is None and self.id_field is not None:
+            start = PyBytes_GET_SIZE(found) - len(value)
+        if not self.read(found, start) or self.id is None and self.id_field is not None:
             return False
         try:
             if self.check_label is not None:
@@ -225,7 +228,7 @@ cdef class LateRoute(Route):
             return False
         if not self.learn(label):
             return False
-        self.learned.append((value, label))
+        self.learned.append((found, label, start))
         self.records.take(key)
         self.gone.renew(key, self.time, SETTLED)
         self.note_delay(self.time - time_in(found))

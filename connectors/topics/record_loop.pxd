@@ -19,7 +19,7 @@ cdef class Route:
     cdef bint enter(self) except -1
     cdef int leave(self) except -1
     cdef bint take(self, tuple record) except -1
-    cdef bint read(self, object value) except -1
+    cdef bint read(self, object value, Py_ssize_t start=*) except -1
     cdef bint learn(self, object label) except -1
     cdef bytes encoded(self, object id, object prediction, object score, object label)
     cdef int note(self, object prediction, object score) except -1

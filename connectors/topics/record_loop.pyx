@@ -188,17 +188,17 @@ cdef class Route:
         self.send_output(offset, key, output, headers, sent, id, name)
         return True
 
-    cdef bint read(self, object value) except -1:
-        """Read features, label and id from a value. Return False if it is special."""
+    cdef bint read(self, object value, Py_ssize_t start=0) except -1:
+        """Read features, label and id from a value that begins at `start`. Return False if it is special."""
         cdef JsonRows rows = self.rows
         if value is None:
             return False
-        self.is_row = self.reads_rows and rows.read(value)
+        self.is_row = self.reads_rows and rows.read(value, start)
         if self.is_row:
             self.features, self.label, self.id = rows.row, rows.label, rows.id
             return True
         try:
-            fields = loads(value)
+            fields = loads(value[start:] if start else value)
         except ValueError:
             return False
         if type(fields) is not dict:

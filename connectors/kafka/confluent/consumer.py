@@ -18,6 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record, places
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
+from connectors.kafka.confluent.messages import records_of
 from connectors.kafka.confluent.settings import CONSUMER, merged
 from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
 from connectors.kafka.retry import retry
@@ -152,27 +153,9 @@ class Consumer:
         records = self._take(messages)
         return records if self.ownership is before else []
 
-    def _take(self, messages: Sequence[Any]) -> list[Record]:
+    def _take(self, messages: list[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""
-        reached, has_labels = self._positions, self._labels is not None
-        records: list[Record] = []
-        for message in messages:
-            if (error := message.error()) is not None:
-                self._take_event(message, error)
-                continue
-            partition, offset = message.partition(), message.offset()
-            if has_labels:
-                partition = self._number(message.topic(), partition)
-            if partition in reached and offset >= reached[partition]:  # else of an earlier assignment
-                reached[partition] = offset + 1
-                try:
-                    headers = internals.headers_of(message)
-                except SystemError:
-                    headers = None
-                    log.warning(without_headers(message.topic(), message.partition(), offset))
-                value, timestamp = message.value(), message.timestamp()[1]
-                records.append((partition, offset, message.key(), value, headers, timestamp))
-        return records
+        return records_of(messages, self._positions, self._labels, self._take_event, _note_bad_headers)
 
     def _take_event(self, message: Any, error: KafkaError) -> None:
         partition, offset = self._number(message.topic(), message.partition()), message.offset()
@@ -292,3 +275,7 @@ def offsets_and_metadata(
     topic: str, offsets: Mapping[int, Committed], labels: str | None = None
 ) -> list[TopicPartition]:
     return [TopicPartition(*place, to.offset, to.metadata) for place, to in places(topic, labels, offsets).items()]
+
+
+def _note_bad_headers(message: Any) -> None:
+    log.warning(without_headers(message.topic(), message.partition(), message.offset()))

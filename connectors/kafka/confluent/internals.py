@@ -6,7 +6,6 @@ function when a release of confluent-kafka no longer does what it relies on.
 
 import contextlib
 import functools
-import operator
 import queue
 import threading
 import weakref
@@ -56,12 +55,6 @@ def offset_metadata(place: TopicPartition) -> str:
         return "not readable"
     end = text.find("}") + 1
     return text[:end] if end else text
-
-
-# Returns the headers of a message. If the name of one is not UTF-8, the library returns a value and leaves an error
-# behind. A call from C makes a SystemError of that; one that the interpreter has specialised raises the error at some
-# later line.
-headers_of = operator.methodcaller("headers")
 
 
 def code_of(error: KafkaError) -> int:

@@ -182,7 +182,7 @@ def test_numbers_that_wait_are_told_in_either_form(numbers, base):
     part = pending.Pending(1, 1000)
     for number in sorted(numbers):
         part.add(b"%d" % number, number + base, 0)
-    form, words = state._words(part.sequences())
+    form, words = state._words(part)
     assert state._numbers(form, words, 2**60).tolist() == sorted(number + base for number in numbers)
     assert len(words) <= 2 * len(numbers)
 

@@ -16,7 +16,6 @@ from connectors.labels.merging import Side
 from connectors.model.partition_model import PartitionModel
 from connectors.tools import create_topics, replay_rejects
 from connectors.topics import check_broker, processor, snapshot_admin, two_topics
-from connectors.topics.late_loop import LateLoop
 from tests.helpers import late_labels
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -482,7 +481,9 @@ def test_a_new_model_after_retention_deleted_labels(waiting):
         wait_for(waiting.are_done, "the records with the new model")
 
 
-class AllIsSpecial(LateLoop):
+class InPython(two_topics.LateLoop):
+    """Leaves all to the route in Python."""
+
     def take(self, number, partition, due):
         return True
 
@@ -497,7 +498,7 @@ def test_a_step_that_fails_half_way_leaves_nothing_of_it(kafka, tmp_path, monkey
         if len(calls) in (1, 2, 10):
             raise OSError("the store does not answer")
 
-    monkeypatch.setattr(two_topics, "LateLoop", AllIsSpecial)  # the compiled route has no step that can fail so
+    monkeypatch.setattr(two_topics, "LateLoop", InPython)
     stream = LateStream(kafka, tmp_path, partitions=1)
     stream.settings["checkpoint"] = {"every": "200ms"}
     records = [(0, x, BEGIN + n) for n, x in enumerate(phishing(40, unlabelled=10**9)) if x.pop("y", True) or True]

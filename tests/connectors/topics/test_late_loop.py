@@ -175,10 +175,10 @@ def loaded(folder, case, has_topics):
     return config.load(path)
 
 
-def result(file, answers, due, seed):
-    """What the records and labels lead to: messages, counts, model, what waits, and how far both topics were read."""
-    fields, section, client = file.record, file.labels, Client()
-    decode = Decoder(fields.id, fields.label, fields.features, time=fields.time, is_joined=True).decode
+def started(file, client, due):
+    """The work on two topics, with its partition, outbox and commits."""
+    fields, section = file.record, file.labels
+    decode = Decoder(fields.id, fields.label, fields.features, is_joined=True).decode
     model = Builder(file, lambda _: first, decode).start()
     first = model.dumps({})
     waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
@@ -186,13 +186,22 @@ def result(file, answers, due, seed):
     partition = Partition(SOURCES[0], model, ReplayProof(0, 0, False), Committed(0, ""), labels)
     outbox, commits = Outbox(file, lambda is_apart: client), Commits(due)
     both = TwoTopics(client, Assigned(partition), outbox, commits, section.wait, file.rejects is not None)
+    return both, partition, outbox, commits
+
+
+def result(file, answers, due, seed):
+    """What the records and labels lead to: messages, counts, model, what waits, and how far both topics were read."""
+    client = Client()
+    both, partition, outbox, commits = started(file, client, due)
+    model, labels = partition.model, partition.labels
     for batch in batches(seed, answers):
         both.take(batch, set())
     counts, records = vars(outbox.pending), labels.waiting
     counts |= {"last_rejects": [each[1:] for each in counts["last_rejects"]], "last_scores": [*counts["last_scores"]]}
     held = state.write_segment(records, state.Position()), state.write_manifest(records)
-    read = labels.position, partition.proof.position, partition.proof.inputs, model.examples, model.learned
-    return client.sent, counts, model.dumps({}), held, read, outbox.moved, outbox.oldest, commits.count
+    read = labels.position, partition.proof.position, partition.proof.inputs, model.examples
+    learned = [(record.value, record.features, record.label) for record in model.examples_since_snapshot()]
+    return client.sent, counts, model.dumps({}), held, read, learned, outbox.moved, outbox.oldest, commits.count
 
 
 @pytest.mark.parametrize("has_topics", [True, False])
@@ -208,5 +217,22 @@ def test_both_routes_lead_to_the_same(tmp_path, monkeypatch, case, has_topics):
         assert mine == others
     counts = found[0][1]
     assert counts["learned"] > COUNT / 4 and counts["rejected"] and counts["expired"] + counts["displaced"]
-    if case not in ("few may wait", "otherwise", "a step of River"):
+    if case not in ("otherwise", "a step of River"):
         assert Counted.left < COUNT, "both routes were needed"
+
+
+def test_a_store_that_fails_while_a_model_is_brought_back(tmp_path, monkeypatch):
+    """The partition has moved, so that it is dropped with the work of this transaction."""
+    both, partition, outbox, _ = started(loaded(tmp_path, "two classes", False), Client(), math.inf)
+
+    def fail():
+        raise OSError("the store does not answer")
+
+    records = [
+        (0, n, None, b'{"id": %d, "a": %s}' % (n, value), None, BEGIN + n) for n, value in enumerate([b"1", b"1e300"])
+    ]
+    labels = [(-1, n, None, b'{"of": %d, "is": true}' % n, None, BEGIN + 10 + n) for n in range(2)]
+    monkeypatch.setattr(partition.model, "undo", fail)
+    with pytest.raises(OSError, match="does not answer"):
+        both.take([*records, *labels, (0, 2, None, b"{}", None, FOREVER)], set())
+    assert outbox.moved == {0}

@@ -93,10 +93,11 @@ class _Check:
         """Return what is wrong with single partitions. Raise StateError for what is wrong with all."""
         numbers = range(self._restorer.topic.partitions)
         committed = self._committed(numbers)
+        before = self._restorer.partitions_before(committed.values())
         problems = dict[int, PartitionStateError]()
         for number in numbers:
             try:
-                self._check_without_snapshot(number, committed[number])
+                self._check_without_snapshot(number, committed[number], before)
             except PartitionStateError as error:
                 problems[number] = error
         for number, found in committed.items():
@@ -112,7 +113,7 @@ class _Check:
     def _committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
         return self._consumer.committed(numbers, self._seconds)
 
-    def _check_without_snapshot(self, number: int, committed: Committed | None) -> None:
+    def _check_without_snapshot(self, number: int, committed: Committed | None, before: int) -> None:
         if committed is not None:
             metadata = self._restorer.check_metadata(number, committed)
             self._restorer.check_offset(number, metadata, self._consumer.offset_range)
@@ -122,7 +123,7 @@ class _Check:
         except PartitionStateError:
             if self._committed([number])[number] is None:
                 raise
-        self._restorer.check_former(number)
+        self._restorer.check_former(number, before)
 
     def _check_snapshot(self, number: int, committed: Committed) -> None:
         while True:

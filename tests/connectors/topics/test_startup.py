@@ -1,10 +1,19 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
+import uuid
+
 import pytest
 
+from connectors import config
 from connectors.errors import StartError, StateError
-from connectors.kafka import ClientError, client
+from connectors.kafka import ClientError, Topic, client
+from connectors.snapshots import check_learner
+from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor, startup
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.restore import Restorer
+from river_margins import snapshot
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
@@ -200,3 +209,41 @@ def test_a_topic_created_again(learned):
     with learned.group() as consumer:
         consumer.commit({learned.place(0): ended(kept)})
     refused(learned, StateError, "was deleted and created again")
+
+
+def test_partitions_that_a_topic_gets_long_after_it_was_created_again(tmp_path):
+    """Models of the topic before still lie there. The group has begun with the topic of today when it had fewer."""
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        f"""
+        name: p
+        kafka: {{bootstrap_servers: "127.0.0.1:1"}}
+        input: {{topic: events}}
+        record: {{label: y}}
+        learner: [PAClassifier]
+        output: {{topic: predictions}}
+        snapshots: {tmp_path}
+        """
+    )
+    id, former = (str(uuid.uuid4()) for _ in range(2))
+    for number in range(3):
+        FolderStore(tmp_path / f"events-{former}").write(number, SnapshotName.new(9, 9, is_empty=False), b"")
+    made = config.load(path)
+    restorer = Restorer(made, FolderStore(tmp_path / f"events-{id}"), Topic(id, 3), frozenset())
+    data = snapshot.dumps(made.build_learner(), check_learner.note_of(made.record))
+    metadata = OffsetMetadata.of_snapshot(data, 0, 0, True, topic_id=id, partitions=2, host="h")
+    restorer.store.write(0, metadata.snapshot, data)
+    restorer.store.write(1, metadata.snapshot, data)
+    committed = {0: metadata.to_committed(), 1: metadata.to_committed(), 2: None}
+
+    class Consumer:
+        def committed(self, numbers, seconds):
+            return {number: committed[number] for number in numbers}
+
+        def offset_range(self, number):
+            return 0, 0
+
+    assert startup._Check(Consumer(), restorer, 1.0).problems() == {}
+    committed[1] = None  # which it had from the beginning, so its offset was lost with the topic before
+    with pytest.raises(StateError, match="was deleted and created again"):
+        startup._Check(Consumer(), restorer, 1.0).problems()

@@ -208,9 +208,9 @@ class Assignment:
             partition = self.restorer.restore(number, committed)
         with contextlib.suppress(OSError):  # the next owner looks again
             store = self.restorer.store
-            store.delete_unfinished(number)
             files = needed(store, number) if self._config.labels else None
             self._superseded.add_found(number, partition.model.snapshot, store, files)
+            store.delete_unfinished(number)
         return partition
 
     def resume(self) -> None:

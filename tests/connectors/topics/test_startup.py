@@ -1,12 +1,13 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
 import uuid
+from types import SimpleNamespace
 
 import pytest
 
 from connectors import config
 from connectors.errors import StartError, StateError
-from connectors.kafka import ClientError, Topic, client
+from connectors.kafka import ClientError, Cluster, Topic, client
 from connectors.snapshots import check_learner
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore
@@ -211,8 +212,8 @@ def test_a_topic_created_again(learned):
     refused(learned, StateError, "was deleted and created again")
 
 
-def test_partitions_that_a_topic_gets_long_after_it_was_created_again(tmp_path):
-    """Models of the topic before still lie there. The group has begun with the topic of today when it had fewer."""
+@pytest.fixture
+def file(tmp_path):
     path = tmp_path / "p.yaml"
     path.write_text(
         f"""
@@ -225,12 +226,32 @@ def test_partitions_that_a_topic_gets_long_after_it_was_created_again(tmp_path):
         snapshots: {tmp_path}
         """
     )
+    return config.load(path)
+
+
+def test_a_topic_that_was_there_is_not_missing_for_a_moment(file, monkeypatch):
+    """A broker that was silent knows of no topic for a moment. At a start, a topic that is missing is mistyped."""
+    there = {name: Topic(name, 1) for name in ("events", "predictions")}
+    answers = [Cluster("c", {}, [])]
+
+    def describe(topics, settings, seconds):
+        return answers.pop() if answers else Cluster("c", there, sorted(there))
+
+    monkeypatch.setattr(startup, "client", lambda name: SimpleNamespace(describe=describe))
+    before = Restorer(file, FolderStore(file.snapshots.folder), there["events"], frozenset())
+    assert startup.make_restorer(file, {}, before).topic == there["events"] and not answers
+    answers.append(Cluster("c", {}, []))
+    with pytest.raises(StartError, match="do not exist"):
+        startup.make_restorer(file, {})
+
+
+def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_path):
+    """Models of the topic before still lie there. The group has begun with the topic of today when it had fewer."""
     id, former = (str(uuid.uuid4()) for _ in range(2))
     for number in range(3):
         FolderStore(tmp_path / f"events-{former}").write(number, SnapshotName.new(9, 9, is_empty=False), b"")
-    made = config.load(path)
-    restorer = Restorer(made, FolderStore(tmp_path / f"events-{id}"), Topic(id, 3), frozenset())
-    data = snapshot.dumps(made.build_learner(), check_learner.note_of(made.record))
+    restorer = Restorer(file, FolderStore(tmp_path / f"events-{id}"), Topic(id, 3), frozenset())
+    data = snapshot.dumps(file.build_learner(), check_learner.note_of(file.record))
     metadata = OffsetMetadata.of_snapshot(data, 0, 0, True, topic_id=id, partitions=2, host="h")
     restorer.store.write(0, metadata.snapshot, data)
     restorer.store.write(1, metadata.snapshot, data)

@@ -150,12 +150,19 @@ class Asking:
         seen = learner.transform_one(features) if isinstance(learner, compose.Pipeline) else features
         if not self._sampler.query_scored(seen, record.score):
             return None
-        if not self._budget.grants():
+        value = self._said(record)
+        if value is None or not self._budget.grants():
             self._sampler.withdraw()
             counts.withheld += 1
             return None
         counts.queries += 1
+        return Query(record, value, model.snapshot)
+
+    def _said(self, record: Record) -> bytes | None:
+        """Return the value of a query; None if the record is nested more deeply than JSON is written."""
         assert record.value is not None
         said = {"id": record.id, "prediction": record.prediction, "score": record.score}
-        value = orjson.dumps(said | {"record": self._fields(record.value)}, option=ANY_KEYS)
-        return Query(record, value, model.snapshot)
+        try:
+            return orjson.dumps(said | {"record": self._fields(record.value)}, option=ANY_KEYS)
+        except TypeError:
+            return None

@@ -252,7 +252,7 @@ class UrlStore:
         return dict(sorted(found.items()))
 
     def delete_unfinished(self, partition: int) -> None:
-        """Do nothing: an upload that does not end leaves nothing where uploads are atomic."""
+        """Do nothing: where uploads are atomic, one that does not end leaves nothing."""
 
     def delete(self, partition: int, name: str) -> None:
         with _refusals("deleted", self.path(partition, name)), contextlib.suppress(FileNotFoundError):

@@ -162,8 +162,7 @@ class Assignment:
         now = self.restorer.topic
         if None in committed.values():  # only the other partitions of the group can tell whether this one is new
             committed = self._read_committed(range(now.partitions))
-        found = [OffsetMetadata.from_text(each.metadata) for each in committed.values() if each]
-        before = min([m.partitions for m in found if m and m.topic_id == now.id], default=now.partitions)
+        before = self.restorer.partitions_before(committed.values())
         self.restorer.check_growth(before)
         if before < now.partitions and self._growth != (before, now.partitions):
             self._growth = before, now.partitions
@@ -183,19 +182,20 @@ class Assignment:
             if self.bad.is_known(number, found):
                 continue
             if found is None:
-                self._start(number, is_new=number >= before)
+                self._start(number, before)
             elif number in known and known[number].committed == found:
                 self._add(number, known[number])
             else:
                 missing[number] = found
         self._loading.request(missing, self._restore)
 
-    def _start(self, number: int, is_new: bool) -> None:
+    def _start(self, number: int, before: int) -> None:
         """Begin a partition with a new model. One that the topic has got meanwhile is read from its first record."""
+        is_new = number >= before
         offset = self._start_offset(number, is_new)
         labels = self._start_offset(~number, is_new) if self._config.labels else None
         try:
-            self.partitions[number] = self.restorer.start(number, offset, labels)
+            self.partitions[number] = self.restorer.start(number, offset, labels, before)
         except PartitionStateError as error:
             self._pause(number, None, error, may_heal=False)
 
@@ -208,9 +208,9 @@ class Assignment:
             partition = self.restorer.restore(number, committed)
         with contextlib.suppress(OSError):  # the next owner looks again
             store = self.restorer.store
-            store.delete_unfinished(number)
             files = needed(store, number) if self._config.labels else None
             self._superseded.add_found(number, partition.model.snapshot, store, files)
+            store.delete_unfinished(number)
         return partition
 
     def resume(self) -> None:

@@ -64,11 +64,13 @@ class _CheckState:
         self._consumer, self._restorer = consumer, restorer
         self._seconds = config.kafka.timeouts[1]
         self._changes: set[str] = set()
+        self._before = restorer.topic.partitions
 
     def findings(self, progress: Progress) -> Iterator[Finding]:
         """Check all partitions, and yield a finding for each kind of problem."""
         numbers = range(self._restorer.topic.partitions)
         committed = self._committed(numbers)
+        self._before = self._restorer.partitions_before(committed.values())
         problems = self._check(committed, progress)
         for _ in range(ATTEMPTS - 1):  # a processor that runs deletes the snapshots that it has superseded
             now = self._committed([number for number, found in problems.items() if found])
@@ -103,7 +105,7 @@ class _CheckState:
         with _collected(found, number):
             if committed is None:
                 restorer.check_start(number)
-                restorer.check_former(number)
+                restorer.check_former(number, self._before)
                 return found
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):

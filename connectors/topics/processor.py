@@ -7,6 +7,7 @@ import collections
 import contextlib
 import gc
 import logging
+import math
 import random
 import time
 import uuid
@@ -63,6 +64,7 @@ MIN_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds between two attempts
 GC_THRESHOLD = 50_000  # new objects before the collector scans them
 LONGEST_GATHERING = 0.1  # seconds that records may wait at the broker, so that a fetch has more of them
 MAX_RESETS = 20  # in a row without a commit, which takes some minutes
+QUIET = 600.0  # seconds without a reset, longer than any attempt takes: the next one begins another row
 MAX_FENCINGS, FENCING_WINDOW = 5, 120.0  # how many, within how many seconds
 
 
@@ -203,7 +205,7 @@ class Processor:
             wait = config.labels.wait
             self._two_topics = TwoTopics(consumer, assignment, outbox, committer, wait, self._has_rejects)
         self._loop = RecordLoop(outbox)
-        self._resets, self._progress = 0, 0
+        self._resets, self._progress, self._last_reset = 0, 0, -math.inf
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
 
     # For metrics, in other threads
@@ -405,7 +407,8 @@ class Processor:
                 raise error
         if isinstance(error, TooLarge):
             return
-        if self.counts.checkpoints > self._progress:
+        before, self._last_reset = self._last_reset, time.monotonic()
+        if self.counts.checkpoints > self._progress or self._last_reset - before > QUIET:
             self._resets, self._progress = 0, self.counts.checkpoints
         if isinstance(error, Fenced) and age < self._timeouts.transaction:
             self._count_fencing(error)

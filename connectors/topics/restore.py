@@ -12,7 +12,7 @@ import os
 import re
 import socket
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -130,10 +130,10 @@ class Restorer:
             self.said.add(said)
             log.warning("the learner changes with the next snapshot of each partition: %s", said)
 
-    def start(self, partition: int, offset: int, labels_offset: int | None = None) -> Partition:
-        """Return a partition with a new model, for which nothing is committed yet."""
+    def start(self, partition: int, offset: int, labels_offset: int | None, before: int) -> Partition:
+        """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
-        self.check_former(partition)
+        self.check_former(partition, before)
         labels = None if labels_offset is None else Committed(labels_offset, "")
         committed, waiting = Committed(offset, "", labels), None
         if section := self.config.labels:
@@ -270,9 +270,17 @@ class Restorer:
                 f"`input.start`, move that folder away{before}; {self._go_on(names[-1])}",
             )
 
-    def check_former(self, partition: int) -> None:
-        """Raise StateError if nothing is committed for a partition because its topic was created again."""
-        if folder := self.former(partition):
+    def partitions_before(self, committed: Iterable[Committed | None]) -> int:
+        """Return how many partitions the topic had when the oldest of these offsets was committed."""
+        found = [OffsetMetadata.from_text(each.metadata) for each in committed if each]
+        return min([m.partitions for m in found if m and m.topic_id == self.topic.id], default=self.topic.partitions)
+
+    def check_former(self, partition: int, before: int) -> None:
+        """Raise StateError if nothing is committed for a partition because its topic was created again.
+
+        That is not why if the topic had fewer partitions when others of them were committed, `before`.
+        """
+        if partition < before and (folder := self.former(partition)):
             raise StateError(
                 f"`{self.config.input.topic}` was deleted and created again: nothing is committed for "
                 f"{self._of(partition)}, and the models of the topic that had this name before lie in `{folder}`; to "

@@ -208,9 +208,7 @@ class SnapshotAdmin:
         """
         committed, metadata = self._committed(), self._metadata()
         topic, targets = self._restorer.topic, dict[int, Committed]()
-        former = min(
-            (m.partitions for m in metadata.values() if m and m.topic_id == topic.id), default=topic.partitions
-        )
+        former = self._restorer.partitions_before(committed.values())
         with self._or_nothing():
             for number in partitions:
                 found, before = committed[number], metadata.get(number)

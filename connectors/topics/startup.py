@@ -1,6 +1,7 @@
 """Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -8,7 +9,7 @@ from connectors.config import Config
 from connectors.errors import AccessError, StartError
 from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
-from connectors.kafka.retry import retry
+from connectors.kafka.retry import PAUSE, retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
 from connectors.topics.bad_partitions import PartitionStateError
@@ -18,6 +19,7 @@ from connectors.topics.restore import Restorer
 log = logging.getLogger(__name__)
 
 BROKER_WAIT = 15.0  # seconds for a broker to answer
+TOPIC_MISSING_TIMEOUT = 3.0  # seconds: a broker that was silent knows of no topic for a moment
 Answer = TypeVar("Answer")
 
 
@@ -93,10 +95,11 @@ class _Check:
         """Return what is wrong with single partitions. Raise StateError for what is wrong with all."""
         numbers = range(self._restorer.topic.partitions)
         committed = self._committed(numbers)
+        before = self._restorer.partitions_before(committed.values())
         problems = dict[int, PartitionStateError]()
         for number in numbers:
             try:
-                self._check_without_snapshot(number, committed[number])
+                self._check_without_snapshot(number, committed[number], before)
             except PartitionStateError as error:
                 problems[number] = error
         for number, found in committed.items():
@@ -112,7 +115,7 @@ class _Check:
     def _committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
         return self._consumer.committed(numbers, self._seconds)
 
-    def _check_without_snapshot(self, number: int, committed: Committed | None) -> None:
+    def _check_without_snapshot(self, number: int, committed: Committed | None, before: int) -> None:
         if committed is not None:
             metadata = self._restorer.check_metadata(number, committed)
             self._restorer.check_offset(number, metadata, self._consumer.offset_range)
@@ -122,7 +125,7 @@ class _Check:
         except PartitionStateError:
             if self._committed([number])[number] is None:
                 raise
-        self._restorer.check_former(number)
+        self._restorer.check_former(number, before)
 
     def _check_snapshot(self, number: int, committed: Committed) -> None:
         while True:
@@ -191,11 +194,16 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
 def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | None = None) -> Restorer:
     """Look up the topics of the file, and return the restorer of its input, which follows the one `before`.
 
-    Raise StartError if a topic is missing.
+    Raise StartError if a topic is missing; one that was there `before` only after a few seconds.
     """
     topics = list(config.topics.values())
-    cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
-    missing = [topic for topic in topics if topic not in cluster.topics]
+    end = time.monotonic() + (TOPIC_MISSING_TIMEOUT if before else 0.0)
+    while True:
+        cluster = client(config.kafka.client).describe(topics, settings, BROKER_WAIT)
+        missing = [topic for topic in topics if topic not in cluster.topics]
+        if not missing or time.monotonic() >= end:
+            break
+        time.sleep(PAUSE)
     if missing:
         hint = instead_of_missing(missing[0], topics, cluster.names)
         names = ", ".join(f"`{topic}`" for topic in missing)

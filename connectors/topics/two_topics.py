@@ -20,6 +20,8 @@ from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
 
+SLICE = 5.0  # seconds of work between two polls: all partitions may hold more than takes the longest poll interval
+
 
 class TwoTopics:
     """Takes what was polled of two topics through the models, in the order of the times of each partition.
@@ -54,18 +56,21 @@ class TwoTopics:
     @property
     def longest_poll(self) -> float | None:
         """How long a poll may take, in seconds: what waits for the other topic may be taken then. None: at will."""
-        found = self._assignment.partitions.values()
-        return self._wait / CHECKS if any(each.labels and each.labels.inbox for each in found) else None
+        found = [each.labels.inbox for each in self._assignment.partitions.values() if each.labels]
+        if any(inbox.next is not None for inbox in found):
+            return 0.0
+        return self._wait / CHECKS if any(found) else None
 
     def take(self, polled: Sequence[Polled], skipped: set[int]) -> None:
         """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next."""
         partitions = self._assignment.partitions
-        self._loop.receive(partitions, polled, skipped, time.monotonic())
+        moment = time.monotonic()
+        self._loop.receive(partitions, polled, skipped, moment)
         for number, partition in partitions.items():
             labels = partition.labels
             if number not in skipped and labels is not None and labels.inbox:
                 self._look_for_more(number, labels.inbox)
-                self._process(number, partition, labels)
+                self._process(number, partition, labels, moment + SLICE)
                 self._bound(number, labels.inbox)
 
     def _look_for_more(self, number: int, inbox: Inbox) -> None:
@@ -76,11 +81,11 @@ class TwoTopics:
             end = self._consumer.offset_range(place)[1]
             inbox.note_asked(side, moment, is_empty=self._consumer.position(place) >= end)
 
-    def _process(self, number: int, partition: Partition, labels: LateLabels) -> None:
+    def _process(self, number: int, partition: Partition, labels: LateLabels, end: float) -> None:
         """Process what comes next, by the compiled route if nothing is special about it."""
         committer, now = self._committer, time.monotonic
-        while labels.inbox.next is not None:
-            if self._loop.take(number, partition, committer.due):
+        while labels.inbox.next is not None and now() < end:
+            if self._loop.take(number, partition, min(committer.due, end)):
                 self._take_one(number, partition, labels)
             if now() >= committer.due:
                 committer.commit()

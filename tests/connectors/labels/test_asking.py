@@ -4,6 +4,7 @@ import itertools
 import json
 import logging
 import random
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -189,6 +190,21 @@ def test_a_query_holds_what_one_needs_to_label_it():
     assert query.value == b'{"id":"a","prediction":null,"score":0.0,"record":' + value + b"}"
     assert (query.record, query.snapshot) == (taken, "s")
     assert json.loads(query.value)["record"] == json.loads(value)
+
+
+def test_a_record_that_cannot_be_written_is_not_asked_for():
+    """JSON is read up to 1024 levels and written up to 254: some formats give records that no query can hold."""
+    sampler, counts = ShareSampler(PAClassifier(), share=1.0), Counts()
+    deep = json.loads("[" * 300 + "]" * 300)
+    asking = Asking(sampler, (MOST, OF), all_wait=True, fields=lambda value: {"a": deep if value == b"deep" else 1})
+    model = SimpleNamespace(learner=PAClassifier(), features_of=lambda record: {"a": 1.0}, snapshot="s")
+    asked = []
+    for value in (b"deep", b"flat"):
+        record = Record("in-0-0", None, value)
+        record.id, record.prediction, record.score = value.decode(), True, 0.5
+        asked.append(asking.ask(record, model, counts))
+    assert asked[0] is None and json.loads(asked[1].value)["record"] == {"a": 1}
+    assert (counts.queries, counts.withheld) == (1, 1)
 
 
 def test_only_records_that_were_asked_for_wait():

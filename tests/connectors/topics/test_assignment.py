@@ -1,5 +1,6 @@
 """The assignment changes every week: processes join and leave in order, and the topic grows."""
 
+import contextlib
 import json
 import logging
 import threading
@@ -8,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from connectors.errors import StateError
-from connectors.kafka import Committed
+from connectors.errors import StalledError, StateError
+from connectors.kafka import ClientError, Committed
+from connectors.model.counts import Counts
 from connectors.snapshots import retention
 from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment
@@ -286,6 +288,29 @@ def test_a_partition_that_turns_out_to_be_bad_at_the_end_does_not_keep_the_other
     ending._committer = SimpleNamespace(write_all_snapshots=lambda: None, commit=lambda: done.append("commit"))
     ending._finish()
     assert done == ["commit"]
+
+
+@pytest.mark.parametrize(("seconds", "ends"), [(1.0, True), (3600.0, False)])
+def test_resets_of_a_processor_without_work_are_in_a_row_if_they_follow_each_other(monkeypatch, seconds, ends):
+    """Where no records come there are no commits either, and a broker may be away for a moment every hour."""
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self):
+            self.now += seconds
+            return self.now
+
+    monkeypatch.setattr("connectors.topics.processor.time", Clock())
+    counter = SimpleNamespace(inc=lambda: None)
+    config = SimpleNamespace(instance=None, on_bad_state="pause", name="p", rejects=None, labels=None)
+    committer = SimpleNamespace(drop_uncommitted=lambda: None, counts=Counts())
+    outbox, health = SimpleNamespace(transaction_age=0.0), SimpleNamespace(metrics=SimpleNamespace(resets=counter))
+    idle = Processor(config, None, None, outbox, committer, None, health)
+    stop = SimpleNamespace(requested=True)
+    with pytest.raises(StalledError) if ends else contextlib.nullcontext():
+        for _ in range(50):
+            idle._recover(ClientError("a broker is away"), stop)
 
 
 def test_whether_all_is_ready_is_seen_while_the_loop_drops_partitions():

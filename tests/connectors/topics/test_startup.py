@@ -1,12 +1,21 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
 import logging
+import uuid
+from types import SimpleNamespace
 
 import pytest
 
+from connectors import config
 from connectors.errors import AccessError, StartError, StateError
-from connectors.kafka import ClientError, client
+from connectors.kafka import ClientError, Cluster, Topic, client
+from connectors.snapshots import check_learner
+from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor, startup
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.restore import Restorer
+from river_margins import snapshot
 from tests.helpers import streams
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, ended, phishing, running, start, wait_for
 
@@ -218,3 +227,61 @@ def test_a_topic_created_again(learned):
     with learned.group() as consumer:
         consumer.commit({learned.place(0): ended(kept)})
     refused(learned, StateError, "was deleted and created again")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        f"""
+        name: p
+        kafka: {{bootstrap_servers: "127.0.0.1:1"}}
+        input: {{topic: events}}
+        record: {{label: y}}
+        learner: [PAClassifier]
+        output: {{topic: predictions}}
+        snapshots: {tmp_path}
+        """
+    )
+    return config.load(path)
+
+
+def test_a_topic_that_was_there_is_not_missing_for_a_moment(file, monkeypatch):
+    """A broker that was silent knows of no topic for a moment. At a start, a topic that is missing is mistyped."""
+    there = {name: Topic(name, 1) for name in ("events", "predictions")}
+    answers = [Cluster("c", {}, [])]
+
+    def describe(topics, settings, seconds):
+        return answers.pop() if answers else Cluster("c", there, sorted(there))
+
+    monkeypatch.setattr(startup, "client", lambda name: SimpleNamespace(describe=describe))
+    before = Restorer(file, FolderStore(file.snapshots.folder), there["events"], frozenset())
+    assert startup.make_restorer(file, {}, before).topic == there["events"] and not answers
+    answers.append(Cluster("c", {}, []))
+    with pytest.raises(StartError, match="do not exist"):
+        startup.make_restorer(file, {})
+
+
+def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_path):
+    """Models of the topic before still lie there. The group has begun with the topic of today when it had fewer."""
+    id, former = (str(uuid.uuid4()) for _ in range(2))
+    for number in range(3):
+        FolderStore(tmp_path / f"events-{former}").write(number, SnapshotName.new(9, 9, is_empty=False), b"")
+    restorer = Restorer(file, FolderStore(tmp_path / f"events-{id}"), Topic(id, 3), frozenset())
+    data = snapshot.dumps(file.build_learner(), check_learner.note_of(file.record))
+    metadata = OffsetMetadata.of_snapshot(data, 0, 0, True, topic_id=id, partitions=2, host="h")
+    restorer.store.write(0, metadata.snapshot, data)
+    restorer.store.write(1, metadata.snapshot, data)
+    committed = {0: metadata.to_committed(), 1: metadata.to_committed(), 2: None}
+
+    class Consumer:
+        def committed(self, numbers, seconds):
+            return {number: committed[number] for number in numbers}
+
+        def offset_range(self, number):
+            return 0, 0
+
+    assert startup._Check(Consumer(), restorer, 1.0).problems() == {}
+    committed[1] = None  # which it had from the beginning, so its offset was lost with the topic before
+    with pytest.raises(StateError, match="was deleted and created again"):
+        startup._Check(Consumer(), restorer, 1.0).problems()

@@ -1,11 +1,14 @@
 """That a topic has nothing to read is what the broker says, not an empty poll."""
 
+import math
 import time
+from types import SimpleNamespace
 
 from connectors.labels.inbox import Inbox
+from connectors.labels.late_learning import Results
 from connectors.labels.merging import Side
 from connectors.model.records import Record
-from connectors.topics.two_topics import TwoTopics
+from connectors.topics.two_topics import SLICE, TwoTopics
 
 
 class Reader:
@@ -41,3 +44,40 @@ def test_the_topic_of_the_empty_queue_is_asked():
         reader = Reader(5)
         looked(reader, side)
         assert reader.asked == [place]
+
+
+def test_what_is_held_is_worked_off_between_polls(monkeypatch):
+    """A member that does not poll for long leaves its group: here each record takes a second, and 20 are there."""
+
+    class Clock:
+        now = 100.0
+
+        def monotonic(self):
+            return self.now
+
+    clock, taken = Clock(), []
+    monkeypatch.setattr("connectors.topics.two_topics.time", clock)
+
+    def process(side, found, counts):
+        clock.now += 1.0
+        taken.append((side, found.offset))
+        return Results((), ())
+
+    def partition():
+        inbox = Inbox(wait=0.5)
+        for offset in range(10):
+            inbox.add(Side.LABELS, offset, Record("l", None, b"{}"), 1000, 100.0)
+        inbox.note_asked(Side.RECORDS, 101.0, is_empty=True)
+        return SimpleNamespace(labels=SimpleNamespace(inbox=inbox, process=process), wants_snapshot=False)
+
+    outbox = SimpleNamespace(pending=None, send_results=lambda *_: None)
+    assignment, committer = SimpleNamespace(partitions={0: partition(), 1: partition()}), SimpleNamespace(due=math.inf)
+    two = TwoTopics(Reader(5), assignment, outbox, committer, 0.5, True)
+    slices = 0
+    while len(taken) < 20:
+        before = clock.now
+        two.take([], set())
+        assert 0.0 < clock.now - before <= SLICE
+        assert two.longest_poll == (0.0 if len(taken) < 20 else None)
+        slices += 1
+    assert slices == 4 and taken == [(Side.LABELS, offset) for offset in range(10)] * 2

@@ -285,7 +285,11 @@ class SnapshotAdmin:
             self._check_range(~entry.partition, metadata.labels_offset, self._config.topics["labels"])
         self._check_range(entry.partition, name.offset, self._config.input.topic)
         committed = metadata.to_committed()
-        self._restorer.check_snapshot(entry.partition, self._restorer.check_metadata(entry.partition, committed))
+        try:
+            self._restorer.check_snapshot(entry.partition, self._restorer.check_metadata(entry.partition, committed))
+        except StateError as error:
+            others = "`river-margins snapshots list FILE` shows others, and nothing was changed"
+            raise StateError(f"no rewind to `{entry.id}` ({others}): {error}") from error
         return committed
 
     def _with_labels(self, entry: Entry, metadata: OffsetMetadata, before: OffsetMetadata | None) -> OffsetMetadata:

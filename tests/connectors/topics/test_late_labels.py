@@ -388,6 +388,10 @@ def test_a_segment_that_is_missing_or_damaged_is_named(waiting):
     path.unlink()
     with pytest.raises(StateError, match=r"-segment.snapshot` does not exist; restore it from a backup"):
         processor.run(waiting.config())
+    with snapshot_admin.opened(waiting.config()) as admin:
+        (named,) = [entry for entry in admin.entries() if entry.is_named]
+        with pytest.raises(StateError, match=r"no rewind to .* nothing was changed"):
+            admin.rewind({0: named})
     path.write_bytes(data)
     with running(waiting.config()):
         waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])

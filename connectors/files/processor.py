@@ -275,9 +275,9 @@ class FileProcessor:
 
     def _start_over(self) -> str:
         return (
-            f"to start over, move `{self._path.parent}` and all files that were written away; for another input, give "
-            f"the processor another `name` and other files to write (with `start_from` and the path of a snapshot it "
-            f"goes on from that model)"
+            f"to start over, move `{self._path.parent}` away, and all files that it has written; for another input, "
+            f"give the processor another `name` and other files to write (with a copy of the snapshot as `start_from` "
+            f"it goes on from that model)"
         )
 
     # Work

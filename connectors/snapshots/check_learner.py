@@ -49,8 +49,8 @@ def check_learner(
     if moved := _differences(changes.about.get("record"), record.shape):
         said = f"{named} learned other records: {'; '.join(moved)}"
         anyway = (
-            "to go on from this model anyway, give a processor with another `name` and other outputs this snapshot as "
-            "`start_from`; it learns what is left of the input once more"
+            "to go on from this model anyway, give a processor with another `name` and other outputs a copy of this "
+            "snapshot as `start_from`; it learns what is left of the input once more"
         )
         raise StateError(f"{said}; put `record` back as it was, or {start_over}; {anyway}")
     return changes

@@ -258,8 +258,8 @@ class Restorer:
         """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""
         if names := _learned(self.store, partition):
             before = (
-                f"; if a crash came before the last commit, the newest snapshot has no output yet: then take the one "
-                f"before, `{REWIND} --to {names[-2]}`"
+                f"; that is the newest snapshot: if a crash came before its commit, its last output is missing, and "
+                f"the one before is right: `{REWIND} --to {names[-2]}`"
                 if len(names) > 1
                 else ""
             )
@@ -267,7 +267,7 @@ class Restorer:
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away{before}; {self._go_on(names[-1])}",
+                f"`input.start`, move that folder away; {self._go_on(names[-1])}{before}",
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
@@ -304,14 +304,14 @@ class Restorer:
                 partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
-                f"together with a model; {self._start_over(partition)}",
+                f"together with a model, `{REWIND} --offset {committed.offset} --partition {partition}` to the newest "
+                f"one that had read no further; {self._start_over(partition)}",
             )
         if metadata.offset != committed.offset:
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
-                f"offset cannot be moved alone; `river-margins snapshots rewind` moves it together with a model; "
-                f"{self._start_over(partition)}",
+                f"offset cannot be moved alone; {self._go_on(metadata.snapshot)}; or {self._start_over(partition)}",
             )
         if metadata.topic_id != self.topic.id:
             raise StateError(
@@ -350,8 +350,7 @@ class Restorer:
                 partition,
                 f"the committed offset of {of} belongs to offset {metadata.labels_offset} of the labels "
                 f"`{section.topic}`, for which {found} is committed: the offset of one topic cannot be moved or "
-                f"deleted alone; `river-margins snapshots rewind` moves both together with a model; "
-                f"{self._start_over(partition)}",
+                f"deleted alone; {self._go_on(metadata.snapshot)}; or {self._start_over(partition)}",
             )
 
     def check_growth(self, before: int) -> None:
@@ -368,8 +367,8 @@ class Restorer:
         path = self.store.path(partition, metadata.snapshot)
         named = f"the snapshot `{path}`, which the committed offset of {self._of(partition)} names,"
         instead = (
-            "restore it from a backup, or go on from another one with `river-margins snapshots rewind` (the output "
-            f"since then comes again), or {self._start_over(partition)}"
+            "restore it from a backup, or go on from another one that `river-margins snapshots list FILE` shows, with "
+            f"`{REWIND} --to ID` (the output since then comes again), or {self._start_over(partition)}"
         )
         try:
             data = self.store.read(partition, metadata.snapshot)

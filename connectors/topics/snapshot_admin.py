@@ -283,23 +283,30 @@ class SnapshotAdmin:
             self._check_range(~entry.partition, metadata.labels_offset, self._config.topics["labels"])
         self._check_range(entry.partition, name.offset, self._config.input.topic)
         committed = metadata.to_committed()
-        self._restorer.check(entry.partition, committed)
+        try:
+            self._restorer.check_snapshot(entry.partition, self._restorer.check_metadata(entry.partition, committed))
+        except StateError as error:
+            others = "`river-margins snapshots list FILE` shows others, and nothing was changed"
+            raise StateError(f"no rewind to `{entry.id}` ({others}): {error}") from error
         return committed
 
     def _with_labels(self, entry: Entry, metadata: OffsetMetadata, before: OffsetMetadata | None) -> OffsetMetadata:
         """Return metadata that also name the labels of a snapshot, and what waited for them.
 
-        If the group had no labels, nothing waits. If it had another topic of labels, their offsets are not those here.
+        If the group had no labels, nothing waits. If it had another topic of labels, this one is read from its start.
         """
         first, _ = self._consumer.offset_range(~entry.partition)
         if before and not before.labels and entry.id + WAITING not in self._store.sizes(entry.partition):
             self._write_nothing_waits(entry.partition, entry.id, first)
         try:
-            index, _, sha256 = read_index(self._store, entry.partition, entry.id)
+            same = before if before and before.labels and before.snapshot == entry.id else None
+            index, _, sha256 = read_index(self._store, entry.partition, entry.id, same and same.waiting)
         except BadState as error:
             raise StateError(f"the snapshot `{entry.id}` has no records that wait for labels: {error}") from error
-        is_other = before is not None and before.labels not in ("", metadata.labels)
-        return metadata._replace(labels_offset=first if is_other else index.labels_offset, waiting=sha256)
+        at = same.labels_offset if same else index.labels_offset
+        if before and before.labels not in ("", metadata.labels):
+            at = first
+        return metadata._replace(labels_offset=at, waiting=sha256)
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
         before = self._committed()

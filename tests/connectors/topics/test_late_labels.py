@@ -355,8 +355,14 @@ def test_an_offset_of_the_labels_that_was_moved_alone_is_refused(waiting):
     place = waiting.place(0)._replace(topic=waiting.labels)
     with waiting.group() as consumer:
         consumer.commit({place: OffsetAndMetadata(0, "", -1)})
-    with pytest.raises(StateError, match="the offset of one topic cannot be moved or deleted alone"):
+    with pytest.raises(StateError, match="the offset of one topic cannot be moved or deleted alone") as refused:
         processor.run(waiting.config())
+    move = follow(waiting, refused.value)
+    assert (move.before, move.offset) == (60, 60)
+    with running(waiting.config()):
+        waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
+        wait_for(waiting.are_done, "all labels of the records that waited")
+    waiting.assert_bare()
 
 
 def test_a_file_without_labels_is_refused_while_records_wait(waiting):
@@ -387,6 +393,10 @@ def test_a_segment_that_is_missing_or_damaged_is_named(waiting):
     path.unlink()
     with pytest.raises(StateError, match=r"-segment.snapshot` does not exist; restore it from a backup"):
         processor.run(waiting.config())
+    with snapshot_admin.opened(waiting.config()) as admin:
+        (named,) = [entry for entry in admin.entries() if entry.is_named]
+        with pytest.raises(StateError, match=r"no rewind to .* nothing was changed"):
+            admin.rewind({0: named})
     path.write_bytes(data)
     with running(waiting.config()):
         waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
@@ -422,7 +432,8 @@ def test_labels_created_again_are_read_from_their_first_one(waiting):
     waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
     with pytest.raises(StateError, match="or are another topic") as refused:
         processor.run(waiting.config())
-    follow(waiting, refused.value)
+    for _ in range(2):  # typing it again changes nothing
+        follow(waiting, refused.value)
     with running(waiting.config()):
         wait_for(waiting.are_done, "all labels")
     assert {json.loads(message.value)["id"] for message in waiting.read(waiting.outcomes, 58)} >= {"r11", "r59"}

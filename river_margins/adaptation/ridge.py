@@ -190,8 +190,11 @@ def _read(x: NBest) -> Joint:
 
 
 def _ridge(squares: Array, targets: Array, beta: float) -> Array:
-    """Return (squares + beta·I)⁻¹ targets; raise OverflowError if it is not finite."""
-    solution = np.linalg.solve(squares + beta * np.eye(len(targets)), targets)
+    """Return (squares + beta·I)⁻¹ targets; raise OverflowError if it is not finite, or beta is lost in the sum."""
+    try:
+        solution = np.linalg.solve(squares + beta * np.eye(len(targets)), targets)
+    except np.linalg.LinAlgError:
+        solution = np.full(len(targets), np.inf)
     if not np.isfinite(solution).all():
         raise OverflowError("a weight of `DiscriminativeRidge` would become infinite: scale the features")
     return np.asarray(solution)

@@ -127,9 +127,10 @@ def test_what_is_refused_changes_nothing(recursive):
         with case(words), pytest.raises(ValueError, match=words):
             model.learn_one(x, y)
         assert pickle.dumps(model) == before
-    with pytest.raises(OverflowError, match="DiscriminativeRidge"):
-        model.learn_one([{"new": 1e200}, {"new": -1e200}], [1.0, 0.0])
-    assert pickle.dumps(model) == before
+    for large in ([{"new": 1e200}, {"new": -1e200}], [{"b": 1e10, "c": 1e10}, {}]):  # 1e20 + beta is 1e20: no inverse
+        with pytest.raises(OverflowError, match="DiscriminativeRidge"):
+            model.learn_one(large, [1.0, 0.0])
+        assert pickle.dumps(model) == before
 
 
 def test_parameters_out_of_range_are_named():

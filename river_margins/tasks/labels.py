@@ -42,7 +42,7 @@ def label_column(y: Any) -> Any:
     """
     if hasattr(y, "to_pylist"):  # of pyarrow, which makes an array neither of bools nor of what has nulls
         return y.to_pylist()
-    labels = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
+    labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
     if getattr(labels, "ndim", 1) != 1:
         raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
     return labels

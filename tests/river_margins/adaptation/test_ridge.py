@@ -122,7 +122,8 @@ def test_what_is_refused_changes_nothing(recursive):
         ({"a": 1.0}, [1.0], "a list of one candidate or more is needed"),
         ([{"new": 1.0}], [1.0, 2.0], "1 candidates, but 2 qualities"),
         ([{"new": math.nan}], [1.0], "feature 'new' is nan"),
-        ([{"new": 1.0}], [math.inf], "'quality' is inf"),
+        ([{"new": 1.0}], [math.inf], "a quality must be a finite number, not inf"),
+        ([{"new": 1.0}], ["good"], "a quality must be a finite number, not 'good'"),
     ):
         with case(words), pytest.raises(ValueError, match=words):
             model.learn_one(x, y)

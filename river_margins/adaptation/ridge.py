@@ -1,6 +1,9 @@
 """Discriminative ridge regression: weights of a reranker, from the qualities of the candidates."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
 from river_margins.networks.examples import Array, Rows, checked, finite
+from river_margins.tasks.labels import plain
 
 __all__ = ["DiscriminativeRidge"]
 
@@ -133,7 +137,7 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        found, qualities = _read(x), np.array([read_features({"quality": each})["quality"] for each in y])
+        found, qualities = _read(x), np.array([_quality(each) for each in y])
         if len(qualities) != found.size:
             raise ValueError(f"{found.size} candidates, but {len(qualities)} qualities: each candidate needs one")
         features = np.zeros((found.size, len(found.names)))
@@ -189,9 +193,19 @@ def _read(x: NBest) -> Joint:
     return joint_of([read_features(candidate) for candidate in x])
 
 
+def _quality(value: Any) -> float:
+    number = plain(value)
+    if not (isinstance(number, Real | Decimal) and math.isfinite(number)):
+        raise ValueError(f"a quality must be a finite number, not {value!r}")
+    return float(number)
+
+
 def _ridge(squares: Array, targets: Array, beta: float) -> Array:
-    """Return (squares + beta·I)⁻¹ targets; raise OverflowError if it is not finite."""
-    solution = np.linalg.solve(squares + beta * np.eye(len(targets)), targets)
+    """Return (squares + beta·I)⁻¹ targets; raise OverflowError if it is not finite, or beta is lost in the sum."""
+    try:
+        solution = np.linalg.solve(squares + beta * np.eye(len(targets)), targets)
+    except np.linalg.LinAlgError:
+        solution = np.full(len(targets), np.inf)
     if not np.isfinite(solution).all():
         raise OverflowError("a weight of `DiscriminativeRidge` would become infinite: scale the features")
     return np.asarray(solution)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from river import base
 
 from river_margins.core.checks import below_one, not_negative, positive, short
@@ -21,7 +22,6 @@ from river_margins.families.passive_aggressive import AveragedPAClassifier, PACl
 from river_margins.families.sparse import AdaGradRDAClassifier, FTRLProximalClassifier
 from river_margins.rules import PA1
 from river_margins.spaces import AveragedLinear
-from river_margins.tasks.labels import plain
 
 __all__ = ["AutoClassifier", "AutoRegressor"]
 
@@ -243,7 +243,7 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
-        y = plain(y)
+        y = as_bool(y)
         self._experts.learn_label(x, y, w)
         if y not in self._labels:
             self._labels.append(y)
@@ -255,11 +255,16 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
-        y = plain(y)
+        y = as_bool(y)
         predicted = self._experts.learn_label(x, y, w, self._labels)
         if y not in self._labels:
             self._labels.append(y)
         return predicted
+
+
+def as_bool(y: Any) -> Any:
+    """Return a bool of numpy as Python's, by which a score is a number, and any other label as it is."""
+    return bool(y) if isinstance(y, np.bool_) else y
 
 
 def _deviation(squares: float, count: float) -> float:

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
+from river_margins.core.reader import read_features
 from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.structured import Structured
 from river_margins.tasks.labels import label_list
@@ -213,7 +214,7 @@ def viterbi(
 
 
 def _named(position: Any) -> dict[Any, float]:
-    return position if isinstance(position, dict) else {position: 1.0}
+    return read_features(position) if isinstance(position, dict) else {position: 1.0}
 
 
 def _with_new(known: Sequence[Hashable], tags: Sequence[Hashable]) -> list[Any]:

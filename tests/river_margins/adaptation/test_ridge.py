@@ -122,14 +122,16 @@ def test_what_is_refused_changes_nothing(recursive):
         ({"a": 1.0}, [1.0], "a list of one candidate or more is needed"),
         ([{"new": 1.0}], [1.0, 2.0], "1 candidates, but 2 qualities"),
         ([{"new": math.nan}], [1.0], "feature 'new' is nan"),
-        ([{"new": 1.0}], [math.inf], "'quality' is inf"),
+        ([{"new": 1.0}], [math.inf], "a quality must be a finite number, not inf"),
+        ([{"new": 1.0}], ["good"], "a quality must be a finite number, not 'good'"),
     ):
         with case(words), pytest.raises(ValueError, match=words):
             model.learn_one(x, y)
         assert pickle.dumps(model) == before
-    with pytest.raises(OverflowError, match="DiscriminativeRidge"):
-        model.learn_one([{"new": 1e200}, {"new": -1e200}], [1.0, 0.0])
-    assert pickle.dumps(model) == before
+    for large in ([{"new": 1e200}, {"new": -1e200}], [{"b": 1e10, "c": 1e10}, {}]):  # 1e20 + beta is 1e20: no inverse
+        with pytest.raises(OverflowError, match="DiscriminativeRidge"):
+            model.learn_one(large, [1.0, 0.0])
+        assert pickle.dumps(model) == before
 
 
 def test_parameters_out_of_range_are_named():

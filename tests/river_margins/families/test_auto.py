@@ -589,7 +589,7 @@ def test_labels_that_stand_twice_in_a_state_count_once():
     assert model.predict_proba_one(x) == votes
 
 
-def test_labels_of_numpy_are_plain_labels():
+def test_bools_of_numpy_are_bools():
     for make in (rm.AutoClassifier, rm.Hedge):
         plain, given = make(), make()
         for x, y in odd("every name", 20):

@@ -273,6 +273,8 @@ def test_a_copy_goes_on_bit_for_bit(parameters, duplicate):
     [
         (["p"], ["A", "B"], ValueError, "1 positions, but 2 tags"),
         ([{"p": math.nan}], ["new"], ValueError, "is nan"),
+        ([{"p": "red"}], ["new"], ValueError, "feature 'p' is the text 'red'"),
+        ([{"p": None}], ["new"], ValueError, "feature 'p' is None"),
         ([{"p": 1e200}], ["new"], OverflowError, "scale the features"),
     ],
 )

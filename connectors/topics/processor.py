@@ -54,7 +54,7 @@ from connectors.topics.outbox import Outbox
 from connectors.topics.record_loop import RecordLoop
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import Timeouts
-from connectors.topics.two_topics import TwoTopics
+from connectors.topics.two_topics import SLICE, TwoTopics
 from connectors.topics.unassigned import finding_unassigned
 
 log = logging.getLogger(__name__)
@@ -297,10 +297,18 @@ class Processor:
             committer.commit()
 
     def _take(self, records: list[KafkaRecord], skipped: set[int]) -> None:
-        """Process records in their order, each by the compiled route if nothing is special about it."""
+        """Process records in their order, each by the compiled route if nothing is special about it.
+
+        What is left after some seconds is read again: a member that does not poll for long leaves its group.
+        """
         committer, now, place = self._committer, time.monotonic, 0
+        end = now() + SLICE
         while place < len(records):
-            place = self._loop.take(self._assignment.partitions, records, place, skipped, committer.due)
+            if now() >= end:
+                for number in {record[0] for record in records[place:]} - skipped:
+                    self._assignment.seek(number)
+                return
+            place = self._loop.take(self._assignment.partitions, records, place, skipped, min(committer.due, end))
             if place < len(records):  # also if a commit is due: to leave a long record may take longer than `every`
                 self._take_one(records[place], skipped)
                 place += 1

@@ -20,7 +20,7 @@ from connectors.topics.partition import Partition
 
 log = logging.getLogger(__name__)
 
-SLICE = 5.0  # seconds of work between two polls: all partitions may hold more than takes the longest poll interval
+SLICE = 5.0  # seconds of work between two polls: what is there may take longer than the longest poll interval
 
 
 class TwoTopics:

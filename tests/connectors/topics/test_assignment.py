@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from connectors.topics.loading import Loading
 from connectors.topics.processor import Processor
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import Timeouts
+from connectors.topics.two_topics import SLICE
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -288,6 +290,30 @@ def test_a_partition_that_turns_out_to_be_bad_at_the_end_does_not_keep_the_other
     ending._committer = SimpleNamespace(write_all_snapshots=lambda: None, commit=lambda: done.append("commit"))
     ending._finish()
     assert done == ["commit"]
+
+
+def test_slow_records_do_not_keep_a_member_from_polling(monkeypatch):
+    """Else it would leave its group before the next commit, and begin again with the same records, for ever."""
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self):
+            return self.now
+
+    def process(number, offset, *_):
+        clock.now += 1.0
+        done.append((number, offset))
+
+    clock, done, sought = Clock(), [], []
+    monkeypatch.setattr("connectors.topics.processor.time", clock)
+    slow = object.__new__(Processor)
+    slow._committer, slow._process = SimpleNamespace(due=math.inf), process
+    slow._loop = SimpleNamespace(take=lambda partitions, records, place, skipped, due: place)
+    slow._assignment = SimpleNamespace(partitions={}, seek=sought.append)
+    records = [(number, offset, None, b"", None, None) for number in (0, 1, 2, 3) for offset in range(4)]
+    slow._take(records, {3})
+    assert clock.now == SLICE and done == [record[:2] for record in records[:5]] and sorted(sought) == [1, 2]
 
 
 @pytest.mark.parametrize(("seconds", "ends"), [(1.0, True), (3600.0, False)])

@@ -285,3 +285,26 @@ def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_
     committed[1] = None  # which it had from the beginning, so its offset was lost with the topic before
     with pytest.raises(StateError, match="was deleted and created again"):
         startup._Check(Consumer(), restorer, 1.0).problems()
+
+
+def test_records_that_others_read_before_retention_deleted_them(file, tmp_path):
+    """The group goes on while a process looks at its offsets; here its input is retained for a moment only."""
+    restorer = Restorer(file, FolderStore(tmp_path / "events-t"), Topic("t", 1), frozenset())
+    data = snapshot.dumps(file.build_learner(), check_learner.note_of(file.record))
+    at = [OffsetMetadata.of_snapshot(data, n, 0, True, topic_id="t", partitions=1, host="h") for n in (3, 7)]
+    for metadata in at:
+        restorer.store.write(0, metadata.snapshot, data)
+
+    offsets = [at[0], at[1]]
+
+    class Consumer:
+        def committed(self, numbers, seconds):
+            return {0: offsets.pop(0).to_committed()}
+
+        def offset_range(self, number):
+            return 5, 9
+
+    assert startup._Check(Consumer(), restorer, 1.0).problems() == {}
+    offsets += [at[0], at[0]]
+    (problem,) = startup._Check(Consumer(), restorer, 1.0).problems().values()
+    assert "offset 3 of partition 0 of `events` is out of range" in str(problem)

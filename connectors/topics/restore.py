@@ -223,7 +223,8 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.labels_offset} of partition {partition} of the labels `{section.topic}` is out of "
-                f"range, there are {first} to {end}: {lost}; {self._start_over(partition)}",
+                f"range, there are {first} to {end}: {lost}; to go on with the model and what waits, at the next label "
+                f"that is there: `{REWIND} --to {metadata.snapshot}`; or {self._start_over(partition)}",
             )
 
     def _check_records(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
@@ -267,7 +268,7 @@ class Restorer:
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away; {self._go_on(names[-1])}{before}",
+                f"`input.start`, move that folder away and start again; {self._go_on(names[-1])}{before}",
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:

@@ -295,7 +295,7 @@ class SnapshotAdmin:
 
         If the group had no labels, nothing waits. If it had another topic of labels, this one is read from its start.
         """
-        first, _ = self._consumer.offset_range(~entry.partition)
+        first, end = self._consumer.offset_range(~entry.partition)
         if before and not before.labels and entry.id + WAITING not in self._store.sizes(entry.partition):
             self._write_nothing_waits(entry.partition, entry.id, first)
         try:
@@ -303,7 +303,7 @@ class SnapshotAdmin:
             index, _, sha256 = read_index(self._store, entry.partition, entry.id, same and same.waiting)
         except BadState as error:
             raise StateError(f"the snapshot `{entry.id}` has no records that wait for labels: {error}") from error
-        at = same.labels_offset if same else index.labels_offset
+        at = min(max(same.labels_offset, first), end) if same else index.labels_offset  # what is gone cannot be read
         if before and before.labels not in ("", metadata.labels):
             at = first
         return metadata._replace(labels_offset=at, waiting=sha256)

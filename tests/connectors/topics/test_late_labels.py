@@ -481,8 +481,12 @@ def test_a_new_model_after_retention_deleted_labels(waiting):
     place = waiting.place(0)._replace(topic=waiting.labels)
     with waiting.admin() as admin:
         admin.delete_records({place: 10})
-    with pytest.raises(StateError, match=r"labels .* is out of range.*rewind FILE --empty --partition 0`"):
+    with pytest.raises(StateError, match=r"labels .* is out of range.*rewind FILE --empty --partition 0`") as refused:
         processor.run(waiting.config())
+    before = waiting.pointer()
+    move = follow(waiting, refused.value)
+    assert (move.offset, move.snapshot) == (60, before.snapshot), "the model stays"
+    assert waiting.pointer() == before._replace(labels_offset=10)
     with snapshot_admin.opened(waiting.config()) as admin:
         admin.start_anew([0], None)
     with waiting.group() as consumer:

@@ -27,7 +27,7 @@ class Operator:
 
     def run(self, command, *arguments, fails=0):
         ended = CliRunner().invoke(cli.app, ["snapshots", command, self.file, *map(str, arguments)])
-        said, code = ended.output, ended.exit_code
+        said, code, self.warned = ended.output, ended.exit_code, ended.stderr
         if isinstance(ended.exception, ConnectorError):
             said, code = str(ended.exception), ended.exception.exit_code
         elif ended.exception and not isinstance(ended.exception, SystemExit):
@@ -163,6 +163,7 @@ def test_rewind_to_an_offset_and_to_a_time(stream, operator):
     assert moved["to offset"] == "40"
     (moved,) = operator.table("rewind", "--time", "now")  # moves forward too: nothing was answered in between
     assert (moved["from offset"], moved["to offset"]) == ("40", "60")
+    assert "records from offset 40 to 59 without an output get none" in operator.warned
     said = operator.run("rewind", "--time", "2020-01-01", fails=4)
     assert "partition 0 has no snapshot that old" in said and "rewind FILE --empty --partition 0`" in said
     assert "is not a time" in operator.run("rewind", "--time", "yesterday", fails=2)

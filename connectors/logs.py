@@ -13,6 +13,7 @@ Format = Literal["plain", "json"]
 PLACE = ("topic", "partition", "offset", "offsets")  # attributes of a log record that say which records it is about
 CLIENTS = ("kafka", "connectors.kafka.librdkafka", "httpx", "httpx2")  # their loggers
 REPEAT_INTERVAL = 30.0  # seconds in which an equal line of a client is not logged again
+CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -66,6 +67,13 @@ def without_numbers(text: str) -> str:
     return re.sub(r"\d+", "", text)
 
 
+class PlainFormatter(logging.Formatter):
+    """Formats each message as one line: what a record holds can neither end the line nor command the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], super().formatMessage(record))
+
+
 class JsonFormatter(logging.Formatter):
     """Formats each line as one object: time (UTC), level, logger, message, and topic, partition and offset if known."""
 
@@ -75,21 +83,26 @@ class JsonFormatter(logging.Formatter):
             "time": f"{moment}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _text(record.getMessage()),
         }
         line |= {name: vars(record)[name] for name in PLACE if name in vars(record)}
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _text(self.formatException(record.exc_info))
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
+def _text(text: str) -> str:
+    """Return a text that UTF-8 can hold; the name of a file may be another one."""
+    return text.encode(errors="replace").decode()
+
+
 def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
-    """Send the log to standard error; in JSON, also an uncaught exception, so that every line is an object.
+    """Send the log to standard error; in JSON, also uncaught exceptions and warnings, so that every line is an object.
 
     `clients` is the lowest level of a line of the clients of Kafka and of a schema registry.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter() if format == "json" else logging.Formatter(PLAIN))
+    handler.setFormatter(JsonFormatter() if format == "json" else PlainFormatter(PLAIN))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     # kafka-python logs each reconnection and each failed attempt, which would bury the lines of the processor
     handler.addFilter(Seldom("kafka"))
@@ -98,7 +111,13 @@ def set_up(format: Format = "plain", clients: int = logging.WARNING) -> None:
     # it warns of each step of its own loop that takes 0.1 s, as many do on a busy machine
     logging.getLogger("kafka.net.selector").setLevel(max(clients, logging.ERROR))
     if format == "json":
-        sys.excepthook = lambda kind, error, trace: logging.critical(error, exc_info=(kind, error, trace))
+        sys.excepthook = _log_uncaught
+        threading.excepthook = lambda told: _log_uncaught(*told[:3])
+        logging.captureWarnings(True)
+
+
+def _log_uncaught(kind: Any, error: Any, trace: Any) -> None:
+    logging.critical(error, exc_info=(kind, error, trace))
 
 
 def say_last(error: Exception) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 STARS = "********"
 _SECRET = re.compile(r"password|passphrase|secret|token|key.pem|oauthbearer.config", re.IGNORECASE)
+_LOGIN = re.compile(r"(://[^/\s:@`]*:)[^\s@`]*@")
 
 
 def is_secret(name: str) -> bool:
@@ -14,6 +15,15 @@ def is_secret(name: str) -> bool:
     (True, False)
     """
     return bool(_SECRET.search(name))
+
+
+def without_passwords(text: str) -> str:
+    """Return a text whose URLs show stars for their passwords.
+
+    >>> without_passwords("`https://me:b@host/a` does not exist")
+    '`https://me:********@host/a` does not exist'
+    """
+    return _LOGIN.sub(rf"\1{STARS}@", text)
 
 
 class Secret(str):

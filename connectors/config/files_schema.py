@@ -44,14 +44,6 @@ def _written(path: str) -> str:
     return path
 
 
-def _folder(value: Any) -> Any:
-    if isinstance(value, str) and "://" in value:
-        raise ValueError(
-            f"`{value}` is a URL, and a processor between files keeps its snapshots in a folder: give a path"
-        )
-    return path_of(value)
-
-
 def _json_lines(path: str) -> str:
     if is_csv(path):
         raise ValueError(f"`{path}` cannot hold rejects, which may be any bytes: use a name that ends with `.jsonl`")
@@ -173,7 +165,7 @@ class FileConfig(AnyConfig):
         default=FileCheckpoint(), validate_default=True, description="When and how progress is made durable."
     )
 
-    snapshots: Annotated[pathlib.Path, BeforeValidator(_folder)] = Field(
+    snapshots: Annotated[pathlib.Path, BeforeValidator(path_of)] = Field(
         default="./snapshots", validate_default=True, description="The folder of the snapshots."
     )
 

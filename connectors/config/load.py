@@ -16,6 +16,7 @@ from connectors.config.schema import AnyConfig
 from connectors.config.valid_values import PathProblem, ValidValues, section_of
 from connectors.config.yaml_file import Document, Path, Problem, read
 from connectors.errors import ConfigError
+from connectors.secrets import without_passwords
 from connectors.suggest import describe, did_you_mean
 
 if TYPE_CHECKING:  # a file needs only one of the two
@@ -95,7 +96,7 @@ def load_topics(path: str | os.PathLike[str]) -> "Config":
 
 
 def _line(path: str | os.PathLike[str], problem: Problem) -> str:
-    one_line = " ".join(problem.sentence.split())
+    one_line = " ".join(without_passwords(problem.sentence).split())
     return f"{path}:{problem.place.line}:{problem.place.column}: {one_line}"
 
 
@@ -198,7 +199,7 @@ def _section_at(schema: type[AnyConfig], path: Path) -> type[BaseModel]:
     section: Any = schema
     for part in path:
         if part in section.model_fields:  # else it is a name that the file gives
-            section = section_of(section.model_fields[part].annotation)
+            section = section_of(section.model_fields[part].annotation) or section
     return section
 
 

@@ -30,6 +30,7 @@ from connectors.config.value_types import (
     Count,
     Feature,
     Format,
+    Host,
     Name,
     Otherwise,
     PathText,
@@ -38,6 +39,7 @@ from connectors.config.value_types import (
     SamplerStep,
     SecretText,
     Then,
+    TruthOrNone,
     Url,
     Within,
     path_of,
@@ -276,10 +278,10 @@ class MetricsAddress(Section):
     port: Port = Field(
         description="The port, from 1 to 65535; 9464 is usual. Each process on a host needs one of its own."
     )
-    host: str = Field(
+    host: Host = Field(
         default="127.0.0.1", description="The address to listen on; `0.0.0.0` is for all who can reach the host."
     )
-    page: bool | None = Field(
+    page: TruthOrNone = Field(
         default=None,
         description="Whether to serve the [page](operating.md#the-page), which shows weights and the reasons of"
         " rejects. Left out: on loopback only.",

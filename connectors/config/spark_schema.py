@@ -14,6 +14,7 @@ from connectors.formats.codecs import JSON
 IGNORED = {
     ("name",), ("kafka",), ("instance",), ("input",), ("rejects",), ("checkpoint",), ("snapshots",), ("on_bad_state",),
     ("metrics",), ("outcomes",), ("labels", "topic"), ("labels", "file"), ("labels", "wait"),
+    ("output", "topic"), ("output", "file"), ("output", "timestamp"), ("output", "format"),
 }  # fmt: skip
 # Without these a query would learn, or tell, something else than the file says.
 REFUSED = {
@@ -73,8 +74,7 @@ def leave_out_ignored(document: Document) -> None:
     document.problems = [problem for problem in document.problems if not is_ignored(problem.place)]
     document.broken = {path for path in document.broken if path[:1] not in IGNORED and path[:2] not in IGNORED}
     document.data = {name: value for name, value in document.data.items() if (name,) not in IGNORED}
-    labels, output = document.data.get("labels"), document.data.get("output")
-    if isinstance(labels, dict):
-        document.data["labels"] = {name: value for name, value in labels.items() if ("labels", name) not in IGNORED}
-    if isinstance(output, dict):
-        document.data["output"] = {name: value for name, value in output.items() if name == "explain"}
+    for section in ("labels", "output"):
+        keys = document.data.get(section)
+        if isinstance(keys, dict):
+            document.data[section] = {name: value for name, value in keys.items() if (section, name) not in IGNORED}

@@ -2,7 +2,6 @@
 
 import contextlib
 import difflib
-import pathlib
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -28,7 +27,7 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import DURATION, Count, Every, Format, Name, Truth, seconds_of
+from connectors.config.value_types import DURATION, Count, Every, Format, Name, Truth, absolute, seconds_of
 from connectors.config.yaml_file import Path
 from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client
@@ -61,10 +60,10 @@ def _location(value: Any) -> Any:
         raise ValueError(f"a folder or a URL is needed, found {describe(value or None)}")
     scheme, separator, rest = value.partition("://")
     if not separator:
-        return str(pathlib.Path(value).expanduser().absolute())
+        return str(absolute(value))
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
         raise ValueError(f"`{value}` is not a URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
-    if re.match(r"[^/@]*:[^/@]*@", rest):
+    if re.match(r"[^/@]*:(?![0-9]*/)[^@]*@", rest):  # and not only a port
         raise ValueError("a URL must not hold a password: credentials come from the environment")
     return value
 

@@ -90,6 +90,22 @@ def _truth(value: Any) -> bool:
     return value
 
 
+def _truth_or_none(value: Any) -> bool | None:
+    return None if value is None else _truth(value)
+
+
+def _host(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the address to listen on is empty: write `127.0.0.1`, or `0.0.0.0` for all networks")
+    return text
+
+
+def _step(value: Any) -> Any:
+    if value is None:  # other values are tried by those who build it
+        raise ValueError("a class name or `Name: {parameter: value}` is needed, found nothing")
+    return value
+
+
 def _then(value: Any) -> tuple[str, str]:
     if value in (WARN, RESET):
         return value, ""
@@ -114,7 +130,19 @@ def path_of(value: Any) -> pathlib.Path:
     """Read the path of a file or a folder, from the working directory; raise ValueError if there is none."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
-    return pathlib.Path(value).expanduser().absolute()
+    if "://" in value:
+        raise ValueError("a URL cannot be used here: give the path of a file or a folder")
+    return absolute(value)
+
+
+def absolute(text: str) -> pathlib.Path:
+    """Return a path from the root; raise ValueError if it begins with the home folder of an unknown user."""
+    try:
+        return pathlib.Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError(
+            f"`{text}` begins with the home folder of a user who does not exist: write `./{text}` if it is a name"
+        ) from None
 
 
 def start_of(value: Any) -> pathlib.Path | str:
@@ -179,7 +207,7 @@ AtMost = Annotated[
     WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,12} per [0-9]{1,12}$"}),
 ]
 _ONE_NAME = {"type": "object", "minProperties": 1, "maxProperties": 1}
-SamplerStep = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, _ONE_NAME]})]
+SamplerStep = Annotated[Any, BeforeValidator(_step), WithJsonSchema({"anyOf": [{"type": "string"}, _ONE_NAME]})]
 Then = Annotated[
     tuple[str, str],
     WrapValidator(lambda value, _: _then(value)),
@@ -198,6 +226,8 @@ Then = Annotated[
     ),
 ]
 Truth = Annotated[bool, BeforeValidator(_truth)]
+TruthOrNone = Annotated[bool | None, BeforeValidator(_truth_or_none)]
+Host = Annotated[str, AfterValidator(_host)]
 Otherwise = Annotated[
     Any, BeforeValidator(_otherwise), WithJsonSchema({"type": ["boolean", "integer", "number", "string", "null"]})
 ]

@@ -30,6 +30,18 @@ WORDS: dict[str, bool | None] = {
 }
 PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 WORDS |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
+# What to do about the mistakes of YAML that are the most frequent, by a part of what the parser says.
+HINTS = (
+    (r"'\t'", " (indent with blanks, not with tabs)"),
+    ("cannot start any token", " (text that begins with `{}` needs quotes)"),
+    ("alias", " (text that begins with `*` needs quotes)"),
+    (
+        "mapping values are not allowed",
+        " (text with a colon and a blank in it needs quotes; or a line before is indented otherwise)",
+    ),
+    ("single document", " (a file is one processor: move what follows `---` to a file of its own)"),
+)
+SECTIONS_WITH_SECRETS = (("kafka",), ("record",))
 
 
 @dataclass(frozen=True, order=True)
@@ -112,6 +124,7 @@ def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -
     sentence = "this is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
+    sentence += next((hint.format(line[place.column - 1 :][:1]) for said, hint in HINTS if said in sentence), "")
     if "${" in line and re.search(r"[{\[].*\$\{", line):
         sentence += (
             ' (between braces or brackets, `"${NAME}"` needs quotes and is text; a number needs a line of its own)'
@@ -149,6 +162,8 @@ class _Reader:
         for key_node, value_node in node.value:
             place = Place(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
             key = key_node.value
+            if isinstance(key_node, yaml.ScalarNode):
+                key = self.without_variables(key, path, place)
             if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:
                 key = plain_value(key)  # a label, such as `true` or `1`; in quotes it is text
             if not isinstance(key_node, yaml.ScalarNode):
@@ -161,12 +176,20 @@ class _Reader:
                 data[key] = self.read(value_node, (*path, key))
         return data
 
+    def without_variables(self, key: str, path: Path, place: Place) -> str:
+        if any(match["dollar"] is None for match in VARIABLE.finditer(key)):
+            sentence = f"`{key}` is a key, and variables are filled in in values only: write the key out"
+            self.report((*path, key), place, sentence)
+            return key
+        return VARIABLE.sub("$", key)
+
     def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
         text = VARIABLE.sub(lambda match: self.variable(match, path, place), node.value)
         plain = node.style is None and not self.document.is_broken(path)
-        if plain and not (path and is_secret(str(path[-1]))):
-            return plain_value(text)
-        return text
+        is_text = (
+            path[:1] in SECTIONS_WITH_SECRETS and is_secret(str(path[-1])) and WORDS.get(node.value, "") is not None
+        )
+        return plain_value(text) if plain and not is_text else text
 
     def variable(self, match: re.Match[str], path: Path, place: Place) -> str:
         name, default = match["name"], match["default"]
@@ -178,6 +201,10 @@ class _Reader:
         if match["bad"]:
             ways = "`${NAME}`, `${NAME:-default}` or `${file:PATH}`"
             self.report(path, place, f"`${{` must go on as {ways} (`$${{` is a literal `${{`)")
+            return match[0]
+        if default is not None and "{" in default:  # it was cut off at the first `}`
+            sentence = f"the default of `${{{name}:-...}}` cannot hold `{{`, nor another variable: write it out, or set"
+            self.report(path, place, f"{sentence} `{name}`")
             return match[0]
         if name not in self.environment and default is None:
             hint = f"set it, or give a default: `${{{name}:-...}}`"

@@ -193,6 +193,8 @@ class Writer:
             return
         if os.path.exists(path) and not os.path.isfile(path):
             raise Unfit("it is no file")
+        if not (folder := pathlib.Path(path).parent).is_dir():
+            raise Unfit(f"there is no folder `{folder}`: create it")
         size = os.path.getsize(path) if os.path.exists(path) else 0
         if mark is None and size:
             raise Unfit("it exists already, and is not empty: move it away, or name another file")

@@ -4,9 +4,7 @@ import io
 import json
 from typing import Any
 
-import orjson
-
-from connectors.formats.plain import plain
+from connectors.formats.plain import plain, plain_id
 from connectors.formats.registry import INSTALL, ParsedSchemas, Registry, Schema, join, split
 
 try:
@@ -79,11 +77,8 @@ class Avro:
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""
         schema_id = self._registry.register(self._subject, OUTPUT_TEXT, "AVRO")
-        id = fields["id"]
-        if isinstance(id, dict | list):
-            fields = fields | {"id": orjson.dumps(id).decode()}
         stream = io.BytesIO()
-        fastavro.schemaless_writer(stream, self._output, fields)
+        fastavro.schemaless_writer(stream, self._output, fields | {"id": plain_id(fields["id"])})
         return join(schema_id, stream.getvalue())
 
 

@@ -6,6 +6,8 @@ import math
 import uuid
 from typing import Any
 
+import orjson
+
 
 def plain(value: Any) -> Any:
     """Return a value as one that JSON can express, or raise ValueError.
@@ -24,7 +26,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, decimal.Decimal):
-        return float(value)
+        return plain(float(value))
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -32,3 +34,13 @@ def plain(value: Any) -> Any:
     if isinstance(value, uuid.UUID):
         return str(value)
     raise ValueError(f"JSON has no `{type(value).__name__}`")
+
+
+def plain_id(id: Any) -> Any:
+    """Return an id as a value that formats with types can hold exactly: JSON as text if it is no scalar of theirs.
+
+    >>> plain_id(7), plain_id(2**64 - 1), plain_id({"a": 1})
+    (7, '18446744073709551615', '{"a":1}')
+    """
+    is_exact = -(2**63) <= id < 2**63 if isinstance(id, int) else not isinstance(id, dict | list)
+    return id if is_exact else orjson.dumps(id).decode()

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from connectors.formats.plain import plain_id
 from connectors.formats.protobuf_schemas import File, compiled
 from connectors.formats.registry import ParsedSchemas, Registry, Schema, join, split
 
@@ -93,7 +94,8 @@ class Protobuf:
         if self._output is None:
             self._output = compiled(Schema(OUTPUT)).message((0,)).make
         message = self._output()
-        for name in ("id", "prediction", "label"):
+        _set_scalar(message, "id", plain_id(fields["id"]))
+        for name in ("prediction", "label"):
             _set_scalar(message, name, fields.get(name))
         _set_score(message, fields["score"])
         message.explanation.update(fields.get("explanation") or {})

@@ -4,6 +4,8 @@
 """
 
 import contextlib
+import errno
+import socket
 import socketserver
 import threading
 import time
@@ -18,7 +20,7 @@ from connectors.errors import StartError
 from connectors.runtime import state
 from connectors.runtime.history import History, following
 from connectors.runtime.metrics import Metrics
-from connectors.runtime.page import Page
+from connectors.runtime.page import TEXT, Answer, Page
 
 if TYPE_CHECKING:
     from connectors.config import Config, FileConfig
@@ -79,6 +81,10 @@ class Health:
 class _Server(socketserver.ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
+    def __init__(self, address: MetricsAddress) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        super().__init__((address.host, address.port), _Handler)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that close their connection early."""
 
@@ -98,12 +104,16 @@ def serving(health: Health, address: MetricsAddress | None) -> Iterator[None]:
         return
     where = f"port {address.port} of {address.host}"
     try:
-        server = _Server((address.host, address.port), _Handler)
-    except OSError as error:
-        raise StartError(
-            f"`metrics`: {where} cannot be had: {error.strerror or error}; give each process on a host a port of its "
-            "own, such as `port: ${METRICS_PORT:-9464}` on a line of its own"
-        ) from error
+        server = _Server(address)
+    except (OSError, ValueError) as error:  # ValueError for what cannot be the name of a host
+        advice = "check `metrics.host` and `metrics.port`"
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
+            advice = (
+                "give each process on a host a port of its own, such as `port: ${METRICS_PORT:-9464}` on a line of its "
+                "own"
+            )
+        said = getattr(error, "strerror", None) or error
+        raise StartError(f"`metrics`: {where} cannot be had: {said}; {advice}") from error
     history = History(health.metrics)
     server.set_app(_app(health, Page(address, lambda: state.as_json(health, history))))
     thread = threading.Thread(target=server.serve_forever, args=[0.1], name="metrics", daemon=True)
@@ -125,24 +135,27 @@ def _app(health: Health, page: Page) -> Callable[[dict[str, Any], Any], Iterable
         if path == "/metrics":
             found: Iterable[bytes] = metrics(environ, start_response)
             return found
-        if (answer := page.answer(environ)) is not None:
-            status, kind, content = answer
-            start_response(status, [("Content-Type", kind), ("Content-Length", str(len(content))), *page.headers])
-            return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
-        if path == "/live":
-            said = "the loop moves" if health.is_live else f"the loop has stood still for {health.silence:.0f} s"
-            status = "200 OK" if health.is_live else "503 Service Unavailable"
-        elif path == "/ready":
-            is_ready = health.is_ready
-            said = (
-                "partitions are restored" if is_ready else "partitions are not assigned, or their models not restored"
-            )
-            for number, reason in health.metrics.work.paused.items():
-                said += f"\npartition {number} is paused: {reason}"
-            status = "200 OK" if is_ready else "503 Service Unavailable"
-        else:
-            said, status = "there are /, /metrics, /live and /ready", "404 Not Found"
-        start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"{said}\n".encode()]
+        answer, headers = page.answer(environ), page.headers
+        if answer is None:
+            answer, headers = _answer(health, path), []
+        status, kind, content = answer
+        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(content))), *headers])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
 
     return app
+
+
+def _answer(health: Health, path: str) -> Answer:
+    """Return the answer at a path of supervisors, or that there is no such path."""
+    if path == "/live":
+        said = "the loop moves" if health.is_live else f"the loop has stood still for {health.silence:.0f} s"
+        status = "200 OK" if health.is_live else "503 Service Unavailable"
+    elif path == "/ready":
+        is_ready = health.is_ready
+        said = "partitions are restored" if is_ready else "partitions are not assigned, or their models not restored"
+        for number, reason in health.metrics.work.paused.items():
+            said += f"\npartition {number} is paused: {reason}"
+        status = "200 OK" if is_ready else "503 Service Unavailable"
+    else:
+        said, status = "there are /, /metrics, /live and /ready", "404 Not Found"
+    return status, TEXT, f"{said}\n".encode(errors="replace")

@@ -89,7 +89,7 @@ def _histogram(counts: Counts) -> dict[str, Any]:
     found = np.array([score for score in scores if abs(score) < LARGEST])  # which no NaN is
     if not found.size:
         return {"edges": [], "numbers": []}
-    low, high = np.percentile(found, TAILS)
+    low, high = np.percentile(found, TAILS).tolist()
     try:
         numbers, edges = np.histogram(np.clip(found, low, high), BARS, (low, high) if low < high else None)
     except ValueError:  # the scores are too close together for so many bars

@@ -129,7 +129,7 @@ def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:
     try:
         model.decode(record)
         model.predict(record)
-        output = encode(record.id or None, record.prediction, record.score, None)
+        output = encode(None if record.id == "" else record.id, record.prediction, record.score, None)
     except Reject as reject:
         return {"output": None, "reject": reason_of(reject)}
     return {"output": output.decode(), "reject": None}

@@ -41,6 +41,7 @@ def test_all_detectors_can_be_named(load, name):  # noqa: F811
         ("ADWIN", "HDDM_A", "9:3: `drift.detector`: there is no drift detector `HDDM_A`, did you mean `HDDMA`?"),
         ("ADWIN", "os.system", "there is no drift detector `os.system`: known are `ADWIN`, `KSWIN`, `PageHinkley`"),
         ("ADWIN", "PAClassifier", "there is no drift detector `PAClassifier`"),
+        ("detector: ADWIN", "detector:", "9:12: `drift.detector`: a class name or `Name: {parameter: value}` is n"),
         ("ADWIN", "3", "a step is a class name or `Name: {parameter: value}`, found"),
         ("ADWIN", "{ADWIN: {dleta: 0.1}}", "`ADWIN` has no parameter `dleta`, did you mean `delta`?"),
         ("ADWIN", "{ADWIN: {delta: small}}", "`ADWIN` refuses `delta`"),

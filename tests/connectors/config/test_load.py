@@ -269,6 +269,12 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("output: {topic: other}", "10:1: `output` appears twice, first in line 9"),
         ("snapshots: ''", "10:1: `snapshots.folder`: a folder or a URL is needed"),
         ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is not a URL"),
+        ("snapshots: s3://key:se/cret@a/b", "10:1: `snapshots.folder`: a URL must not hold a password"),
+        ("snapshots: hdfs://host:8020/a@b", None),
+        ("snapshots: ~nobody-here/a", "10:1: `snapshots.folder`: `~nobody-here/a` begins with the home folder of a"),
+        ("metrics: {port: 9464, page: x}", "10:29: `metrics.page`: `true` or `false` is needed, found the text `x`"),
+        ("metrics: {port: 9464, host: ' '}", "10:29: `metrics.host`: the address to listen on is empty: write"),
+        ("metrics: {port: 9464, host: '::1', page: ~}", None),
         ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
         ("snapshots: {folder: a, keep: {weekly: 1}}", "10:31: unknown key `snapshots.keep.weekly`; known are `last`"),
         ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),
@@ -287,6 +293,12 @@ def test_a_line_more(load, problems, line, expected):
     else:
         (found,) = problems(with_lines(line))
         assert found.startswith("p.yaml:" + expected)
+
+
+def test_a_challenger_may_have_the_name_of_a_key(problems):
+    text = with_lines("challengers: {start_from: {steps: [AROWClassifier], stps: 3}}")
+    found = problems(text.replace("learner:", "learner:\n  name: pa\n  steps:"))
+    assert found == ["p.yaml:12:53: unknown key `challengers.start_from.stps`, did you mean `steps`?"]
 
 
 @pytest.mark.parametrize(
@@ -384,6 +396,15 @@ def test_a_broker_has_a_port(problems, server):
 def test_mistakes_of_yaml_itself(problems):
     assert problems("name: 'x")[0].startswith("p.yaml:1:9: this is not YAML: ")
     assert problems("a: 1\n b: 2")[0].startswith("p.yaml:2:3: this is not YAML: ")
+    for text, hint in {
+        "a: 1\n\tb: 2": "(indent with blanks, not with tabs)",
+        "a: @b": "(text that begins with `@` needs quotes)",
+        "a: %b": "(text that begins with `%` needs quotes)",
+        "a: *": "(text that begins with `*` needs quotes)",
+        "a: b: c": "(text with a colon and a blank in it needs quotes; or a line before is indented otherwise)",
+        "a: 1\n---\nb: 2": "(a file is one processor: move what follows `---` to a file of its own)",
+    }.items():
+        assert problems(text)[0].endswith(hint), problems(text)
     assert problems("a: {b: ${X}}")[0].endswith(
         '(between braces or brackets, `"${NAME}"` needs quotes and is text; a number needs a line of its own)'
     )
@@ -433,6 +454,35 @@ def test_an_unset_variable_is_named_once(problems):
 def test_a_dollar_sign_can_be_written(load):
     text = GOOD.replace("id: id", 'id: "$${id} $ $$"')
     assert load(text).record.id == "${id} $ $$"
+    text = GOOD.replace("id: id", 'features: [{"$${a} $": x}]')
+    assert load(text).record.features == [{"${a} $": "x"}]
+
+
+@pytest.mark.parametrize("value", ["${A:-${B}}", "${A:-${B:-c}}", "${A:-{x}}"])
+def test_a_default_holds_no_braces(problems, value):
+    """It ends with the first `}`, so that the rest would be added to the variable."""
+    (found,) = problems(with_lines("instance:", f"  {value}"), A="a", B="b")
+    assert found == (
+        "p.yaml:11:3: the default of `${A:-...}` cannot hold `{`, nor another variable: write it out, or set `A`"
+    )
+
+
+def test_variables_are_not_filled_in_in_keys(problems):
+    (found,) = problems(GOOD.replace("id: id", 'features: [{"${A}": x}]'), A="a")
+    assert found == "p.yaml:5:22: `${A}` is a key, and variables are filled in in values only: write the key out"
+
+
+@pytest.mark.parametrize("null", ["~", "null", ""])
+def test_a_secret_may_be_null(load, null):
+    registry = f"label: y\n  format: avro\n  registry:\n    url: http://a:1\n    username: u\n    password: {null}"
+    assert load(GOOD.replace("{id: id, label: is_phishing}", f"\n  {registry}")).record.registry.password is None
+    quoted = registry.replace(f"password: {null}", f"password: '{null}'")
+    assert load(GOOD.replace("{id: id, label: is_phishing}", f"\n  {quoted}")).record.registry.password == null
+
+
+def test_a_class_may_have_the_name_of_a_secret(load):
+    step = load(GOOD.replace("C: 0.01, mode: 1", "class_weight: {token: 3, other: 1}")).build_learner()["PAClassifier"]
+    assert step.class_weight == {"token": 3, "other": 1}
 
 
 def test_secrets_are_text_and_never_shown(load, problems):
@@ -641,6 +691,29 @@ def test_what_needs_topics_says_so(tmp_path):
 def test_files_that_cannot_be(problems, old, new, expected):
     (line,) = problems(FILES.replace(old, new))
     assert line.startswith("p.yaml:" + expected)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "in.csv.gz",
+            "~nobody-here/in.csv",
+            "2:15: `input.file`: `~nobody-here/in.csv` begins with the home folder of",
+        ),
+        (
+            "in.csv.gz",
+            "https://me:password@host/in.csv",
+            "2:15: `input.file`: a URL cannot be used here: give the path",
+        ),
+        ("name: trial", "name: trial\nsnapshots: s3://me:password@a/b", "2:12: `snapshots`: a URL cannot be used here"),
+        ("name: trial", "name: trial\nstart_from: s3://a/b", "2:13: `start_from`: a URL cannot be used here: give"),
+        ("name: trial", "name: http://me:password@host", "1:7: `name`: `http://me:********@host` cannot be a name"),
+    ],
+)
+def test_paths_that_cannot_be(problems, old, new, expected):
+    (line,) = problems(FILES.replace(old, new))
+    assert line.startswith("p.yaml:" + expected) and "password" not in line
 
 
 def test_a_misspelled_input_beside_files_is_no_topic(problems):

@@ -57,6 +57,7 @@ def test_a_section_is_read(tmp_path, text):
         (TOPICS, "100 per 10000", "0 per 10", "12:12: `queries.at_most`: `0 per 10` bounds nothing: at least 1 label"),
         (TOPICS, "100 per 10000", "11 per 10", "`11 per 10` bounds nothing: at least 1 label, and at most as many"),
         (TOPICS, "100 per 10000", "10001 per 1000000", "is too long: at most 10000 labels, among fewer records"),
+        (FILES, "sampler: MarginSampler", "sampler:", "9:11: `queries.sampler`: a class name or `Name: {parameter: v"),
         (TOPICS, "SelectiveSampler: {c: 0.5}", "SelectveSampler: {}", "did you mean `SelectiveSampler`?"),
         (TOPICS, "SelectiveSampler: {c: 0.5}", "PAClassifier: {}", "11:13: `queries.sampler`: there is no sampler `PA"),
         (TOPICS, "c: 0.5", "c: 0", "11:32: `queries.sampler`: `SelectiveSampler` refuses `c`: `c` must be a finite"),

@@ -15,7 +15,7 @@ kafka:
 input: {topic: payments}
 record: {id: id, label: fraud, features: [amount]}
 learner: [StandardScaler, PAClassifier: {C: 0.5}]
-output: {topic: predictions, explain: 2}
+output: {topic: "${NOT_SET_FOR_SPARK}", explain: 2, timestamp: now, format: avro}
 rejects: {topic: rejects}
 checkpoint: {every: 1s}
 snapshots: s3://models/cards
@@ -82,6 +82,10 @@ def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):
     assert [line.partition(": ")[0] for line in found] == ["6:18", "7:27", "13:1"]
     assert "did you mean `label`" in found[0] and "did you mean `PAClassifier`" in found[1]
     assert "unknown key `lerner`, did you mean `learner`" in found[2]
+    assert problems(tmp_path, "learner: [PAClassifier]\noutput: {topic: a, explian: 2, challengers: true}\n") == [
+        "2:20: unknown key `output.explian`, did you mean `explain`?",
+        "2:32: unknown key `output.challengers`; known are `explain`",
+    ]
     assert problems(tmp_path, "name: x\n") == ["1:1: `learner` is missing"]
     assert problems(tmp_path, 'learner: [PAClassifier: {C: "${NOT_SET_FOR_SPARK}"}]\n')[0].startswith(
         "1:29: the environment"

@@ -570,6 +570,18 @@ def test_an_input_that_does_not_exist_leaves_nothing_behind(folder):
     assert [path.name for path in folder.path.rglob("*") if path.is_file()] == ["processor.yaml", "lock"]
 
 
+def test_an_output_without_its_folder_leaves_nothing_behind(folder):
+    folder.put(lines_of(phishing(5)))
+    (folder.path / "none").mkdir()
+    for name in ("output", "rejects"):
+        missing = folder.path / "none" / "none"
+        with pytest.raises(
+            StartError, match=rf"the {name} `{missing}/a.jsonl`: there is no folder `{missing}`: create"
+        ):
+            folder.run(**{name: {"file": str(missing / "a.jsonl")}})
+    assert not list(folder.path.rglob("*.snapshot"))
+
+
 def test_two_processes_of_one_name(folder):
     folder.put(lines_of(phishing(5)))
     with (

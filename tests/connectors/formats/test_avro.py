@@ -244,6 +244,9 @@ class Memory:
     def schema(self, id):
         return self.schemas[id]
 
+    def register(self, subject, text, kind):
+        return 1
+
 
 @pytest.mark.parametrize("error", [AccessError("401"), StartError("404"), RegistryUnavailable("away")])
 def test_an_error_of_the_registry_is_no_reject(error):
@@ -272,3 +275,19 @@ def test_an_unknown_schema_is_asked_for_once_a_minute(monkeypatch):
     with pytest.raises(ValueError, match="schema 7"):
         registry.schema(7)
     assert len(asked) == 2
+
+
+def test_an_id_of_64_bits_without_a_sign_stays_exact():
+    """A `long` has a sign: as a number, ids beyond it would be rounded, and one would be that of others."""
+    codec = Avro(Memory({1: registries.Schema(json.dumps(OUTPUT))}), "t")
+    for id, expected in ((2**63 - 1, 2**63 - 1), (2**63 + 1, str(2**63 + 1)), (2**64 - 1, str(2**64 - 1))):
+        output = {"id": id, "prediction": True, "score": 0.5}
+        assert codec.decode(codec.encode(output))["id"] == expected and output["id"] == id
+
+
+def test_a_decimal_beyond_floating_point_is_no_number():
+    price = {"type": "bytes", "logicalType": "decimal", "precision": 400, "scale": 0}
+    schema, stream = schema_of({"price": price}), io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), {"price": decimal.Decimal(10**399)})
+    with pytest.raises(ValueError, match="JSON has no number inf"):
+        Avro(Memory({1: registries.Schema(json.dumps(schema))}), "t").decode(join(1, stream.getvalue()))

@@ -53,6 +53,9 @@ class Memory:
     def schema(self, id):
         return self.schemas[id]
 
+    def register(self, subject, text, kind):
+        return 1
+
 
 class Writer:
     """A producer of another team, which registers its schemas itself."""
@@ -269,3 +272,9 @@ def _plain_output(output):
     """Return an output as JSON has it."""
     scalars = {name: next(iter(output[name].values())) for name in ("id", "prediction", "label") if name in output}
     return {"prediction": None} | scalars | {"score": output["score"]}
+
+
+def test_an_id_of_64_bits_without_a_sign_stays_exact():
+    codec = Protobuf(Memory({1: Schema(OUTPUT)}), "t")
+    for id, expected in ((2**63 - 1, {"integer": 2**63 - 1}), (2**63 + 1, {"text": str(2**63 + 1)})):
+        assert codec.decode(codec.encode({"id": id, "prediction": True, "score": 0.5}))["id"] == expected

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ import pytest
 from river import metrics as river_metrics
 
 from connectors import config
+from connectors.config.schema import MetricsAddress
+from connectors.errors import StartError
 from connectors.files import processor as files
 from connectors.files.record_files import Reader
 from connectors.runtime import health
@@ -152,3 +155,29 @@ def test_a_line_on_a_terminal(file, standard):
     assert (line is None) == standard, said
     assert (b"committed line=" in said) == standard
     assert b"ended at line 200 of" in said and b"| lag" not in said
+
+
+def test_answers_by_their_method_and_by_the_address(file):
+    """Of an answer to HEAD there is no content, and an address of IPv6 is one."""
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    found = health.Health(config.load(file([], metrics={"port": free_port(), "host": "::1"})))
+    with health.serving(found, MetricsAddress(port=(port := free_port()), host="::1")):
+        for path, status in (("/live", 200), ("/ready", 503), ("/nothing", 404), ("/", 200)):
+            answers = {}
+            for method in ("GET", "HEAD"):
+                with socket.create_connection(("::1", port), timeout=DEADLINE) as connection:
+                    connection.sendall(f"{method} {path} HTTP/1.0\r\n\r\n".encode())
+                    head, _, content = connection.makefile("rb").read().partition(b"\r\n\r\n")
+                assert int(head.split()[1]) == status
+                answers[method] = re.search(rb"Content-Length: (\d+)", head)[1], content
+            length, content = answers["GET"]
+            assert int(length) == len(content) > 0 and answers["HEAD"] == (length, b"")
+
+
+def test_an_address_that_is_not_of_this_machine(file):
+    with (
+        pytest.raises(StartError, match=r"cannot be had: .*; check `metrics.host` and `metrics.port`$"),
+        health.serving(health.Health(config.load(file([]))), MetricsAddress(port=free_port(), host="not a host")),
+    ):
+        pass

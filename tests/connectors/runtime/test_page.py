@@ -327,6 +327,7 @@ def test_scores_of_any_size_are_counted(history, scores):
     told = json.loads(state.as_json(health, found))["scores"]
     assert sum(told["numbers"]) == sum(abs(score) < 1e150 for score in scores)
     assert len(told["edges"]) == len(told["numbers"]) + 1
+    assert all(isinstance(edge, float) for edge in told["edges"])
 
 
 @pytest.fixture

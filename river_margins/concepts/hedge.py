@@ -8,7 +8,8 @@ from typing import Any
 from river import base
 
 from river_margins.core.checks import not_negative, positive, whole
-from river_margins.families.auto import Voting, as_bool, usual_classifiers
+from river_margins.core.experts import as_bool
+from river_margins.families.auto import Voting, usual_classifiers
 from river_margins.families.gaussian import AROWClassifier
 from river_margins.families.passive_aggressive import PAClassifier
 

@@ -3,24 +3,69 @@
 cimport cython
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from libc.math cimport INFINITY, NAN, exp, fabs, isfinite
-from libc.stdlib cimport calloc, free, malloc
+from cpython.pythread cimport PyThread_get_thread_ident
+from libc.math cimport INFINITY, NAN, exp, fabs, isfinite, sqrt
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
+from river_margins.core.kernels cimport dot, dot_at
 from river_margins.core.learner cimport Learner
-from river_margins.core.reader cimport Reader
+from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
+from river_margins.rules.base cimport Seen, Step, changes_covariance, moves_weights, reset
+from river_margins.spaces.averaged cimport AveragedLinear
+from river_margins.spaces.base cimport Direction, set_one
+from river_margins.spaces.gaussian cimport Gaussian
+from river_margins.spaces.linear cimport Linear
+from river_margins.spaces.sparse cimport Sparse
+from river_margins.tasks.binary cimport Binary
+from river_margins.tasks.regression cimport Regression, real
+
+import numpy as np
+
+cdef object numpy_bool = np.bool_
+cdef double LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
+cdef double ERROR_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
 
 
 @cython.final
 cdef class Reading:
-    """An example in the row of a round, and the reader that has filled it; None if each expert must read by itself."""
+    """The working memory of one call: an example in the row of a round, and what each expert says of it."""
 
     cdef Round round
-    cdef Reader reader
-    cdef object said  # what an expert in Python has predicted before it refused to learn
+    cdef Reader reader  # that has filled the row; None if each expert must read by itself
+    cdef list said  # the predictions; None of an expert that cannot predict
+    cdef bint* refused  # whether it has refused to learn
+    cdef double* numbers  # the predictions of regressors; NaN for None
+    cdef double* losses
+    cdef double* votes
+    cdef Py_ssize_t vote_room
 
-    def __cinit__(self):
-        self.round = Round()
+    def __cinit__(self, Py_ssize_t count):
+        self.round, self.said = Round(), [None] * count
+        self.refused = <bint*> malloc(count * sizeof(bint))
+        self.numbers = <double*> malloc(count * sizeof(double))
+        self.losses = <double*> malloc(count * sizeof(double))
+        if self.refused == NULL or self.numbers == NULL or self.losses == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.refused)
+        free(self.numbers)
+        free(self.losses)
+        free(self.votes)
+
+    cdef int start_votes(self, Py_ssize_t count) except -1:
+        """Set so many votes to 0."""
+        if count > self.vote_room:
+            free(self.votes)
+            self.vote_room = 0
+            self.votes = <double*> malloc(count * sizeof(double))
+            if self.votes == NULL:
+                raise MemoryError()
+            self.vote_room = count
+        memset(self.votes, 0, count * sizeof(double))
+        return 0
 
 
 cdef class Experts:
@@ -37,56 +82,76 @@ cdef class Experts:
     """
 
     cdef readonly list members
+    cdef Py_ssize_t count
     cdef double eta, share
     cdef double* weight
+    cdef double fall, factor  # how far the last loss was above the least one, and exp(-eta·fall)
     cdef list learners  # the members that can be called without the overhead of Python; None for each of the others
+    cdef bint* in_c  # whether the space of this learner has no parts in Python
     cdef Learner first  # of these learners, the one that reads for all which know the same features; or None
     cdef Reading spare_reading
 
     def __cinit__(self, list members, double eta, double share):
         cdef Py_ssize_t i
-        self.members, self.eta, self.share = members, eta, share
+        self.members, self.count, self.eta, self.share, self.factor = members, len(members), eta, share, 1.0
         self.learners = [each if isinstance(each, Learner) and (<Learner> each).takes_rows else None for each in members]
         self.first = next((each for each in self.learners if each is not None), None)
-        self.weight = <double*> malloc(len(members) * sizeof(double))
-        if self.weight == NULL:
+        self.weight = <double*> malloc(self.count * sizeof(double))
+        self.in_c = <bint*> malloc(self.count * sizeof(bint))
+        if self.weight == NULL or self.in_c == NULL:
             raise MemoryError()
-        for i in range(len(members)):
-            self.weight[i] = 1.0 / len(members)
+        for i in range(self.count):
+            self.weight[i] = 1.0 / self.count
+            self.in_c[i] = self.learners[i] is not None and isinstance(
+                (<Learner> self.learners[i]).own_space, (Linear, Gaussian, Sparse)
+            )
 
     def __dealloc__(self):
         free(self.weight)
+        free(self.in_c)
 
     @property
     def weights(self):
         """The weights, which add up to 1."""
         cdef Py_ssize_t i
-        return [self.weight[i] for i in range(len(self.members))]
+        return [self.weight[i] for i in range(self.count)]
 
     @weights.setter
     def weights(self, values):
         cdef Py_ssize_t i
-        if len(values) != len(self.members) or not all(0.0 <= value <= 1.0 for value in values):
-            raise ValueError(f"{len(self.members)} weights from 0 to 1 are needed, one for each expert, not {values!r}")
-        for i in range(len(self.members)):
+        if len(values) != self.count or not all(0.0 <= value <= 1.0 for value in values):
+            raise ValueError(f"{self.count} weights from 0 to 1 are needed, one for each expert, not {values!r}")
+        for i in range(self.count):
             self.weight[i] = values[i]
+
+    # ------------------------------------------------------------------------------------------------ rounds
 
     cdef Reading read(self, x):
         """Return x as the first learner reads it. The caller returns it to `spare_reading` at its end."""
         cdef Reading reading = self.spare_reading
+        cdef Row row
         self.spare_reading = None
         if reading is None:
-            reading = Reading()
+            reading = Reading(self.count)
         reading.reader = None
         if self.first is not None:
-            reader = self.first.reader
+            reader, row = self.first.reader, reading.round.row
             try:
-                reader.fill_row(reading.round.row, x)
+                reader.fill_row(row, x)
             except Exception:  # each expert shall refuse x by itself
                 return reading
             # New features enter a vocabulary when its learner moves, and only a learner that reads by itself may add them.
-            if not reading.round.row.fresh:
+            if not row.fresh:
+                row.reserve_scores(1)
                 reading.reader = reader
+        return reading
+
+    cdef Reading ask(self, x):
+        """Return what each expert predicts."""
+        cdef Py_ssize_t i
+        cdef Reading reading = self.read(x)
+        for i in range(self.count):
+            reading.said[i] = self.predict(i, x, reading)
         return reading
 
     cdef object predict(self, Py_ssize_t i, x, Reading reading):
@@ -94,6 +159,8 @@ cdef class Experts:
         if learner is None:
             return self.members[i].predict_one(x)
         if reading.reader is not None and read_alike(learner.reader, reading.reader):
+            if self.in_c[i] and has_one_vector(learner):
+                return predict_in_c(learner, reading.round.row, False)
             return learner.predict_read(reading.round.row)
         return learner.predict(x)
 
@@ -104,127 +171,58 @@ cdef class Experts:
                 return learner.learn_read(reading.round, y, w, True)
             return learner.learn(x, y, w, True)
         member = self.members[i]
-        predicted = reading.said = member.predict_one(x)
+        reading.said[i] = member.predict_one(x)
         if w == 1.0:
             member.learn_one(x, y)
         else:
             member.learn_one(x, y, w=w)
-        return predicted
+        return reading.said[i]
 
-    cpdef list predictions(self, x):
-        """Return the predictions of all experts."""
-        cdef Py_ssize_t i
-        cdef Reading reading = self.read(x)
-        cdef list predictions = [self.predict(i, x, reading) for i in range(len(self.members))]
-        self.spare_reading = reading
-        return predictions
+    cdef int learn_all(self, x, y, double w, bint predicting, Reading reading) except -1:
+        """Let each expert predict, then learn; fill `said` and `refused`.
 
-    def mean(self, list predictions):
-        """Return the weighted mean of the predictions that are finite numbers; 0 if there is none."""
-        cdef Py_ssize_t i
-        cdef double total = 0.0, weight = 0.0
-        for i in range(len(self.members)):
-            if predictions[i] is not None and isfinite(<double> predictions[i]):
-                total += self.weight[i] * <double> predictions[i]
-                weight += self.weight[i]
-        return total / weight if weight > 0.0 else 0.0
-
-    def votes(self, x, list labels):
-        """Return the share of each label in the weight of the experts that predict one; {} if none does."""
-        cdef list predictions = self.predictions(x), known = list(labels)
-        cdef double* votes = new_numbers(len(known) + len(predictions))
-        cdef double total
-        cdef Py_ssize_t place
-        try:
-            total = self.count_votes(predictions, known, votes)
-            return {label: votes[place] / total for place, label in enumerate(known)} if total > 0.0 else {}
-        finally:
-            free(votes)
-
-    def leader(self, x, list labels):
-        """Return the label with the most votes, the first of equals; None if there is none."""
-        return self.first_of(self.predictions(x), labels)
-
-    cdef object first_of(self, list predictions, list labels):
-        cdef list known = list(labels)
-        cdef double* votes = new_numbers(len(known) + len(predictions))
-        cdef double total, most = -1.0
-        cdef Py_ssize_t place, first = 0
-        try:
-            total = self.count_votes(predictions, known, votes)
-            for place in range(len(known) if total > 0.0 else 0):
-                if votes[place] / total > most:
-                    first, most = place, votes[place] / total
-            return known[first] if total > 0.0 else None
-        finally:
-            free(votes)
-
-    cdef double count_votes(self, list predictions, list known, double* votes) except -1.0:
-        """Add the weight of each expert to the votes for its label; return the sum. Labels that are not known are appended."""
-        cdef Py_ssize_t i, place = -1
-        cdef double total = 0.0
-        cdef dict places = None
-        cdef object last = None
-        for i in range(len(predictions)):
-            predicted = predictions[i]
-            if predicted is None:
-                continue
-            if predicted is not last:
-                place, last = place_of(predicted, known), predicted
-                if place < 0:  # no label is the same object, but one may be equal
-                    if places is None:
-                        places = {label: number for number, label in enumerate(known)}
-                    place = places.setdefault(predicted, len(known))
-                    if place == len(known):
-                        known.append(predicted)
-            votes[place] += self.weight[i]
-            total += self.weight[i]
-        return total
-
-    def learn_label(self, x, y, double w=1.0, list labels=None):
-        """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight.
-
-        Return the label with the most votes before this round, if `labels` are given.
+        If all refuse the example, raise the error of the last one: then nothing has changed. With `predicting`, a learner that
+        has refused to learn is asked again what it predicts.
         """
-        cdef list said = None if labels is None else []
-        cdef list predictions = self.predict_and_learn(x, y, w, said)
-        cdef object found = None if labels is None else self.first_of(said, labels)
-        cdef double* losses = new_numbers(len(predictions))
-        cdef Py_ssize_t i
-        try:
-            for i in range(len(predictions)):
-                losses[i] = 0.0 if is_label(predictions[i], y) else w
-            self.lower_weights(losses)
-        finally:
-            free(losses)
-        return found
-
-    cpdef list predict_and_learn(self, x, y, double w=1.0, list said=None):
-        """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
-
-        If all refuse it, raise the error of the last one: then nothing has changed. `said` gets the predictions of all, also
-        of those that then refuse to learn; None of one that cannot predict.
-        """
-        cdef Py_ssize_t i, refused = 0
-        cdef list predictions = []
-        cdef Reading reading = self.read(x)
+        cdef Py_ssize_t i = 0, refusals = 0
+        cdef bint busy = False
+        cdef Learner learner = None
+        cdef list said = reading.said
+        cdef Round round = reading.round
+        # Local variables, so that references are not counted for each expert.
+        cdef Row row = round.row
+        cdef Direction direction = round.direction
+        cdef Seen seen = round.seen
+        cdef Step step = round.step
+        cdef long thread = PyThread_get_thread_ident()
         refusal = None
-        for i in range(len(self.members)):
-            reading.said = None
-            try:
-                predicted = self.predict_learn(i, x, y, w, reading)
-            except (ValueError, OverflowError) as error:
-                predicted, refusal, refused = None, error, refused + 1
-                if said is not None:
-                    said.append(reading.said if self.learners[i] is None else self.predict_or_none(i, x, reading))
-            else:
-                if said is not None:
-                    said.append(predicted)
-            predictions.append(predicted)
-        self.spare_reading = reading
-        if refusal is not None and refused == len(self.members):
+        try:
+            while i < self.count:
+                try:
+                    while i < self.count:  # inside of `try`, so that not each expert enters one
+                        reading.refused[i] = False
+                        learner = <Learner> self.learners[i]
+                        if self.in_c[i] and learns_in_c(learner, reading):
+                            learner.learning, learner.learning_thread, busy = True, thread, True
+                            said[i] = learn_in_c(learner, row, direction, seen, step, y, w)
+                            learner.learning = busy = False
+                        else:
+                            said[i] = None
+                            said[i] = self.predict_learn(i, x, y, w, reading)
+                        i += 1
+                except (ValueError, OverflowError) as error:
+                    if busy:
+                        learner.learning = busy = False
+                    reading.refused[i], refusals, refusal = True, refusals + 1, error
+                    if learner is not None:
+                        said[i] = self.predict_or_none(i, x, reading) if predicting else None
+                    i += 1
+        finally:
+            if busy:
+                learner.learning = False
+        if refusals and refusals == self.count:
             raise refusal
-        return predictions
+        return 0
 
     cdef object predict_or_none(self, Py_ssize_t i, x, Reading reading):
         """Return what a learner predicts that has refused to learn, and so is unchanged."""
@@ -233,54 +231,213 @@ cdef class Experts:
         except (ValueError, OverflowError):
             return None
 
+    def predict_and_learn(self, x, y, double w=1.0):
+        """Let each expert predict, then learn; return the predictions, None of an expert that refuses the example.
+
+        If all refuse it, raise the error of the last one: then nothing has changed.
+        """
+        cdef Py_ssize_t i
+        cdef Reading reading = self.read(x)
+        self.learn_all(x, y, w, False, reading)
+        cdef list predictions = [None if reading.refused[i] else reading.said[i] for i in range(self.count)]
+        self.spare_reading = reading
+        return predictions
+
+    # ----------------------------------------------------------------------------------------------- classes
+
+    def votes(self, x, list labels):
+        """Return the share of each label in the weight of the experts that predict one; {} if none does."""
+        cdef Py_ssize_t place
+        cdef double total = 0.0
+        cdef Reading reading = self.ask(x)
+        cdef list known = self.count_votes(reading, labels, &total)
+        cdef dict votes = {}
+        if total > 0.0:
+            for place in range(len(known)):
+                votes[known[place]] = reading.votes[place] / total
+        self.spare_reading = reading
+        return votes
+
+    def leader(self, x, list labels):
+        """Return the label with the most votes, the first of equals; None if there is none."""
+        cdef Reading reading = self.ask(x)
+        found = self.first_of(reading, labels)
+        self.spare_reading = reading
+        return found
+
+    cdef object first_of(self, Reading reading, list labels):
+        cdef double total = 0.0, most = -1.0
+        cdef Py_ssize_t place, first = 0
+        cdef list known = self.count_votes(reading, labels, &total)
+        if not total > 0.0:
+            return None
+        for place in range(len(known)):
+            if reading.votes[place] / total > most:
+                first, most = place, reading.votes[place] / total
+        return known[first]
+
+    cdef list count_votes(self, Reading reading, list labels, double* total):
+        """Add the weight of each expert to the votes for its label, and to `total`; return the labels, with new ones at the end."""
+        cdef Py_ssize_t i, place = -1, count = len(labels)
+        cdef list known = labels
+        cdef dict places = None
+        cdef PyObject* predicted
+        cdef PyObject* last = NULL
+        reading.start_votes(count + self.count)
+        for i in range(self.count):
+            predicted = PyList_GET_ITEM(reading.said, i)
+            if predicted == <PyObject*> None:
+                continue
+            if predicted != last:
+                place, last = place_of(predicted, known, count), predicted
+                if place < 0:  # no label is the same object, but one may be equal
+                    if places is None:
+                        known = labels[:count]
+                        places = {label: number for number, label in enumerate(known)}
+                    place = places.setdefault(<object> predicted, count)
+                    if place == count:
+                        known.append(<object> predicted)
+                        count += 1
+            reading.votes[place] += self.weight[i]
+            total[0] += self.weight[i]
+        return known
+
+    def learn_label(self, x, y, list labels, double w=1.0, bint predicting=False):
+        """Let each expert predict, then learn; a prediction other than the label is a loss of w, the sample weight.
+
+        A new label is appended to `labels`. With `predicting`, return the label with the most votes before this round.
+        """
+        cdef Py_ssize_t i
+        cdef object found = None
+        cdef Reading reading = self.read(x)
+        y = as_bool(y)
+        self.learn_all(x, y, w, predicting, reading)
+        if predicting:
+            found = self.first_of(reading, labels)
+        for i in range(self.count):
+            reading.losses[i] = 0.0 if not reading.refused[i] and is_label(PyList_GET_ITEM(reading.said, i), y) else w
+        self.lower_weights(reading.losses)
+        if place_of(<PyObject*> y, labels, len(labels)) < 0 and y not in labels:
+            labels.append(y)
+        self.spare_reading = reading
+        return found
+
+    # ----------------------------------------------------------------------------------------------- weights
+
     def reweigh(self, list losses):
         """Change the weights after losses, one for each expert: from 0 to 1, times the sample weight."""
-        cdef double* numbers = new_numbers(len(losses))
         cdef Py_ssize_t i
-        try:
-            for i in range(len(losses)):
-                numbers[i] = losses[i]
-            self.lower_weights(numbers)
-        finally:
-            free(numbers)
+        cdef Reading reading = Reading(self.count)
+        for i in range(self.count):
+            reading.losses[i] = losses[i]
+        self.lower_weights(reading.losses)
 
     cdef void lower_weights(self, const double* losses) noexcept:
-        cdef Py_ssize_t i, count = len(self.members)
-        cdef double total = 0.0, least = INFINITY, last = NAN, factor = 1.0, kept
+        cdef Py_ssize_t i
+        cdef double total = 0.0, least = INFINITY, kept
         # Less the least loss of those with a weight, so that not all weights become 0, however large eta is.
-        for i in range(count):
+        for i in range(self.count):
             if self.weight[i] > 0.0:
                 least = min(least, losses[i])
-        for i in range(count):
+        for i in range(self.count):
             if losses[i] > least:
-                if losses[i] != last:
-                    last, factor = losses[i], exp(-self.eta * (losses[i] - least))
-                self.weight[i] *= factor
+                if losses[i] - least != self.fall:
+                    self.fall = losses[i] - least
+                    self.factor = exp(-self.eta * self.fall)
+                self.weight[i] *= self.factor
             total += self.weight[i]
         kept = (1.0 - self.share) / total
-        for i in range(count):
-            self.weight[i] = kept * self.weight[i] + self.share / count
+        for i in range(self.count):
+            self.weight[i] = kept * self.weight[i] + self.share / self.count
 
-    def reweigh_errors(self, list predictions, double label, double mean, double unit, double scale, double w):
-        """Change the weights after predictions of (label - mean)/unit: the losses are w times the errors/scale, at most w."""
+
+@cython.final
+cdef class NumberExperts(Experts):
+    """Regressors side by side. They learn labels of mean 0 and variance 1, by the mean and the variance of all labels so far.
+
+    The loss of an expert is its error in units of twice the mean error of the weighted mean, at most 1.
+    """
+
+    cdef double label_weight, label_mean, squares, mean_error
+
+    @property
+    def moments(self):
+        """The sum of the weights of all labels, their mean, the sum of their squared distances from it, and the mean error."""
+        return self.label_weight, self.label_mean, self.squares, self.mean_error
+
+    @moments.setter
+    def moments(self, numbers):
+        self.label_weight, self.label_mean, self.squares, self.mean_error = numbers
+
+    @property
+    def unit(self):
+        """The standard deviation of the labels; 1 if there is none."""
+        return deviation(self.squares, self.label_weight)
+
+    cdef double mean(self, Reading reading, bint of_all) noexcept:
+        """Return the weighted mean of the predictions that are finite; 0 if there is none. Not `of_all`: of those that learned."""
         cdef Py_ssize_t i
-        cdef double error
-        cdef double* losses = new_numbers(len(predictions))
-        try:
-            for i in range(len(predictions)):
-                error = INFINITY if predictions[i] is None else fabs(mean + unit * <double> predictions[i] - label)
-                losses[i] = w * error / scale if error < scale else w
-            self.lower_weights(losses)
-        finally:
-            free(losses)
+        cdef double total = 0.0, weight = 0.0
+        for i in range(self.count):
+            if isfinite(reading.numbers[i]) and (of_all or not reading.refused[i]):
+                total += self.weight[i] * reading.numbers[i]
+                weight += self.weight[i]
+        return total / weight if weight > 0.0 else 0.0
+
+    cdef int take_numbers(self, Reading reading) except -1:
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            reading.numbers[i] = NAN if reading.said[i] is None else reading.said[i]
+        return 0
+
+    def predict_number(self, x):
+        """Return the weighted mean of the experts; 0 before the first label."""
+        cdef Reading reading = self.ask(x)
+        self.take_numbers(reading)
+        cdef double mean = self.mean(reading, True)
+        self.spare_reading = reading
+        return self.label_mean + deviation(self.squares, self.label_weight) * mean
+
+    def learn_number(self, x, y, double w=1.0, bint predicting=False):
+        """Let each expert predict, then learn; return the weighted mean before this round, and without `predicting` any number."""
+        cdef Py_ssize_t i
+        cdef double label = real(y), count = self.label_weight + w, old_mean = self.label_mean
+        cdef double old_unit = deviation(self.squares, self.label_weight), part = w / count if w != 0.0 else 0.0
+        cdef double mean = old_mean + (label - old_mean) * part, combined, predicted, error
+        cdef double squares = self.squares + w * (label - old_mean) * (label - mean)
+        cdef Reading reading
+        if not (isfinite(squares) and isfinite(count)):
+            raise OverflowError(
+                f"`AutoRegressor`: the label {y!r} takes the variance of the labels beyond floating point: scale the labels"
+            )
+        reading = self.read(x)
+        self.learn_all(x, (label - mean) / deviation(squares, count), w, predicting, reading)
+        self.take_numbers(reading)
+        combined = self.mean(reading, False)
+        predicted = old_mean + old_unit * self.mean(reading, True)
+        if self.mean_error > 0.0:
+            for i in range(self.count):
+                error = fabs(old_mean + old_unit * reading.numbers[i] - label)
+                reading.losses[i] = w * error / (2.0 * self.mean_error) if error < 2.0 * self.mean_error else w
+                if reading.refused[i]:
+                    reading.losses[i] = w
+            self.lower_weights(reading.losses)
+        error = min(fabs(old_mean + old_unit * combined - label), LARGEST_ERROR)
+        self.mean_error += (error - self.mean_error) * min(max(part, w * ERROR_MEMORY), 1.0)
+        self.label_weight, self.label_mean, self.squares = count, mean, squares
+        self.spare_reading = reading
+        return predicted
 
 
-cdef double* new_numbers(Py_ssize_t count) except NULL:
-    """Return so many zeros, which the caller frees."""
-    cdef double* numbers = <double*> calloc(max(count, 1), sizeof(double))
-    if numbers == NULL:
-        raise MemoryError()
-    return numbers
+cpdef object as_bool(y):
+    """Return a bool of numpy as Python's, by which a score is a number, and any other label as it is."""
+    return bool(y) if type(y) is numpy_bool else y
+
+
+cdef inline double deviation(double squares, double weight) noexcept:
+    """Return the standard deviation of labels with this sum of squares; 1 if there is none, or none that is above 0."""
+    cdef double found = sqrt(squares / weight) if squares > 0.0 else 0.0
+    return found if found > 0.0 else 1.0
 
 
 cdef inline bint read_alike(Reader reader, Reader other) except -1:
@@ -288,16 +445,110 @@ cdef inline bint read_alike(Reader reader, Reader other) except -1:
     return (reader.compared is other and reader.agreed >= other.size()) or reader.reads_as(other)
 
 
-cdef inline bint is_label(predicted, y) except -1:
-    if predicted is y:
+cdef inline bint is_label(PyObject* predicted, y) except -1:
+    if predicted == <PyObject*> y:
         return True
-    return not (type(predicted) is bool and type(y) is bool) and predicted == y
+    return not (type(<object> predicted) is bool and type(y) is bool) and <object> predicted == y
 
 
-cdef Py_ssize_t place_of(label, list labels) noexcept:
-    """Return the place of the same object in a list; -1 if it is not there."""
+cdef inline Py_ssize_t place_of(PyObject* label, list labels, Py_ssize_t count) noexcept:
+    """Return the place of the same object among the first labels of a list; -1 if it is not there."""
     cdef Py_ssize_t place
-    for place in range(len(labels)):
-        if <PyObject*> label == PyList_GET_ITEM(labels, place):
+    for place in range(count):
+        if label == PyList_GET_ITEM(labels, place):
             return place
     return -1
+
+
+# ------------------------------------------------- the round of `Learner.learn_row`, with fewer calls, for most experts
+
+cdef inline bint has_one_vector(Learner learner) noexcept:
+    return learner.task.by_sign or type(learner.task) is Regression
+
+
+cdef inline bint learns_in_c(Learner learner, Reading reading) except -1:
+    """Return whether `learn_in_c` can learn the row of a reading, if the space of the learner has no parts in Python."""
+    return (
+        reading.reader is not None and has_one_vector(learner) and not learner.learning and not learner.rule_in_python
+        and learner.class_weights is None and read_alike(learner.reader, reading.reader)
+    )
+
+
+cdef inline double code_of(Learner learner, y) except? -1.0:
+    if learner.task.by_sign:
+        if y is (<Binary> learner.task).positive:
+            return 1.0
+        if y is (<Binary> learner.task).negative:
+            return -1.0
+    return learner.task.code(y)
+
+
+cdef inline object prediction_of(Learner learner, double score):
+    if learner.task.by_sign:
+        return (<Binary> learner.task).positive if score >= 0.0 else (<Binary> learner.task).negative
+    return score
+
+
+cdef inline double dot_with(Linear space, Row row) noexcept:
+    return space.scale * (
+        dot(space.weights, row.value, row.known) if row.consecutive
+        else dot_at(space.weights, row.index, row.value, row.known)
+    )
+
+
+cdef inline object predict_in_c(Learner learner, Row row, bint learning):
+    """Return the prediction. With `learning`, leave the score to learn from in the row."""
+    cdef AveragedLinear averaged
+    cdef double mean
+    if type(learner.own_space) is Linear:
+        row.scores[0] = mean = dot_with(<Linear> learner.own_space, row)
+    elif type(learner.own_space) is AveragedLinear:
+        averaged = <AveragedLinear> learner.own_space
+        row.scores[0] = mean = dot_with(averaged, row)
+        if averaged.count != 0.0:
+            mean = (mean * (averaged.mass / averaged.scale) - dot_with(averaged.correction, row)) / averaged.count
+    elif learner.own_space.predicts_apart:
+        learner.score_for_prediction(row)
+        mean = row.scores[0]
+        if learning:
+            learner.score_row(row, 1)
+    else:
+        learner.own_space.score(row, 1)
+        mean = row.scores[0]
+    if not (isfinite(mean) and isfinite(row.scores[0])):
+        learner.refuse_score()
+    return prediction_of(learner, mean)
+
+
+cdef inline object learn_in_c(Learner learner, Row row, Direction direction, Seen seen, Step step, y, double weight):
+    """Predict and learn; return the prediction."""
+    cdef bint moving
+    cdef double code = code_of(learner, y), coefficient
+    predicted = predict_in_c(learner, row, True)
+    if learner.task.by_sign:
+        set_one(direction, 0, code)
+        seen.target, seen.wrong, seen.equality = 1.0, (row.scores[0] >= 0.0) != (code > 0.0), False
+    else:
+        learner.task.constraint(row, None, code, direction)
+        seen.target, seen.wrong, seen.equality = direction.target, direction.wrong, direction.equality
+    seen.weight, seen.t, seen.k = weight, learner.n_seen + 1, learner.n_updates
+    if type(learner.own_space) is Linear or type(learner.own_space) is AveragedLinear:
+        coefficient = direction.terms[0].coefficient
+        seen.margin, seen.gain = 0.0 + coefficient * row.scores[0], coefficient * coefficient * row.norm2
+        seen.size = (<Linear> learner.own_space).size
+    else:
+        learner.own_space.measure(row, direction, seen)
+    reset(step)
+    learner.own_rule.respond(seen, step)
+    moving = moves_weights(step) or learner.has_covariance and changes_covariance(step)
+    if not (isfinite(seen.gain) and (not moving or learner.own_space.stays_finite(row, direction, seen, step))):
+        learner.refuse_move(seen, step)
+    # Nothing below may fail.
+    learner.n_seen += 1
+    learner.n_mistakes += seen.margin <= 0.0 if learner.task.by_sign else learner.task.mistaken(seen)
+    if moving:
+        learner.own_space.move(row, direction, seen, step)
+        learner.n_updates += step.step != 0.0
+    if learner.own_space.counts_rounds:
+        learner.own_space.end_round(row, direction, seen)
+    return predicted

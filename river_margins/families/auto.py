@@ -1,17 +1,15 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
 import inspect
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from river import base
 
 from river_margins.core.checks import below_one, not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
-from river_margins.core.experts import Experts
+from river_margins.core.experts import Experts, NumberExperts
 from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
@@ -26,8 +24,7 @@ from river_margins.spaces import AveragedLinear
 __all__ = ["AutoClassifier", "AutoRegressor"]
 
 ANY_REGRESSOR = MarginRegressor(PA1())  # all refuse the same labels
-LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
-SCALE_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
+MOMENTS = ("count", "mean", "squares", "error")  # of labels, in a state; the first is the sum of their weights
 
 
 def usual_classifiers() -> list[base.Classifier]:
@@ -66,6 +63,7 @@ class _Auto(Described, Estimator):
 
     portfolio: Sequence[Any] | None
     _experts: Experts
+    _kind_of_experts: type[Experts] = Experts
 
     def _open(
         self, portfolio: Sequence[Any] | None, eta: float, share: float, usual: Callable[[], list[Any]], kind: type[Any]
@@ -76,7 +74,7 @@ class _Auto(Described, Estimator):
             raise TypeError(f"`portfolio` must be a list of River {kind.__name__.lower()}s, not {short(portfolio)}")
         else:
             chosen = [_copy(each, kind) for each in portfolio]
-        experts = Experts(chosen, positive("eta", eta), below_one("share", share))
+        experts = self._kind_of_experts(chosen, positive("eta", eta), below_one("share", share))
         vars(self).update(portfolio=portfolio, _experts=experts)
 
     def _check_weight(self, w: float) -> None:
@@ -148,7 +146,7 @@ class Voting(_Auto, base.Classifier):
         return _leader(votes), _score(votes)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the weight of the experts for each label: a vote, not calibrated probabilities."""
+        """Return the weight of the experts for each label: a vote. `Calibrated(AutoClassifier())` calibrates it."""
         return self._experts.votes(x, self._labels)
 
     def check_label(self, y: Any) -> None:
@@ -243,10 +241,7 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
-        y = as_bool(y)
-        self._experts.learn_label(x, y, w)
-        if y not in self._labels:
-            self._labels.append(y)
+        self._experts.learn_label(x, y, self._labels, w)
 
     def predict_learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> Any:
         """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`.
@@ -255,21 +250,7 @@ class AutoClassifier(Voting):
         """
         if w != 1.0:
             self._check_weight(w)
-        y = as_bool(y)
-        predicted = self._experts.learn_label(x, y, w, self._labels)
-        if y not in self._labels:
-            self._labels.append(y)
-        return predicted
-
-
-def as_bool(y: Any) -> Any:
-    """Return a bool of numpy as Python's, by which a score is a number, and any other label as it is."""
-    return bool(y) if isinstance(y, np.bool_) else y
-
-
-def _deviation(squares: float, count: float) -> float:
-    """Return the standard deviation of labels with this sum of squares; 1 if there is none, or none that is above 0."""
-    return (math.sqrt(squares / count) if squares > 0.0 else 0.0) or 1.0
+        return self._experts.learn_label(x, y, self._labels, w, True)
 
 
 def _leader(votes: dict[Any, float]) -> Any:
@@ -334,26 +315,19 @@ class AutoRegressor(_Auto, base.Regressor):
 
     eta: float
     share: float
-    _count: float  # the sum of the weights of all labels
-    _mean: float
-    _squares: float
-    _error: float
+    _experts: NumberExperts
+    _kind_of_experts = NumberExperts
 
     def __init__(
         self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
     ) -> None:
-        vars(self).update(eta=eta, share=share, _count=0.0, _mean=0.0, _squares=0.0, _error=0.0)
+        vars(self).update(eta=eta, share=share)
         self._open(portfolio, eta, share, usual_regressors, base.Regressor)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"portfolio": [PARegressor(C=0.1), AROWRegressor()], "share": 0.0}
-
-    @property
-    def _unit(self) -> float:
-        """The standard deviation of the labels; 1 if there is none."""
-        return _deviation(self._squares, self._count)
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Let every expert predict and learn, and change the weights.
@@ -367,43 +341,26 @@ class AutoRegressor(_Auto, base.Regressor):
         w
             Sample weight, >= 0, for the experts, their losses, and the mean and the variance of the labels.
         """
-        self._learn(x, y, w, None)
+        if w != 1.0:
+            self._check(y, w)
+        self._experts.learn_number(x, y, w)
 
     def predict_learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> float:
         """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`.
 
         An expert that cannot read x has no part in it, where `predict_one` raises its error.
         """
-        return self._learn(x, y, w, [])
-
-    def _learn(self, x: Mapping[Any, Any], y: float, w: float, said: list[Any] | None) -> float:
-        """Learn; return what the experts say that fill the list, if there is one."""
-        self.check_label(y)
         if w != 1.0:
-            self._check_weight(w)
-        label, count, old_mean, old_unit = float(y), self._count + w, self._mean, self._unit
-        part = w / count if w else 0.0
-        mean = old_mean + (label - old_mean) * part
-        squares = self._squares + w * (label - old_mean) * (label - mean)
-        if not (math.isfinite(squares) and math.isfinite(count)):
-            raise OverflowError(
-                f"`{type(self).__name__}`: the label {y!r} takes the variance of the labels beyond floating point: "
-                "scale the labels"
-            )
-        unit = _deviation(squares, count)
-        found = self._experts.predict_and_learn(x, (label - mean) / unit, w, said)
-        combined = self._experts.mean(found)
-        predicted = old_mean + old_unit * (combined if said is None else self._experts.mean(said))
-        if self._error > 0.0:
-            self._experts.reweigh_errors(found, label, old_mean, old_unit, 2.0 * self._error, w)
-        error = min(abs(old_mean + old_unit * combined - label), LARGEST_ERROR)
-        error = self._error + (error - self._error) * min(max(part, w * SCALE_MEMORY), 1.0)
-        vars(self).update(_count=count, _mean=mean, _squares=squares, _error=error)
-        return predicted
+            self._check(y, w)
+        return self._experts.learn_number(x, y, w, True)
+
+    def _check(self, y: float, w: float) -> None:
+        self.check_label(y)
+        self._check_weight(w)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the weighted mean of the experts; 0 before the first label."""
-        return self._mean + self._unit * self._experts.mean(self._experts.predictions(x))
+        return self._experts.predict_number(x)
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the prediction."""
@@ -414,9 +371,8 @@ class AutoRegressor(_Auto, base.Regressor):
         ANY_REGRESSOR.check_label(y)
 
     def __getstate__(self) -> dict[str, Any]:
-        numbers = {"count": self._count, "mean": self._mean, "squares": self._squares, "error": self._error}
-        return super().__getstate__() | numbers
+        return super().__getstate__() | dict(zip(MOMENTS, self._experts.moments, strict=True))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        vars(self).update({f"_{name}": state[name] for name in ("count", "mean", "squares", "error")})
+        self._experts.moments = tuple(state[name] for name in MOMENTS)

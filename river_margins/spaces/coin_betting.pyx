@@ -8,7 +8,7 @@ from libc.string cimport memset
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction
-from river_margins.spaces.sparse cimport Coordinate, Sparse
+from river_margins.spaces.sparse cimport Coordinate, Sparse, coordinate
 
 from river_margins.core.checks import positive
 
@@ -80,7 +80,7 @@ cdef class CoinBetting(Sparse):
             for i in range(length):
                 at = self.planned + place
                 place += 1
-                at[0] = self.at(row, i, direction.terms[term].block)
+                at[0] = coordinate(self, row, i, direction.terms[term].block)
                 value = row.value[i] if i < row.known else row.own_value[row.capacity + i - row.known]
                 here = along * value
                 if here == 0.0:

@@ -19,8 +19,13 @@ cdef class Sparse(Space):
     cdef double rate_of(self, double squares) noexcept
     cdef void take_step(self, Coordinate* at, double step) noexcept
     @cython.final
-    cdef Coordinate at(self, Row row, Py_ssize_t i, Py_ssize_t block) noexcept
-    @cython.final
     cdef int reserve_planned(self, Py_ssize_t count) except -1
     @cython.final
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1
+
+
+cdef inline Coordinate coordinate(Sparse space, Row row, Py_ssize_t i, Py_ssize_t block) noexcept:
+    """Return the coordinate of feature i of the row in a block, or zeros for a new feature or block."""
+    if i < row.known and block < space.blocks:
+        return space.coordinates[row.index[i] * space.stride + block]
+    return Coordinate(0.0, 0.0, 0.0, 0.0)

@@ -98,7 +98,7 @@ cdef class Sparse(Space):
             for i in range(length):
                 at = self.planned + place
                 place += 1
-                at[0] = self.at(row, i, direction.terms[term].block)
+                at[0] = coordinate(self, row, i, direction.terms[term].block)
                 here = along * (row.value[i] if i < row.known else row.own_value[row.capacity + i - row.known])
                 if here == 0.0:
                     continue  # an explicit zero: do not recompute the sums, which would round them
@@ -107,22 +107,19 @@ cdef class Sparse(Space):
                     return False
         return True
 
-    cdef Coordinate at(self, Row row, Py_ssize_t i, Py_ssize_t block) noexcept:
-        """Return the coordinate of feature i of the row in a block, or zeros for a new feature or block."""
-        if i < row.known and block < self.blocks:
-            return self.coordinates[row.index[i] * self.stride + block]
-        return Coordinate(0.0, 0.0, 0.0, 0.0)
-
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, term, place = 0
         if step.step != 0.0:
             if row.fresh:
                 self.reserve(self.reader.size() + row.fresh, self.stride)
                 self.reader.add_features(row)
-            for term in range(direction.length):
-                for i in range(row.known):
-                    self.coordinates[row.index[i] * self.stride + direction.terms[term].block] = self.planned[place]
-                    place += 1
+            if row.consecutive and self.stride == 1:
+                memcpy(self.coordinates, self.planned, row.known * sizeof(Coordinate))
+            else:
+                for term in range(direction.length):
+                    for i in range(row.known):
+                        self.coordinates[row.index[i] * self.stride + direction.terms[term].block] = self.planned[place]
+                        place += 1
         self.threshold += step.threshold
         return 0
 

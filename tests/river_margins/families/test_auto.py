@@ -269,7 +269,7 @@ def test_a_weight_of_2_is_the_same_label_twice_for_the_scale_of_a_regressor():
         twice.learn_one({}, y)
         twice.learn_one({}, y)
     assert once.predict_one({}) == pytest.approx(6.0)  # the mean
-    assert once._unit == pytest.approx(twice._unit) == pytest.approx(np.std([3.0, 5.0, 10.0]))
+    assert once._experts.unit == pytest.approx(twice._experts.unit) == pytest.approx(np.std([3.0, 5.0, 10.0]))
 
 
 @pytest.mark.parametrize("expert", [rm.CWClassifier(), Scripted(0)])

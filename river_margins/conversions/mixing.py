@@ -227,7 +227,7 @@ def spread(
     else:
         columns, width = [labels.index(label) for label in state["labels"] or []], len(labels)
     found = np.full((count + intercept, width), start)
-    found[np.ix_(places, columns)] = numbers
+    found[np.ix_(places, np.array(columns, np.intp))] = numbers
     return found
 
 

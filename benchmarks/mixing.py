@@ -1,6 +1,7 @@
 """What is mixing worth when each partition sees a part of the world only?
 
     python benchmarks/mixing.py          # writes benchmarks/results/mixing.md
+    python benchmarks/mixing.py --cost   # what one mixing takes; writes benchmarks/results/mixing_cost.md
 
 Eight learners take the records of eight partitions in turn, each record predicted before it is learned. They are left
 alone, or all become their mean after every so many records of each, by `river_margins.conversions.mix`. One learner
@@ -11,6 +12,9 @@ is that of each model at the end on 1,000 records drawn from all partitions: it 
 partition, or a partition meets what it has not seen.
 """
 
+import argparse
+import copy
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +22,11 @@ from typing import Any
 import numpy as np
 
 import river_margins as rm
+from river_margins import snapshot
 from river_margins.conversions import mix
 
 RESULTS = Path(__file__).parent / "results" / "mixing.md"
+COST = RESULTS.with_name("mixing_cost.md")
 PARTITIONS, ROUNDS, FEATURES, TEST, SEEDS = 8, 800, 40, 1000, 3
 EVERY = (800, 200, 50, 10)  # records of each partition between two mixings
 LEARNERS = {
@@ -107,7 +113,76 @@ def table(kind: str) -> Iterator[str]:
         yield f"| {name} | {shown} |"
 
 
+def large(make: Any, features: int, seed: int) -> Any:
+    """Return a model that has learned so many features, in an order of its own."""
+    names = np.random.default_rng(seed).permutation(features)
+    model = make()
+    for some in np.array_split(names, features // 50):
+        model.learn_one({f"feature-{n}": 1.0 + n / features for n in some}, bool(some[0] % 2))
+    return model
+
+
+def cost(make: Any, features: int) -> tuple[float, float, float]:
+    """Return MB of a snapshot, and the CPU time in seconds to load one and to find the mean of all partitions."""
+    files = [snapshot.dumps(large(make, features, number)) for number in range(PARTITIONS)]
+    began = time.process_time()
+    models = [snapshot.loads(data) for data in files]
+    loaded = time.process_time()
+    mix(models)
+    return len(files[0]) / 1e6, (loaded - began) / PARTITIONS, time.process_time() - loaded
+
+
+def changed() -> tuple[int, int, int]:
+    """Return how many features a model has, has learned since its last mixing, and has otherwise than it published.
+
+    Records have about ten of 20,000 features, some of them often and most rarely, as words do.
+    """
+    draw, models, published = np.random.default_rng(1), [rm.AROWClassifier() for _ in range(PARTITIONS)], []
+    concept, learned = draw.normal(size=20_001), set[str]()
+    for _ in range(12):
+        before, learned = published or models, set()
+        for number, model in enumerate(models):
+            for _ in range(500):
+                words = np.unique(np.minimum(draw.zipf(1.3, 20), 20_000))
+                model.learn_one({f"w{n}": 1.0 for n in words}, bool(concept[words].sum() > 0))
+                if number == 0:
+                    learned.update(f"w{n}" for n in words)
+        mixed = [mix([model, *before[:n], *before[n + 1 :]]) for n, model in enumerate(models)]
+        models, published = [copy.deepcopy(model) for model in mixed], mixed
+    last, now = dict(before[0].weights), dict(mixed[0].weights)
+    return len(now), len(learned), sum(last.get(name) != weight for name, weight in now.items())
+
+
+def write_costs() -> None:
+    lines = [
+        "# What a mixing takes",
+        "",
+        f"`python benchmarks/mixing.py --cost`: {PARTITIONS} partitions with the same features in different orders. "
+        "CPU time in seconds.",
+        "",
+        "| learner | features | a snapshot, MB | to load one | a mean |",
+        "|---|---|---|---|---|",
+    ]
+    for name in ("AROWClassifier", "StandardScaler, AROWClassifier"):
+        for features in (10_000, 100_000, 1_000_000):
+            size, load, mean = cost(LEARNERS[name], features)
+            lines.append(f"| {name} | {features:,} | {size:.2g} | {load:.2g} | {mean:.2g} |")
+            print(lines[-1], flush=True)
+    features, learned, otherwise = changed()
+    lines += [
+        "",
+        f"Of {features:,} features of an `AROWClassifier`, on records of some words of a vocabulary, a partition had "
+        f"learned {learned:,} between two mixings, and {otherwise:,} had other weights than published before.",
+    ]
+    COST.write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cost", action="store_true", help="only what one mixing takes")
+    if parser.parse_args().cost:
+        write_costs()
+        return
     lines = [
         "# Mixing",
         "",

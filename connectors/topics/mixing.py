@@ -8,6 +8,7 @@ snapshot, so whoever reads committed records finds the name of a committed model
 import concurrent.futures
 import hashlib
 import logging
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -92,14 +93,17 @@ class Mixer:
     def __init__(self, group: str, mixing: Mixing, reader: Reader, timeouts: Timeouts, metrics: Metrics) -> None:
         self._group, self._mixing, self._reader = group, mixing, reader
         self._timeouts, self._metrics = timeouts, metrics
-        self._seconds = 0.001  # that the last mean took
+        self._seconds = math.inf  # that the last mean took
         self._published: dict[int, Published] = {}
         self._models: dict[int, tuple[Published, Any]] = {}  # None in place of a model that was refused
         self._used: dict[int, dict[int, str]] = {}
         self._input = ""
 
     def due(self, partitions: Mapping[int, Partition]) -> set[int]:
-        """Return the partitions that mix with the next commit: those that wait longest, as many as its time allows."""
+        """Return the partitions that mix with the next commit: those that wait longest, as many as its time allows.
+
+        It is one as long as it is not known how long that takes.
+        """
         waiting = [number for number, each in partitions.items() if each.is_due_to_mix(self._mixing.every)]
         waiting.sort(key=lambda number: partitions[number].mixed_at)
         return set(waiting[: max(1, int(SHARE * self._timeouts.transaction / self._seconds))])

@@ -348,6 +348,7 @@ class Processor:
             self._committer.commit()  # so that from now on a missing offset means that it was lost
         if self._assignment.ownership is not None:
             self._assignment.resume()
+        gc.collect()  # the models that others have now may be parts of cycles; it scans them too rarely by itself
 
     def _commit_before_rebalance(self) -> None:
         """Commit while the group still takes it: then the models that stay are kept, and the others are up to date."""

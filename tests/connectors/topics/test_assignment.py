@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -58,9 +59,17 @@ def restored(caplog):
 
 @BOTH_CLIENTS
 @GUARANTEES
-def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, caplog, guarantee):
-    """The next commit is far away: what moves is committed when it is given back, and what stays is kept."""
+def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, caplog, guarantee, monkeypatch):
+    """The next commit is far away: what moves is committed when it is given back and freed, and what stays is kept."""
     caplog.set_level(logging.INFO)
+    make, learners = Restorer.start, []
+
+    def noted(restorer, *arguments):
+        partition = make(restorer, *arguments)
+        learners.append(weakref.ref(list(partition.model.learner.steps.values())[-1]))
+        return partition
+
+    monkeypatch.setattr(Restorer, "start", noted)
     stream = Stream(kafka, tmp_path, partitions=4, checkpoint={"guarantee": guarantee, "every": "50s"})
     stream.settings["kafka"] |= {
         "consumer": {"session_timeout_ms": 90_000, "max_poll_interval_ms": 120_000, "heartbeat_interval_ms": 300},
@@ -83,6 +92,7 @@ def test_who_joins_or_leaves_in_order_costs_the_others_nothing(kafka, tmp_path, 
             assert restored(caplog) == []
             stream.produce(records[400:800])
             wait_for(lambda: sent(800), "the outputs of both")
+            assert [learner() is None for learner in learners].count(True) == 2
             other.terminate()
             other.communicate(timeout=DEADLINE)
         finally:

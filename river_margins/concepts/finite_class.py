@@ -1,9 +1,9 @@
 """Finite classes of concepts, and those that are consistent with the labels so far: CON and the halving algorithm."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 from river import base
 
 from river_margins.core.checks import positive
@@ -112,8 +112,8 @@ def _label(concept: Concept, x: Any) -> Any:
         return concept(x)
     if isinstance(concept, Mapping) and x in concept:
         return concept[x]
-    if isinstance(concept, Sequence) and isinstance(x, Integral) and 0 <= int(x) < len(concept):
-        return concept[int(x)]
+    if isinstance(concept, Sequence) and isinstance(x, int | np.integer) and 0 <= x < len(concept):
+        return concept[x]
     raise ValueError(f"x = {x!r} is not in a table of the concepts: learn and predict points that all tables have")
 
 

@@ -122,6 +122,20 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
     return value
 
 
+def label_column(y: Any) -> Any:
+    """Return the labels of the rows of a batch as an array or a list; raise ValueError if a row has several.
+
+    >>> label_column(label for label in "ab")
+    ['a', 'b']
+    """
+    if hasattr(y, "to_pylist"):  # of pyarrow, which makes an array neither of bools nor of what has nulls
+        return y.to_pylist()
+    labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
+    if getattr(labels, "ndim", 1) != 1:
+        raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
+    return labels
+
+
 def is_bare(value: object, kind: Any) -> bool:
     """Return whether a value is an instance of a class, and not a pipeline that ends with one, as River's `isinstance`.
 

@@ -34,20 +34,6 @@ def label_list(name: str, labels: Any) -> Any:
     return [plain(label) for label in labels]
 
 
-def label_column(y: Any) -> Any:
-    """Return the labels of the rows of a batch as an array or a list.
-
-    >>> label_column(label for label in "ab")
-    ['a', 'b']
-    """
-    if hasattr(y, "to_pylist"):  # of pyarrow, which makes an array neither of bools nor of what has nulls
-        return y.to_pylist()
-    labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
-    if getattr(labels, "ndim", 1) != 1:
-        raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
-    return labels
-
-
 def same_kind(label: object, other: object) -> bool:
     """Return whether two labels may be compared. A bool is not compared with a number, although `True == 1` in Python.
 

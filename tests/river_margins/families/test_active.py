@@ -253,7 +253,7 @@ def test_what_is_given_is_a_recipe(make):
 
 
 @samplers
-@pytest.mark.parametrize("classifier", [rm.LogLinearClassifier, rm.EllipsoidClassifier, rm.AutoClassifier])
+@pytest.mark.parametrize("classifier", [rm.EllipsoidClassifier, rm.ELIM])
 def test_a_classifier_that_takes_no_sample_weight_learns(make, classifier):
     model = make(classifier())
     for x, y in stream(2, rounds=10):

@@ -207,11 +207,11 @@ def test_classes_may_be_an_array(make):
     assert rm.Watched(rm.Perceptron(classes=np.array([0, 1]))).learn_one({"a": 1.0}, 1) is None
 
 
-@pytest.mark.parametrize("make", [rm.PAClassifier, rm.PARegressor, rm.AROWClassifier, rm.KernelPAClassifier])
+@pytest.mark.parametrize("make", [rm.PAClassifier, rm.PARegressor, rm.AROWClassifier])
 def test_an_intercept_is_there_or_not(make):
     for intercept in ("no", 0.5):
         with case(intercept), pytest.raises(ValueError, match="`intercept` must be True, False or None, not"):
             make(intercept=intercept)
     model = make(intercept=np.False_)
     model.learn_one({"a": 1.0}, True)
-    assert rm.INTERCEPT not in model.explain_one({"a": 1.0}) if make is not rm.KernelPAClassifier else model.supports
+    assert rm.INTERCEPT not in model.explain_one({"a": 1.0})

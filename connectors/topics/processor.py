@@ -449,7 +449,9 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
     except NotPermitted as error:
         raise AccessError(f"the broker refuses for lack of a permission of group `{config.name}`: {error}") from error
     except NotAccepted as error:
-        raise StartError(f"group `{config.name}` does not fit to its brokers and topics: {error}") from error
+        raise StartError(
+            f"the broker does not accept what group `{config.name}` asks for, or its answer cannot be read: {error}"
+        ) from error
     except Replaced as error:
         raise FencedError(
             f"another process of group `{config.name}` runs with `instance: {config.instance}`, or this one was silent "

@@ -112,7 +112,8 @@ def count_rounds(dataset, model, dict counts):
     cdef bint compiled = plan and not model._LEARN_UNSUPERVISED_DURING_PREDICT and are_two_compiled_steps(plan)
     cdef RowMaker first = (<tuple> plan[0])[1] if compiled else None
     cdef Learner learner = (<tuple> plan[1])[1] if compiled else None
-    cdef PairCounts pairs = PairCounts(counts)
+    cdef PairCounts pairs = PairCounts()
+    pairs.counts = counts
     both = model.predict_learn_one
     try:
         for row in dataset:
@@ -140,8 +141,8 @@ cdef class PairCounts:
     cdef list pairs  # those counted last, each at a place of its addresses
     cdef long long more[PLACES]  # what `counts` has not yet of these pairs
 
-    def __cinit__(self, dict counts):
-        self.counts, self.pairs = counts, [None] * PLACES
+    def __cinit__(self):
+        self.pairs = [None] * PLACES
 
     cdef int count(self, object one, object other) except -1:
         cdef size_t place = (3 * (<size_t> <PyObject*> one >> 4) + (<size_t> <PyObject*> other >> 4)) & (PLACES - 1)

@@ -72,6 +72,14 @@ def scaled(scaler: Any, learner: Callable[[], Any], *score: Any) -> Callable[[Ro
     return progressive(lambda: scaler() | learner(), *score)
 
 
+def pipeline() -> Any:
+    return rm.StandardScaler() | pa()
+
+
+def rivers_pipeline() -> Any:
+    return preprocessing.StandardScaler() | river_pa()
+
+
 def auto_with_coin_betting() -> Any:
     return rm.AutoClassifier([*usual_classifiers(), rm.CoinBettingClassifier()])
 
@@ -115,6 +123,7 @@ def tables_of_dicts() -> list[str]:
 
 def other_tables() -> list[str]:
     """Time many classes, pipelines and matrices."""
+    phishing = [("Phishing, 9 features", list(datasets.Phishing()))]
     return [
         *table(
             "26 classes",
@@ -131,7 +140,7 @@ def other_tables() -> list[str]:
         ),
         *table(
             "Scaler and learner under progressive_val_score",
-            [("Phishing, 9 features", list(datasets.Phishing())), *shared()],
+            [*phishing, *shared()],
             [
                 Contender("River's scaler and learner", scaled(preprocessing.StandardScaler, river_pa)),
                 Contender("River's scaler, our learner", scaled(preprocessing.StandardScaler, pa)),
@@ -140,6 +149,23 @@ def other_tables() -> list[str]:
                     "the same in river_margins.evaluate.progressive",
                     scaled(rm.StandardScaler, pa, rm.evaluate.progressive),
                 ),
+            ],
+        ),
+        *table(
+            "The same pipeline in one call",
+            phishing,
+            [
+                Contender("predict_one and learn_one of River's pipeline", two_calls(rivers_pipeline)),
+                Contender("predict_one and learn_one", two_calls(pipeline)),
+                Contender("predict_learn_one", one_call(pipeline)),
+            ],
+        ),
+        *table(
+            "Progressive validation of StandardScaler and PAClassifier",
+            phishing,
+            [
+                Contender("River's progressive_val_score", progressive(pipeline)),
+                Contender("river_margins.evaluate.progressive", progressive(pipeline, rm.evaluate.progressive)),
             ],
         ),
         *table(

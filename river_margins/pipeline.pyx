@@ -2,6 +2,9 @@
 
 from river import compose
 
+cimport cython
+from cpython.object cimport PyObject
+
 from river_margins.core.dict_walk cimport dict_walk_suits
 from river_margins.core.learner cimport Learner
 from river_margins.core.transformed_row cimport TransformedRow
@@ -54,9 +57,9 @@ class Pipeline(compose.Pipeline):
 
     def predict_learn_one(self, x, y=None, **params):
         """Predict, then learn: the result of `predict_one`, followed by `learn_one`. Two compiled steps read x once."""
-        cdef tuple steps = None if params else two_compiled_steps(self)
-        if steps is not None:
-            return (<RowMaker> steps[0]).predict_and_learn(<Learner> steps[1], x, y)
+        cdef tuple plan = self._plan or self._build_plan()
+        if not (params or self._LEARN_UNSUPERVISED_DURING_PREDICT) and are_two_compiled_steps(plan):
+            return (<RowMaker> (<tuple> plan[0])[1]).predict_and_learn(<Learner> (<tuple> plan[1])[1], x, y)
         prediction = self.predict_one(x)
         self.learn_one(x, y, **params)
         return prediction
@@ -105,29 +108,60 @@ def check_order(steps):
 
 def count_rounds(dataset, model, dict counts):
     """Let a model predict and learn each example in turn, and count the pairs of label and prediction."""
-    cdef tuple steps = two_compiled_steps(model) if isinstance(model, Pipeline) else None
-    cdef RowMaker first = None if steps is None else steps[0]
-    cdef Learner learner = None if steps is None else steps[1]
-    cdef tuple pair
+    cdef tuple plan = (model._plan or model._build_plan()) if isinstance(model, Pipeline) else ()
+    cdef bint compiled = plan and not model._LEARN_UNSUPERVISED_DURING_PREDICT and are_two_compiled_steps(plan)
+    cdef RowMaker first = (<tuple> plan[0])[1] if compiled else None
+    cdef Learner learner = (<tuple> plan[1])[1] if compiled else None
+    cdef PairCounts pairs = PairCounts()
+    pairs.counts = counts
     both = model.predict_learn_one
-    for row in dataset:
-        if len(row) > 2:  # unpacking a rest that is hardly ever there would make a list
-            x, y, extra = row
-            prediction = both(x, y, **extra)
-        else:
-            x, y = row
-            prediction = both(x, y) if first is None else first.predict_and_learn(learner, x, y)
-        pair = (y, prediction)
-        counts[pair] = counts.get(pair, 0) + 1
+    try:
+        for row in dataset:
+            if len(row) > 2:  # unpacking a rest that is hardly ever there would make a list
+                x, y, extra = row
+                prediction = both(x, y, **extra)
+            else:
+                x, y = row
+                prediction = both(x, y) if first is None else first.predict_and_learn(learner, x, y)
+            pairs.count(y, prediction)
+    finally:
+        for place in range(PLACES):
+            pairs.settle(place)
 
 
-cdef tuple two_compiled_steps(model):
-    """Return a transformer and the learner behind it if these are all steps, and rows go from one to the other; else None."""
-    cdef tuple plan = model._plan or model._build_plan()
-    if len(plan) != 2 or model._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
-        return None
-    step, last = (<tuple> plan[0])[1], (<tuple> plan[1])[1]
-    return (step, last) if hands_rows(plan, 0) else None
+cdef enum:
+    PLACES = 16  # a power of 2
+
+
+@cython.final
+cdef class PairCounts:
+    """Counts pairs of objects in a dict. Pairs of the same few objects, such as True and False, are counted without a look-up."""
+
+    cdef dict counts
+    cdef list pairs  # those counted last, each at a place of its addresses
+    cdef long long more[PLACES]  # what `counts` has not yet of these pairs
+
+    def __cinit__(self):
+        self.pairs = [None] * PLACES
+
+    cdef int count(self, object one, object other) except -1:
+        cdef size_t place = (3 * (<size_t> <PyObject*> one >> 4) + (<size_t> <PyObject*> other >> 4)) & (PLACES - 1)
+        cdef tuple pair = self.pairs[place]
+        if pair is None or pair[0] is not one or pair[1] is not other:
+            self.settle(place)
+            pair = (one, other)
+            self.counts.setdefault(pair, 0)  # now, because the order of the dict is that of the first examples
+            self.pairs[place] = pair
+        self.more[place] += 1
+        return 0
+
+    cdef int settle(self, size_t place) except -1:
+        """Add to `counts` what it does not have of the pair at a place."""
+        pair = self.pairs[place]
+        if pair is not None:
+            self.counts[pair] += self.more[place]
+        self.more[place] = 0
+        return 0
 
 
 cdef object transformed(tuple plan, object x, bint learning):
@@ -177,11 +211,14 @@ cdef bint is_plain_chain(tuple plan):
     """Return whether the pipeline is a chain of unsupervised transformers with one supervised step at the end."""
     cdef Py_ssize_t i, last = len(plan) - 1
     cdef tuple step
-    cdef str kind
-    cdef bint supervised
-    for i in range(last + 1):
+    for i in range(last):
         step = plan[i]
-        kind, supervised = step[0], step[2]
-        if kind != ("transformer" if i < last else "final") or supervised != (i == last):
+        if <str> step[0] != "transformer" or step[2]:
             return False
-    return last >= 0
+    step = plan[last] if last >= 0 else ("", None, False)
+    return <str> step[0] == "final" and step[2]
+
+
+cdef bint are_two_compiled_steps(tuple plan):
+    """Return whether a plan is a transformer and the learner behind it, and rows go from one to the other."""
+    return len(plan) == 2 and is_plain_chain(plan) and hands_rows(plan, 0)

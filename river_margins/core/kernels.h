@@ -6,9 +6,13 @@
 #ifndef RIVER_MARGINS_KERNELS_H
 #define RIVER_MARGINS_KERNELS_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* A pair of numbers, in one register if GCC or Clang compile. */
 #if defined(__GNUC__)
@@ -35,6 +39,20 @@ static inline two r_plus(double r, two y) { BOTH(r + y, r + y.part[i]); }
 
 static inline two one_over(two x) { BOTH(1.0 / x, 1.0 / x.part[i]); }
 
+static inline two minus(two x, two y) { BOTH(x - y, x.part[i] - y.part[i]); }
+
+static inline two over(two x, two y) { BOTH(x / y, x.part[i] / y.part[i]); }
+
+/* No loop: GCC would call the function of the library, which reports negative numbers. */
+static inline two root(two x)
+{
+#if defined(__SSE2__) && defined(__GNUC__)
+    return (two)_mm_sqrt_pd((__m128d)x);
+#else
+    BOTH(((two){sqrt(x[0]), sqrt(x[1])}), sqrt(x.part[i]));
+#endif
+}
+
 static inline two store_two(double *a, two pair)
 {
     memcpy(a, &pair, sizeof pair);
@@ -56,12 +74,9 @@ static inline two gather_two(const double *a, const int32_t *index)
 
 static inline double sum_of(two s0, two s1, two s2, two s3, double rest)
 {
-    double s[8];
-    memcpy(s, &s0, sizeof s0);
-    memcpy(s + 2, &s1, sizeof s1);
-    memcpy(s + 4, &s2, sizeof s2);
-    memcpy(s + 6, &s3, sizeof s3);
-    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])) + rest;
+    double s[2];
+    store_two(s, plus(plus(s0, s2), plus(s1, s3)));
+    return s[0] + s[1] + rest;
 }
 
 /* The sum of numbers. PAIR(i) gives numbers i and i + 1, ONE(i) gives number i. */
@@ -104,17 +119,23 @@ static inline double dot_at(const double *a, const int32_t *index, const double 
 #undef ONE
 }
 
-/* The results of dot_at(a, index, b, length) and, in `square`, of dot(b, b, length), in one pass over b. */
-static inline double dot_at_and_square(const double *a, const int32_t *index, const double *b, ptrdiff_t length,
-                                       double *square)
+/* Find index[i] = index_of[column[i]], then the results of dot_at(a, index, b, length) and, in `square`, of dot(b, b, length),
+   in one pass. Return 0 if an index is negative: then `index`, which may be `column` itself, is filled in part. */
+static inline int find_dot_and_square(const double *a, const int32_t *index_of, const int32_t *column, int32_t *index,
+                                      const double *b, ptrdiff_t length, double *sum, double *square)
 {
     two s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0}, q0 = {0}, q1 = {0}, q2 = {0}, q3 = {0};
     ptrdiff_t i = 0;
-#define BOTH_SUMS(s, q, i)                              \
-    {                                                   \
-        two pair = load_two(b + (i));                   \
+#define FIND(i)                               \
+    if ((index[i] = index_of[column[i]]) < 0) \
+        return 0;
+#define BOTH_SUMS(s, q, i)                                    \
+    {                                                         \
+        two pair = load_two(b + (i));                         \
+        FIND(i)                                               \
+        FIND((i) + 1)                                         \
         s = plus(s, times(gather_two(a, index + (i)), pair)); \
-        q = plus(q, times(pair, pair));                 \
+        q = plus(q, times(pair, pair));                       \
     }
     for (; i + 8 <= length; i += 8) {
         BOTH_SUMS(s0, q0, i)
@@ -131,9 +152,13 @@ static inline double dot_at_and_square(const double *a, const int32_t *index, co
         BOTH_SUMS(s2, q2, i)
         i += 2;
     }
-#undef BOTH_SUMS
+    if (i < length)
+        FIND(i)
+    *sum = sum_of(s0, s1, s2, s3, i < length ? a[index[i]] * b[i] : 0.0);
     *square = sum_of(q0, q1, q2, q3, i < length ? b[i] * b[i] : 0.0);
-    return sum_of(s0, s1, s2, s3, i < length ? a[index[i]] * b[i] : 0.0);
+    return 1;
+#undef BOTH_SUMS
+#undef FIND
 }
 
 /* y += factor·x. The two do not overlap. */
@@ -141,6 +166,21 @@ static inline void add_multiple(double *__restrict y, const double *__restrict x
 {
     for (ptrdiff_t i = 0; i < length; i++)
         y[i] += factor * x[i];
+}
+
+/* The same for y[index[i]], where no index comes twice. */
+static inline void add_multiple_at(double *__restrict y, const int32_t *__restrict index, const double *__restrict x,
+                                   double factor, ptrdiff_t length)
+{
+    double pair[2];
+    ptrdiff_t i = 0;
+    for (; i + 2 <= length; i += 2) {
+        store_two(pair, times_number(factor, load_two(x + i)));
+        y[index[i]] += pair[0];
+        y[index[i + 1]] += pair[1];
+    }
+    if (i < length)
+        y[index[i]] += factor * x[i];
 }
 
 /* For a covariance that is a diagonal s: the variance x'Σx, with Σx left in `along` and the terms of the sum in `terms`.
@@ -288,6 +328,73 @@ static inline void move_and_add(double *__restrict a, double *__restrict q, cons
         double sum = q[index[i]] + k * x[i] * x[i];
         a[index[i]] += step * towards[i] * growth;
         q[index[i]] = sum < most ? sum : most;
+    }
+}
+
+/* What a scaler knows of a feature. `deviation` is the square root of the variance, or 0 if that is not above 0. */
+typedef struct {
+    double count, mean, variance, deviation;
+} Moments;
+
+static inline double deviation_of(double variance) { return variance > 0.0 ? sqrt(variance) : 0.0; }
+
+static inline Moments with_value(Moments moments, double value)
+{
+    double from_old = value - moments.mean;
+    moments.count += 1.0;
+    moments.mean += from_old / moments.count;
+    moments.variance += (from_old * (value - moments.mean) - moments.variance) / moments.count;
+    moments.deviation = deviation_of(moments.variance);
+    return moments;
+}
+
+/* The value scaled to mean 0 and, to `divide`, variance 1. A feature that never varied becomes 0. */
+static inline double scaled(double value, const Moments *moments, int divide)
+{
+    value -= moments->mean;
+    if (divide)
+        return moments->deviation > 0.0 ? value / moments->deviation : 0.0;
+    return value;
+}
+
+static inline two scaled_two(two from_mean, const double *deviation)
+{
+    double quotients[2];
+    store_two(quotients, over(from_mean, load_two(deviation)));
+    for (int i = 0; i < 2; i++)
+        quotients[i] = deviation[i] > 0.0 ? quotients[i] : 0.0;
+    return load_two(quotients);
+}
+
+/* For all values: moved[i] = with_value(moments[index[i]], value[i]), later[i] = scaled(value[i], moved + i), and value[i] is
+   scaled by the moments before. Two features share each division: divisions take most of the time. */
+static inline void scale_and_move(double *__restrict value, double *__restrict later, Moments *__restrict moved,
+                                  const Moments *__restrict moments, const int32_t *__restrict index, int divide,
+                                  ptrdiff_t length)
+{
+    ptrdiff_t i = 0;
+    for (; i + 2 <= length; i += 2) {
+        const Moments *one = moments + index[i], *other = moments + index[i + 1];
+        double counts[2] = {one->count, other->count}, means[2] = {one->mean, other->mean};
+        double variances[2] = {one->variance, other->variance}, deviations[2] = {one->deviation, other->deviation}, roots[2];
+        two count = r_plus(1.0, load_two(counts)), mean = load_two(means), variance = load_two(variances);
+        two given = load_two(value + i), from_old = minus(given, mean), from_new;
+        mean = store_two(means, plus(mean, over(from_old, count)));
+        from_new = minus(given, mean);
+        store_two(counts, count);
+        store_two(variances, plus(variance, over(minus(times(from_old, from_new), variance), count)));
+        store_two(roots, root(load_two(variances)));
+        for (int j = 0; j < 2; j++)
+            moved[i + j] = (Moments){counts[j], means[j], variances[j], variances[j] > 0.0 ? roots[j] : 0.0};
+        store_two(value + i, divide ? scaled_two(from_old, deviations) : from_old);
+        deviations[0] = moved[i].deviation;
+        deviations[1] = moved[i + 1].deviation;
+        store_two(later + i, divide ? scaled_two(from_new, deviations) : from_new);
+    }
+    if (i < length) {
+        moved[i] = with_value(moments[index[i]], value[i]);
+        later[i] = scaled(value[i], moved + i, divide);
+        value[i] = scaled(value[i], moments + index[i], divide);
     }
 }
 

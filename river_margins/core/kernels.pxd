@@ -4,9 +4,10 @@ from libc.stdint cimport int32_t
 cdef extern from "river_margins/core/kernels.h":
     double dot(const double* a, const double* b, Py_ssize_t length) noexcept nogil
     double dot_at(const double* a, const int32_t* index, const double* b, Py_ssize_t length) noexcept nogil
-    double dot_at_and_square(const double* a, const int32_t* index, const double* b, Py_ssize_t length,
-                             double* square) noexcept nogil
+    bint find_dot_and_square(const double* a, const int32_t* index_of, const int32_t* column, int32_t* index, const double* b,
+                             Py_ssize_t length, double* sum, double* square) noexcept nogil
     void add_multiple(double* y, const double* x, double factor, Py_ssize_t length) noexcept nogil
+    void add_multiple_at(double* y, const int32_t* index, const double* x, double factor, Py_ssize_t length) noexcept nogil
     double variance_along(double* along, double* terms, const double* s, const double* x,
                           Py_ssize_t length) noexcept nogil
     double variance_along_at(double* along, double* terms, const double* s, const int32_t* index, const double* x,
@@ -25,3 +26,11 @@ cdef extern from "river_margins/core/kernels.h":
                          double most, Py_ssize_t length) noexcept nogil
     void move_and_shrink_at(double* a, double* s, const int32_t* index, const double* towards, const double* terms,
                             double step, double k, double most, Py_ssize_t length) noexcept nogil
+    ctypedef struct Moments:
+        double count, mean, variance, deviation
+
+    double deviation_of(double variance) noexcept nogil
+    Moments with_value(Moments moments, double value) noexcept nogil
+    double scaled(double value, const Moments* moments, bint divide) noexcept nogil
+    void scale_and_move(double* value, double* later, Moments* moved, const Moments* moments, const int32_t* index, bint divide,
+                        Py_ssize_t length) noexcept nogil

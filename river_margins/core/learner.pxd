@@ -5,6 +5,7 @@ from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row
 from river_margins.core.round cimport Round
+from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.linear cimport Linear
@@ -32,9 +33,13 @@ cdef class Learner(Estimator):
     @cython.final
     cdef object predict(self, object x)
     @cython.final
+    cdef object predict_in(self, Round round, object x)
+    @cython.final
     cdef object learn(self, object x, object y, double weight, bint predicting)
     @cython.final
     cdef object learn_read(self, Round round, object y, double weight, bint predicting)
+    @cython.final
+    cdef object learn_changed(self, Round round, Reader reader, TransformedRow made, object y)
     @cython.final
     cdef object predict_read(self, Row row)
     @cython.final
@@ -51,7 +56,10 @@ cdef class Learner(Estimator):
     @cython.final
     cdef bint may_learn_at_once(self, Batch batch, Task task)
     @cython.final
-    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, Task task, double code,
+    cdef Py_ssize_t learn_known_rows(self, Batch batch, Py_ssize_t i, Row row, Direction direction, Seen seen, Step step,
+                                     Linear space, const double[::1] codes, const double[:] weights) except -1
+    @cython.final
+    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, double score, double code,
                            double weight) except -1
     @cython.final
     cdef int solve_all_classes(self, Row row, Direction direction, Seen seen, Step step, Py_ssize_t blocks) except -1

@@ -10,7 +10,7 @@ from river.utils import dataframe
 from libc.math cimport isfinite, isnan
 from libc.stdlib cimport calloc, free
 
-from river_margins.core.batch cimport Batch
+from river_margins.core.batch cimport Batch, read_at_once
 from river_margins.core.class_weights cimport ClassWeights
 from river_margins.core.estimator cimport Estimator
 from river_margins.core.reader cimport Reader, Row, as_float
@@ -68,10 +68,14 @@ cdef class Learner(Estimator):
         return round
 
     cdef object predict(self, object x):
-        cdef Round round = self.read_and_score(x)
-        prediction = self.task.predict(round.row)
+        cdef Round round = self.take_round()
+        prediction = self.predict_in(round, x)
         self.spare_round = round
         return prediction
+
+    cdef object predict_in(self, Round round, object x):
+        self.fill_row(round.row, x)
+        return self.predict_read(round.row)
 
     cdef int score_row(self, Row row, Py_ssize_t blocks) except -1:
         self.own_space.score(row, blocks)
@@ -152,6 +156,23 @@ cdef class Learner(Estimator):
         finally:
             self.end_learning()
 
+    cdef object learn_changed(self, Round round, Reader reader, TransformedRow made, object y):
+        """Learn from a row of which only the values have changed since `reader` read it into the row of a round."""
+        cdef Task task
+        self.start_learning()
+        try:
+            task = self.task.decided_by(y) if self.task.undecided else self.task
+            # Another thread may have restored a state in between, with a new reader.
+            if self.reader is not reader or not made.refill_row(reader, round.row):
+                self.fill_row(round.row, made)
+            self.learn_row(
+                round.row, round.direction, round.seen, round.step, self.own_space,
+                task, y, task.code(y), 1.0, False,
+            )
+            self.spare_round = round
+        finally:
+            self.end_learning()
+
     cdef object predict_read(self, Row row):
         self.score_for_prediction(row)
         return self.task.predict(row)
@@ -211,22 +232,34 @@ cdef class Learner(Estimator):
         return prediction
 
     cdef bint may_learn_at_once(self, Batch batch, Task task):
-        """Return whether `learn_at_once` can learn the rows of a batch whose features are all known."""
+        """Return whether `learn_known_rows` can learn the rows of a batch whose features are all known."""
         return (
             type(self.own_space) is Linear and task.by_sign and self.class_weights is None and not self.rule_in_python
-            and not self.moves_all_classes and batch.columns is not None and self.reader.max_features is None
+            and not self.moves_all_classes and not batch.is_full() and self.reader.max_features is None
         )
 
-    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, Task task, double code,
+    cdef Py_ssize_t learn_known_rows(self, Batch batch, Py_ssize_t i, Row row, Direction direction, Seen seen, Step step,
+                                     Linear space, const double[::1] codes, const double[:] weights) except -1:
+        """Learn rows from row i on, until one has a feature that is not known; return the place of this row."""
+        cdef Reader reader = self.reader
+        cdef double score
+        row.forget_fresh()
+        row.consecutive = False
+        seen.target, seen.equality = 1.0, False
+        while i < batch.length and read_at_once(batch, reader, row, i, space.weights, &score):
+            self.learn_at_once(row, direction, seen, step, space, space.scale * score, codes[i], weights[i])
+            i += 1
+        return i
+
+    cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, double score, double code,
                            double weight) except -1:
         """Do what `learn_row` does with one weight vector for two labels, plain weights and a row without new features."""
-        cdef double score = space.score_at_once(row)
         cdef bint moving
         if not isfinite(score):
             self.refuse_score()
         seen.margin = 0.0 + code * score  # the sum that `Linear.measure` makes: 0 has no sign
-        seen.target, seen.gain, seen.size, seen.weight = 1.0, row.norm2, space.size, weight
-        seen.wrong, seen.equality = (score >= 0.0) != (code > 0.0), False
+        seen.gain, seen.size, seen.weight = row.norm2, space.size, weight
+        seen.wrong = (score >= 0.0) != (code > 0.0)
         seen.t, seen.k = self.n_seen + 1, self.n_updates
         reset(step)
         self.own_rule.respond(seen, step)
@@ -237,7 +270,7 @@ cdef class Learner(Estimator):
             self.refuse_move(seen, step)
         # Nothing below may fail.
         self.n_seen += 1
-        self.n_mistakes += task.mistaken(seen)
+        self.n_mistakes += seen.margin <= 0.0
         if moving:
             space.move(row, direction, seen, step)
             self.n_updates += step.step != 0.0
@@ -452,7 +485,7 @@ cdef class Learner(Estimator):
 
     def _learn_batch(self, Batch batch, y, w):
         cdef object labels = label_column(y)
-        cdef const double[::1] weights = self._batch_weights(w, batch.length)
+        cdef const double[:] weights = self._batch_weights(w, batch.length)
         if self.own_space.refuses_negative:
             batch.refuse_negative()
         if len(labels) != batch.length:
@@ -465,7 +498,7 @@ cdef class Learner(Estimator):
         finally:
             self.end_learning()
 
-    def _learn_rows(self, Batch batch, labels, const double[::1] weights):
+    def _learn_rows(self, Batch batch, labels, const double[:] weights):
         cdef Task task = self.task.decided_by(labels[0]) if self.task.undecided else self.task
         cdef const double[::1] codes = task.codes(labels)
         cdef Round round = self.take_round()
@@ -476,13 +509,15 @@ cdef class Learner(Estimator):
         cdef Step step = round.step
         cdef Space space = self.own_space
         cdef bint at_once = self.may_learn_at_once(batch, task)
+        cdef long long seen_before = self.n_seen
         cdef double code
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         try:
-            for i in range(batch.length):
-                if at_once and self.task is task and batch.fill_known_row(self.reader, row, i):
-                    self.learn_at_once(row, direction, seen, step, <Linear> space, task, codes[i], weights[i])
-                    continue
+            while i < batch.length:
+                if at_once and self.task is task:
+                    i = self.learn_known_rows(batch, i, row, direction, seen, step, <Linear> space, codes, weights)
+                    if i == batch.length:
+                        break
                 batch.fill_row(self.reader, row, i)
                 code, label = codes[i], None
                 if isnan(code) or self.task is not task:
@@ -490,16 +525,23 @@ cdef class Learner(Estimator):
                     label = labels[i]
                     code = task.code(label)
                 self.learn_row(row, direction, seen, step, space, task, label, code, weights[i], False)
+                i += 1
         except (OverflowError, ValueError) as error:
+            i = self.n_seen - seen_before
             kind = OverflowError if isinstance(error, OverflowError) else ValueError
             raise kind(f"row {i} of the batch, after {i} that were learned: {error}") from error
         self.spare_round = round
 
     def _batch_weights(self, w, rows):
-        weights = np.full(rows, w, dtype=np.float64) if isinstance(w, Real) else np.array(w, dtype=np.float64)
+        if isinstance(w, Real):
+            weights = np.broadcast_to(np.float64(w), rows)
+            different = weights[:1]
+        else:
+            weights = np.array(w, dtype=np.float64)
+            different = np.unique(weights)
         if weights.shape != (rows,):
             raise ValueError(f"{rows} rows, but sample weights of shape {weights.shape}")
-        for weight in np.unique(weights[weights != 1.0]):
+        for weight in different[different != 1.0]:
             self._check_weight(float(weight))
         return weights
 

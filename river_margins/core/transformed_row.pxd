@@ -10,6 +10,7 @@ cdef class TransformedRow:
     cdef list names
     cdef bint unread
     cdef int fill_row(self, Reader reader, Row row) except -1
+    cdef bint refill_row(self, Reader reader, Row row) noexcept
     cdef int fill_row_from_features(self, Reader reader, Row row) except -1
     cdef Py_ssize_t fill_guessed(self, Reader reader, Row row, Py_ssize_t position, Py_ssize_t known) noexcept
     cdef int fill_row_from_buckets(self, Reader reader, Row row) except -1

@@ -4,6 +4,7 @@ from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from river_margins.core.dict_walk cimport same_key
 from river_margins.core.reader cimport Reader, Row
@@ -33,6 +34,15 @@ cdef class TransformedRow:
         if not isfinite(row.norm2):
             reader.refuse_non_finite(row)
         return 0
+
+    cdef bint refill_row(self, Reader reader, Row row) noexcept:
+        """Put new values in a row that `fill_row` has filled; return False if the values alone do not make the row."""
+        if row.fresh or reader.buckets:
+            return False
+        memcpy(row.own_value + row.known - self.row.known, self.row.value, self.row.known * sizeof(double))
+        row.finish(row.known, row.own_index, row.own_value, row.consecutive)
+        self.unread = False
+        return True
 
     cdef int fill_row_from_features(self, Reader reader, Row row) except -1:
         cdef Row given = self.row

@@ -1,11 +1,9 @@
+from river_margins.core.kernels cimport Moments
 from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
+from river_margins.core.round cimport Round
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.preprocessing.rows cimport RowMaker
-
-
-cdef struct Moments:
-    double count, mean, variance
 
 
 cdef class RunningMoments(RowMaker):
@@ -19,6 +17,6 @@ cdef class RunningMoments(RowMaker):
     cdef int learn_row(self, Row row) except -1
     cdef int check_variances(self, double total) except -1
     cdef int scale(self, Row row) except -1
-    cdef object predict_and_move(self, Learner learner, TransformedRow made)
+    cdef object predict_and_move(self, Learner learner, Round round, TransformedRow made)
     cdef int refuse_scaled(self) except -1
     cdef Moments moments_of(self, object feature) except *

@@ -4,14 +4,16 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
-from libc.math cimport INFINITY, isfinite, sqrt
+from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
 from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
+from river_margins.core.kernels cimport Moments, deviation_of, scale_and_move, scaled, with_value
 from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
+from river_margins.core.round cimport Round
 from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
@@ -58,7 +60,7 @@ cdef class RunningMoments(RowMaker):
                 moment = self.moments[row.index[i]]
                 value = row.value[i]
             else:
-                moment = Moments(0.0, 0.0, 0.0)
+                moment = Moments(0.0, 0.0, 0.0, 0.0)
                 value = row.own_value[row.capacity + i - row.known]
             made[i] = with_value(moment, value)
             total += made[i].variance
@@ -117,21 +119,25 @@ cdef class RunningMoments(RowMaker):
 
     cdef object predict_and_learn(self, Learner learner, object x, object y):
         cdef TransformedRow made = self.take_made()
+        cdef Round round = learner.take_round()
+        cdef Reader reader = learner.reader
         self.spare_made = None  # the learner may run Python code, and no other thread may fill this row then
         self.start_learning()
         try:
             self.reader.fill_row(made.row, x)
-            prediction = None if made.row.fresh else self.predict_and_move(learner, made)
+            prediction = None if made.row.fresh else self.predict_and_move(learner, round, made)
         finally:
             self.end_learning()
         if made.row.fresh:  # learning changes the order of the row
             prediction = learner.predict(self.make_row(x, False))
             made = self.make_row(x, True)
-        learner.learn(made, y, 1.0, False)
+            learner.learn(made, y, 1.0, False)
+        else:
+            learner.learn_changed(round, reader, made, y)
         self.spare_made = made
         return prediction
 
-    cdef object predict_and_move(self, Learner learner, TransformedRow made):
+    cdef object predict_and_move(self, Learner learner, Round round, TransformedRow made):
         """Return the prediction for the values as they are scaled before learning; the row then has those after it."""
         cdef Row row = made.row
         self.reserve(self.reader.size() + row.known)
@@ -142,17 +148,15 @@ cdef class RunningMoments(RowMaker):
         cdef double* later = value + row.capacity  # room for new features, of which there are none
         cdef Moments* moments = self.moments
         cdef Moments* moved = moments + self.reader.size()
+        scale_and_move(value, later, moved, moments, index, self.divide, row.known)
         for i in range(row.known):
-            moved[i] = with_value(moments[index[i]], value[i])
-            later[i] = scaled(value[i], moved + i, self.divide)
-            value[i] = scaled(value[i], moments + index[i], self.divide)
             before += value[i]
             after += later[i]
             variances += moved[i].variance
         if not isfinite(before):
             self.refuse_scaled()
         made.names = self.reader.vocabulary.keys
-        prediction = learner.predict(made)
+        prediction = learner.predict_in(round, made)
         self.check_variances(variances)
         for i in range(row.known):
             moments[index[i]] = moved[i]
@@ -228,7 +232,7 @@ cdef class RunningMoments(RowMaker):
     cdef Moments moments_of(self, object feature) except *:
         """Return the moments of a feature, zeros if it was never learned."""
         cdef int32_t index = self.reader.vocabulary.find(feature)
-        return self.moments[index] if index >= 0 else Moments(0.0, 0.0, 0.0)
+        return self.moments[index] if index >= 0 else Moments(0.0, 0.0, 0.0, 0.0)
 
     @property
     def counts(self):
@@ -269,23 +273,7 @@ cdef class RunningMoments(RowMaker):
             raise ValueError(f"{self.reader.size()} features, but moments of shape {moments.shape}")
         self.reserve(self.reader.size())
         for i in range(self.reader.size()):
-            self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2])
-
-
-cdef inline Moments with_value(Moments moment, double value) noexcept:
-    """Return the moments with one more value."""
-    cdef double old_mean = moment.mean
-    moment.count += 1.0
-    moment.mean += (value - old_mean) / moment.count
-    moment.variance += ((value - old_mean) * (value - moment.mean) - moment.variance) / moment.count
-    return moment
-
-
-cdef inline double scaled(double value, const Moments* moment, bint divide) noexcept:
-    value -= moment.mean
-    if divide:
-        return value / sqrt(moment.variance) if moment.variance > 0.0 else 0.0
-    return value
+            self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2], deviation_of(view[i, 2]))
 
 
 class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):

@@ -39,4 +39,5 @@ cdef inline bint is_mistake(Seen seen, bint ties) noexcept:
 
 
 cdef inline double hinge(Seen seen) noexcept:
-    return seen.target - seen.margin if seen.margin < seen.target else 0.0
+    cdef double loss = seen.target - seen.margin
+    return loss if loss > 0.0 else 0.0  # an instruction; processors guess the outcome of a branch, and often wrong

@@ -12,8 +12,6 @@ cdef class Linear(Space):
     cdef Py_ssize_t roundings
     @cython.final
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1
-    @cython.final
-    cdef double score_at_once(self, Row row) noexcept
     cdef void add_to_block(self, Row row, Py_ssize_t block, double factor) noexcept
     @cython.final
     cdef void multiply(self, double factor) noexcept

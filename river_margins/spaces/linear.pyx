@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from river_margins.core.kernels cimport dot, dot_at, dot_at_and_square
+from river_margins.core.kernels cimport add_multiple, add_multiple_at, dot, dot_at
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
@@ -70,11 +70,6 @@ cdef class Linear(Space):
             scores[block] = 0.0
         return 0
 
-    cdef double score_at_once(self, Row row) noexcept:
-        """Return the score of the only block and set |x|², in one pass over a row without new features."""
-        row.size = self.size
-        return self.scale * dot_at_and_square(self.weights, row.index, row.value, row.known, &row.norm2)
-
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i
         cdef double margin = 0.0, square = 0.0
@@ -127,9 +122,10 @@ cdef class Linear(Space):
         cdef double* weights = self.weights + block
         cdef const int32_t* index = row.index
         cdef const double* value = row.value
-        if row.consecutive and stride == 1:
-            for i in range(row.known):
-                weights[i] += factor * value[i]
+        if stride == 1 and row.consecutive:
+            add_multiple(weights, value, factor, row.known)
+        elif stride == 1:
+            add_multiple_at(weights, index, value, factor, row.known)
         else:
             for i in range(row.known):
                 weights[index[i] * stride] += factor * value[i]

@@ -46,8 +46,11 @@ cdef class Binary(Labels):
 
     cdef object codes(self, object labels):
         if isinstance(labels, np.ndarray) and labels.dtype != object and same_kind(plain(labels[0]), self.positive):
-            codes = (labels == self.positive) * 1.0 - (labels == self.negative) * 1.0
-            if codes.all():
+            positive = labels == self.positive
+            if (positive | (labels == self.negative)).all():
+                codes = positive.astype(np.float64)  # 0 or 1, and -1 or 1 in place, because a new array takes longer
+                codes *= 2.0
+                codes -= 1.0
                 return codes
         return Labels.codes(self, labels)
 

@@ -44,7 +44,7 @@ def outcome(edit: Edit, folder: Path) -> str:
         return f"NOT MADE: the text to replace occurs {text.count(edit.old)} times"
     path.write_text(text.replace(edit.old, edit.new))
     try:
-        if path.suffix in (".pyx", ".pxd"):
+        if path.suffix in (".pyx", ".pxd", ".h"):
             built = run(folder, "setup.py", "-q", "build_ext", "--inplace")
             if built.returncode:
                 return f"NOT MADE: it does not compile: {built.stdout.splitlines()[-1]}"

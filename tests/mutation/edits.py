@@ -32,6 +32,7 @@ COMMIT += (
 
 # Where a fault of a file is found soonest.
 NEAREST = {
+    "river_margins/core/kernels.h": ("river_margins/preprocessing/test_scaler.py", "river_margins/test_pipeline.py"),
     "river_margins/core/experts.pyx": ("river_margins/families/test_auto.py",),
     "river_margins/core/transformed_row.pxd": ("river_margins/test_pipeline.py",),
     "river_margins/core/transformed_row.pyx": ("river_margins/test_pipeline.py",),
@@ -448,8 +449,8 @@ EDITS = [
     Edit(
         "a row is not used again",
         "river_margins/core/transformed_row.pyx",
-        "        self.unread = False",
-        "        pass",
+        "        self.unread = False\n        if not",
+        "        if not",
         survives="each example gets a new row, which only takes longer",
     ),
     *_edits(
@@ -467,9 +468,12 @@ EDITS = [
         ("a text is no number", "            x = numbers_of(x)", "            x = dict(x)"),
     ),
     *_edits(
+        "river_margins/core/kernels.h",
+        ("one call scales with the moments before", "divide ? scaled_two(from_new, deviations) : from_new", "divide ? scaled_two(from_old, deviations) : from_old"),
+        ("the variance is too small", "- moments.variance) / moments.count", "- moments.variance) / (moments.count + 1.0)"),
+    ),
+    *_edits(
         "river_margins/preprocessing/scaler.pyx",
-        ("one call scales with the moments before", "later[i] = scaled(value[i], moved + i, self.divide)", "later[i] = scaled(value[i], moments + index[i], self.divide)"),
-        ("the variance is too small", "- moment.variance) / moment.count", "- moment.variance) / (moment.count + 1.0)"),
         ("new features are put last for the learner, too", "if is_new:  # learning", "if False:  # learning"),
         ("a variance beyond floating point is learned", "    if not isfinite(total):\n            raise OverflowError(f\"`{type(self).__name__}`: these values would", "    if False:\n            raise OverflowError(f\"`{type(self).__name__}`: these values would"),
     ),

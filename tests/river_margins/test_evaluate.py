@@ -31,6 +31,11 @@ CASES = {
     "experts": (TWO, lambda: rm.StandardScaler() | rm.AutoClassifier(), metrics.Accuracy),
     "River's": (TWO, lambda: preprocessing.StandardScaler() | linear_model.PAClassifier(), metrics.Accuracy),
     "a step of River's": (TWO, lambda: preprocessing.StandardScaler() | rm.PAClassifier(), metrics.Accuracy),
+    "more pairs than are kept apart, of new objects": (
+        lambda: [({"a": n % 7, "b": n % 4}, f"label {n * n % 31}") for n in range(300)],
+        rm.PAClassifier,
+        metrics.MacroF1,
+    ),
     "texts": (lambda: [({"a": n % 3}, "ab"[n % 2]) for n in range(100)], dummy.NoChangeClassifier, metrics.Accuracy),
 }
 

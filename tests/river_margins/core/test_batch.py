@@ -127,6 +127,21 @@ def test_sparse_rows_of_any_length_round_as_dicts_do(intercept):
     assert state(by_csr) == state(by_dict)
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("w", [1.0, 0.5])
+def test_columns_that_come_late_and_long_rows_teach_as_dicts_do(intercept, w):
+    draw = np.random.default_rng(3)
+    late = draw.normal(size=(120, 30)) * (np.arange(30) <= np.arange(120)[:, None] / 4) * (draw.random((120, 30)) < 0.5)
+    long = draw.normal(size=(40, 500)) * (draw.random((40, 500)) < 0.9)
+    for X in (late, long):
+        y = draw.choice([False, True], size=len(X))
+        by_dict, by_csr = (rm.PAClassifier(C=0.1, intercept=intercept) for _ in range(2))
+        for row, label in zip(X.tolist(), y.tolist(), strict=True):
+            by_dict.learn_one({i: value for i, value in enumerate(row) if value}, label, w=w)
+        by_csr.learn_csr(csr(X), y, w=w)
+        assert state(by_csr) == state(by_dict)
+
+
 FRAMES = {
     "float64": lambda X: X,
     "float32": lambda X: X.astype("float32"),
@@ -309,6 +324,19 @@ def test_an_overflow_in_a_batch_keeps_the_rows_before_it_and_says_so():
     with pytest.raises(OverflowError, match="row 2 of the batch, after 2 that were learned: `PARegressor`"):
         model.learn_many(pd.DataFrame([*rows, {"a": 1e200}, {"a": 1.0}]), [1.0, 3.0, 5.0, 7.0])
     assert state(model) == state(expected)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("bad", [1e200, 1e308])
+def test_an_overflow_in_a_matrix_keeps_the_rows_before_it_and_says_so(intercept, bad):
+    X, y = np.array([[1.0, 2.0, 0.0], [0.0, 2.0, 3.0]] * 30), np.array([False, True] * 30)
+    X[40, 1] = bad
+    model, expected = (rm.PAClassifier(C=0.1, intercept=intercept) for _ in range(2))
+    with pytest.raises(OverflowError, match="row 40 of the batch, after 40 that were learned: `PAClassifier`"):
+        model.learn_csr(csr(X), y)
+    expected.learn_csr(csr(X[:40]), y[:40])
+    assert state(model) == state(expected)
+    assert expected.n_seen == 40
 
 
 def test_the_scaler_says_the_same_of_an_overflow():

@@ -217,7 +217,7 @@ def test_both_routes_lead_to_the_same(tmp_path, monkeypatch, case, has_topics):
         assert mine == others
     counts = found[0][1]
     assert counts["learned"] > COUNT / 4 and counts["rejected"] and counts["expired"] + counts["displaced"]
-    if case not in ("otherwise", "a step of River"):
+    if case not in ("few may wait", "otherwise", "a step of River"):
         assert Counted.left < COUNT, "both routes were needed"
 
 

@@ -113,7 +113,7 @@ def _label(concept: Concept, x: Any) -> Any:
     if isinstance(concept, Mapping) and x in concept:
         return concept[x]
     if isinstance(concept, Sequence) and isinstance(x, int | np.integer) and 0 <= x < len(concept):
-        return concept[x]
+        return concept[int(x)]
     raise ValueError(f"x = {x!r} is not in a table of the concepts: learn and predict points that all tables have")
 
 

@@ -1,13 +1,12 @@
 """Mixing between topics: what bare learners do that mix when the topic's committed history says so."""
 
 import contextlib
-import copy
 import hashlib
 import itertools
 import json
 import logging
 import threading
-from collections import defaultdict
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -31,6 +30,7 @@ from connectors.topics.timeouts import Timeouts
 from river_margins import PAClassifier, StandardScaler, snapshot
 from river_margins.conversions import mix
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.mixing import follow
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 PARTITIONS = 3
@@ -71,32 +71,24 @@ class MixingStream(Stream):
 
 def bare_outputs(stream, records):
     """The outputs of bare learners, and how often each has mixed, with the mixings that the topic tells."""
-    model = stream.config().build_learner
-    bare = {number: model() for number in range(PARTITIONS)}
+    bare = {number: stream.config().build_learner() for number in range(PARTITIONS)}
     left = dict(records)
-    learned, published, mixings = defaultdict(int), {}, defaultdict(int)
+    learned, mixings = Counter(), Counter()
     said = {number: [] for number in range(PARTITIONS)}
 
-    def play(number, count):
+    def play(number, before):
+        count = before - len(said[number])
         some, left[number] = left[number][:count], left[number][count:]
         learned[number] += sum(each.get("y") is not None for each in some)
         said[number] += twin(bare[number], some)
+        return learned[number]
 
-    for number, value in stream.history():
-        name = SnapshotName.parse(value["snapshot"])
-        play(number, name.offset - len(said[number]))
-        assert name.examples == learned[number]
-        others = [
-            published[int(other), used] for other, used in sorted(value["mixed"].items(), key=lambda e: int(e[0]))
-        ]
-        if others:
-            bare[number] = mix([bare[number], *others], [float(learned[number] > 0), *[1.0] * len(others)])
-            mixings[number] += 1
+    for number, value in follow(stream.history(), bare, play):
+        mixings[number] += bool(value["mixed"])
         for path in (stream.folder / "snapshots").rglob(f"{value['snapshot']}.snapshot"):
             assert snapshot.dumps(snapshot.loads(path.read_bytes())) == snapshot.dumps(bare[number])
-        published[number, value["snapshot"]] = copy.deepcopy(bare[number])
     for number in range(PARTITIONS):
-        play(number, len(left[number]))
+        play(number, len(records[number]))
     return said, mixings
 
 
@@ -142,8 +134,7 @@ def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path,
     stream, records = MixingStream(kafka, tmp_path), phishing(120)
     with caplog.at_level(logging.ERROR), running(stream.config()) as process:
         stream.produce(records[:60], partition=0)
-        wait_for(stream.history, "what partition 0 publishes")
-        _, right = stream.history()[0]
+        right = wait_for(lambda: has_learned(stream), "what partition 0 publishes when it has learned")
         folder = stream.snapshot_path(0).parents[1] / "1"
         other = snapshot.dumps(StandardScaler() | PAClassifier(C=7.0))
         name = right["snapshot"]
@@ -177,6 +168,11 @@ def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path,
         process.end()
     assert sum("is not mixed with" in each.getMessage() for each in caplog.records) == len(wrong)
     assert outputs[0] == twin(stream.config().build_learner(), records)
+
+
+def has_learned(stream):
+    """What was published first of a model that has learned; none is mixed with before."""
+    return next((value for _, value in stream.history() if SnapshotName.parse(value["snapshot"]).examples), None)
 
 
 def is_refused(caplog, stream, offset, phrase):

@@ -63,13 +63,18 @@ class Place:
         with self.consumer(isolation_level="read_committed") as consumer:
             return consumer.committed(self.partition, timeout_ms=30_000)
 
-    def read(self):
-        """All committed values."""
+    def read(self, least=0):
+        """All committed values; at least so many, since brokers write the end of a transaction after its commit."""
         found = []
         with self.consumer(isolation_level="read_committed") as consumer:
+
+            def end_offset():
+                return consumer.end_offsets([self.partition])[self.partition]
+
             consumer.assign([self.partition])
             consumer.seek_to_beginning()
-            end = consumer.end_offsets([self.partition])[self.partition]
+            wait_for(lambda: end_offset() >= least, "the end of the transaction")
+            end = end_offset()
             while consumer.position(self.partition) < end:
                 found += [message.value for messages in consumer.poll(100).values() for message in messages]
         return found
@@ -100,7 +105,7 @@ def test_a_record_that_expires_does_not_fail_the_transaction_of_kafka_python(pla
                 with pytest.raises(KafkaTimeoutError):
                     future.get(timeout=DEADLINE)
         producer.commit_transaction()  # and says nothing
-    found = place.read()
+    found = place.read(least=1)
     assert found[0] == b"kept" and b"lost" not in found
 
 

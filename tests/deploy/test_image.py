@@ -96,6 +96,7 @@ def test_nothing_of_the_build_is_left(image):
     settings = image.settings
     assert [line.split("=")[0] for line in settings["Env"]] == [
         "PATH",
+        "MALLOC_ARENA_MAX",
         "PYTHONDONTWRITEBYTECODE",
         "PYTHONUNBUFFERED",
         "METRICS_PORT",

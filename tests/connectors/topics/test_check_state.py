@@ -81,6 +81,16 @@ def test_what_is_the_same_for_all_is_said_once(learned):
     assert note.kind is None and note.sentence.endswith(": PAClassifier C 0.01 -> 0.5")
 
 
+def test_more_partitions_that_the_file_refuses(learned):
+    more = PARTITIONS + 1
+    with learned.admin() as admin:
+        admin.create_partitions({learned.input: more})
+        wait_for(lambda: len(admin.describe_topics([learned.input])[0]["partitions"]) == more, "the new partition")
+    assert [finding for finding in findings(learned) if finding.kind] == []
+    (finding,) = findings(learned, input={"topic": learned.input, "start": "earliest", "new_partitions": "refuse"})
+    assert finding.kind is StateError and "has 9 partitions, and had 8 when the models" in finding.sentence
+
+
 def test_a_topic_that_was_created_again(learned):
     with learned.admin() as admin:
         admin.delete_topics([learned.input])

@@ -112,6 +112,8 @@ def rewind(
         else:
             until = None if moment is None else _moment(moment)
             numbers = numbers if partition is not None else admin.begun()
+            if not numbers:
+                raise StateError("no partition has a committed offset or a snapshot: there is nothing to go back to")
             moves = admin.rewind(snapshots.choose(admin.entries(), numbers, offset, until))
     show_table(("partition", "from offset", "to offset", "snapshot"), moves)
     for move in moves:

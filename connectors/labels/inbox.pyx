@@ -80,7 +80,7 @@ cdef class Inbox:
     """The two queues of a partition, from which records and labels are taken in the order of their times.
 
     While one queue is empty, the head of the other one waits: something may come that is earlier. It waits for `wait`
-    seconds, and then until `note_empty` says that the topic of the empty queue had nothing at a later moment. That a
+    seconds, and then until `note_asked` says that the topic of the empty queue had nothing at a later moment. That a
     queue is empty says nothing: its topic may have records that were not read yet.
 
     Parameters

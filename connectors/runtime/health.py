@@ -131,18 +131,27 @@ def _app(health: Health, page: Page) -> Callable[[dict[str, Any], Any], Iterable
     metrics = make_wsgi_app(health.metrics.registry)
 
     def app(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        path = environ["PATH_INFO"]
+        path, is_head = environ["PATH_INFO"], environ["REQUEST_METHOD"] == "HEAD"
         if path == "/metrics":
-            found: Iterable[bytes] = metrics(environ, start_response)
-            return found
-        answer, headers = page.answer(environ), page.headers
-        if answer is None:
-            answer, headers = _answer(health, path), []
-        status, kind, content = answer
-        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(content))), *headers])
-        return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
+            asked = environ | {"REQUEST_METHOD": "GET"} if is_head else environ  # the library refuses HEAD
+            status, headers, content = _called(metrics, asked)
+        else:
+            answer, more = page.answer(environ), page.headers
+            if answer is None:
+                answer, more = _answer(health, path), []
+            status, kind, content = answer
+            headers = [("Content-Type", kind), *more]
+        start_response(status, [*headers, ("Content-Length", str(len(content)))])
+        return [] if is_head else [content]
 
     return app
+
+
+def _called(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> tuple[str, list[tuple[str, str]], bytes]:
+    """Return status, headers and content of what a WSGI application answers."""
+    begun: list[tuple[str, list[tuple[str, str]]]] = []
+    content = b"".join(app(environ, lambda status, headers: begun.append((status, headers))))
+    return *begun[0], content
 
 
 def _answer(health: Health, path: str) -> Answer:

@@ -187,7 +187,8 @@ class Mixer:
         except ValueError as error:
             self._refuse(max(published.offset for published, _ in others.values()), error)
             self._used[number] = {}
-        self._seconds = max(0.001, time.monotonic() - began)
+        else:
+            self._seconds = max(0.001, time.monotonic() - began)
 
     def _peers(self, number: int, own: Any) -> Iterator[tuple[int, Published, Any]]:
         for other, (published, found) in sorted(self._models.items()):

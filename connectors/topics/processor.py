@@ -53,8 +53,8 @@ from connectors.topics.new_challengers import NewChallengers
 from connectors.topics.outbox import Outbox
 from connectors.topics.record_loop import RecordLoop
 from connectors.topics.restore import Restorer
-from connectors.topics.timeouts import Timeouts
-from connectors.topics.two_topics import SLICE, TwoTopics
+from connectors.topics.timeouts import LONGEST_WORK, Timeouts
+from connectors.topics.two_topics import TwoTopics
 from connectors.topics.unassigned import finding_unassigned
 
 log = logging.getLogger(__name__)
@@ -204,6 +204,7 @@ class Processor:
         if config.labels is not None:
             wait = config.labels.wait
             self._two_topics = TwoTopics(consumer, assignment, outbox, committer, wait, self._has_rejects)
+        self._is_leaving = False  # from the last commit before a rebalance on, until `_take_over`
         self._loop = RecordLoop(outbox)
         self._resets, self._progress, self._last_reset = 0, 0, -math.inf
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
@@ -289,7 +290,8 @@ class Processor:
         skipped = assignment.without_model  # also if a model comes now: the next poll then reads from its offset
         assignment.take_loaded()
         if self._two_topics is not None:
-            self._two_topics.take(records, skipped)
+            if self._takes_inboxes:
+                self._two_topics.take(records, skipped)
             records = []
         self._take(records, skipped)
         if now() >= committer.due:
@@ -302,7 +304,7 @@ class Processor:
         What is left after some seconds is read again: a member that does not poll for long leaves its group.
         """
         committer, now, place = self._committer, time.monotonic, 0
-        end = now() + SLICE
+        end = now() + LONGEST_WORK
         while place < len(records):
             if now() >= end:
                 for number in {record[0] for record in records[place:]} - skipped:
@@ -333,10 +335,16 @@ class Processor:
     def _longest_poll(self) -> float:
         if self._assignment.loading:
             return MIN_PAUSE
-        soon = self._two_topics.longest_poll if self._two_topics else None
+        soon = self._two_topics.longest_poll if self._two_topics and self._takes_inboxes else None
         return MAX_POLL if soon is None else min(MAX_POLL, soon)
 
+    @property
+    def _takes_inboxes(self) -> bool:
+        """Whether what is in the inboxes may be processed: else the next assignment has it read again."""
+        return self._assignment.ownership is not None and not self._is_leaving
+
     def _take_over(self) -> None:
+        self._is_leaving = False
         if self._may_be_replaced:  # then a new producer would fence that of the successor
             self._consumer.confirm_membership()
             self._may_be_replaced = False
@@ -354,6 +362,7 @@ class Processor:
         """Commit while the group still takes it: then the models that stay are kept, and the others are up to date."""
         if not self._assignment.is_current or self._assignment.ownership is None:
             return
+        self._is_leaving = True
         try:
             self._committer.commit()
         except (ClientError, OSError) as error:  # the library that calls this would lose it

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+# Seconds of work between two polls. A member that does not poll for long leaves its group.
+LONGEST_WORK = 5.0
+
 
 class Timeouts(NamedTuple):
     """Time-outs, in seconds.

@@ -17,10 +17,11 @@ from connectors.topics.late_labels import LateLabels, place_of
 from connectors.topics.late_loop import LateLoop
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
+from connectors.topics.timeouts import LONGEST_WORK
 
 log = logging.getLogger(__name__)
 
-SLICE = 5.0  # seconds of work between two polls: what is there may take longer than the longest poll interval
+LEAST_WORK = 0.001  # seconds of work on a partition: it takes one record at least
 
 
 class TwoTopics:
@@ -62,15 +63,20 @@ class TwoTopics:
         return self._wait / CHECKS if any(found) else None
 
     def take(self, polled: Sequence[Polled], skipped: set[int]) -> None:
-        """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next."""
+        """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next.
+
+        Each partition has an equal share of the time between two polls, and what those before it have left of theirs.
+        """
         partitions = self._assignment.partitions
-        moment = time.monotonic()
-        self._loop.receive(partitions, polled, skipped, moment)
-        for number, partition in partitions.items():
+        began = time.monotonic()
+        self._loop.receive(partitions, polled, skipped, began)
+        for left, (number, partition) in zip(range(len(partitions), 0, -1), partitions.items(), strict=True):
             labels = partition.labels
             if number not in skipped and labels is not None and labels.inbox:
                 self._look_for_more(number, labels.inbox)
-                self._process(number, partition, labels, moment + SLICE)
+                now = time.monotonic()
+                share = max(LEAST_WORK, (began + LONGEST_WORK - now) / left)
+                self._process(number, partition, labels, now + share)
                 self._bound(number, labels.inbox)
 
     def _look_for_more(self, number: int, inbox: Inbox) -> None:

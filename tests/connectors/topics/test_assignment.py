@@ -22,8 +22,7 @@ from connectors.topics.commit import Committer
 from connectors.topics.loading import Loading
 from connectors.topics.processor import Processor
 from connectors.topics.restore import Restorer
-from connectors.topics.timeouts import Timeouts
-from connectors.topics.two_topics import SLICE
+from connectors.topics.timeouts import LONGEST_WORK, Timeouts
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -323,7 +322,33 @@ def test_slow_records_do_not_keep_a_member_from_polling(monkeypatch):
     slow._assignment = SimpleNamespace(partitions={}, seek=sought.append)
     records = [(number, offset, None, b"", None, None) for number in (0, 1, 2, 3) for offset in range(4)]
     slow._take(records, {3})
-    assert clock.now == SLICE and done == [record[:2] for record in records[:5]] and sorted(sought) == [1, 2]
+    assert clock.now == LONGEST_WORK and done == [record[:2] for record in records[:5]] and sorted(sought) == [1, 2]
+
+
+@pytest.mark.parametrize("ownership", [object(), None])
+def test_what_waits_in_inboxes_is_not_taken_between_the_last_commit_and_the_next_assignment(ownership):
+    """It would be work of a generation that has ended, or of nobody."""
+    leaving, taken = object.__new__(Processor), []
+    leaving._health, leaving._is_leaving, leaving._rebalance_error = SimpleNamespace(beat=lambda: None), False, None
+    leaving._may_be_replaced, leaving._outbox = False, None
+    leaving._two_topics = SimpleNamespace(
+        take=lambda *_: taken.append("records"), longest_poll=0.0, forget=lambda: taken.append("assignment")
+    )
+    leaving._assignment = SimpleNamespace(
+        is_current=True, ownership=ownership, without_model=set(), take_loaded=lambda: None, loading=None,
+        take_over=lambda: False, resume=lambda: None, partitions={},
+    )  # fmt: skip
+    leaving._committer = SimpleNamespace(due=math.inf, commit=lambda: None)
+    leaving._consumer = SimpleNamespace(poll=lambda seconds: [])
+    leaving._step()
+    leaving._commit_before_rebalance()
+    leaving._step()
+    assert taken == (["records"] if ownership else [])
+    leaving._assignment.is_current = False
+    leaving._step()
+    leaving._assignment.is_current = True
+    leaving._step()
+    assert taken == (["records", "assignment", "records"] if ownership else ["assignment"])
 
 
 @pytest.mark.parametrize(("seconds", "ends"), [(1.0, True), (3600.0, False)])

@@ -10,7 +10,8 @@ from connectors.labels.merging import Side
 from connectors.model.records import Record
 from connectors.topics import two_topics
 from connectors.topics.late_loop import LateLoop
-from connectors.topics.two_topics import SLICE, TwoTopics
+from connectors.topics.timeouts import LONGEST_WORK
+from connectors.topics.two_topics import TwoTopics
 
 
 class Reader:
@@ -64,16 +65,16 @@ def test_what_is_held_is_worked_off_between_polls(monkeypatch):
         def monotonic(self):
             return self.now
 
-    clock, taken = Clock(), []
+    clock, taken = Clock(), {0: [], 1: []}
     monkeypatch.setattr(two_topics, "time", clock)
     monkeypatch.setattr(two_topics, "LateLoop", InPython)
 
-    def process(side, record, offset, time, counts):
-        clock.now += 1.0
-        taken.append((side, offset))
-        return Results((), ())
+    def partition(number):
+        def process(side, record, offset, time, counts):
+            clock.now += 1.0
+            taken[number].append(offset)
+            return Results((), ())
 
-    def partition():
         inbox = Inbox(wait=0.5)
         for offset in range(10):
             inbox.add(Side.LABELS, offset, Record("l", None, b"{}"), 1000, 100.0)
@@ -81,13 +82,15 @@ def test_what_is_held_is_worked_off_between_polls(monkeypatch):
         return SimpleNamespace(labels=SimpleNamespace(inbox=inbox, process=process), wants_snapshot=False)
 
     outbox = SimpleNamespace(pending=None, send_results=lambda *_: None)
-    assignment, committer = SimpleNamespace(partitions={0: partition(), 1: partition()}), SimpleNamespace(due=math.inf)
+    assignment, committer = SimpleNamespace(partitions={n: partition(n) for n in taken}), SimpleNamespace(due=math.inf)
     two = TwoTopics(Reader(5), assignment, outbox, committer, 0.5, True)
     slices = 0
-    while len(taken) < 20:
+    while (count := sum(map(len, taken.values()))) < 20:
         before = clock.now
+        assert two.longest_poll == 0.0
         two.take([], set())
-        assert 0.0 < clock.now - before <= SLICE
-        assert two.longest_poll == (0.0 if len(taken) < 20 else None)
+        assert 0.0 < clock.now - before <= LONGEST_WORK
+        assert all(taken.values()), "each partition has its share"
         slices += 1
-    assert slices == 4 and taken == [(Side.LABELS, offset) for offset in range(10)] * 2
+    assert slices == 4 and count == 20 and two.longest_poll is None
+    assert taken == {0: list(range(10)), 1: list(range(10))}

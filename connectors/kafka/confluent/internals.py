@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from connectors.kafka.errors import NotAccepted
 
-TRIED_VERSIONS = ("2.16.1",)
+TRIED_VERSIONS = ("2.16.0", "2.16.1")
 GROUP_METADATA_MAGIC = b"CGMDv2:"
 NO_PARTITION = -1  # the partitioner chooses; the documentation only says to leave the argument out
 # `Producer.send` passes the arguments of `produce` by position: names would take a quarter of its time, and a function

@@ -1,8 +1,9 @@
 """Repeated attempts: what a broker does not answer now it may answer in a second."""
 
+import contextlib
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
 
 from connectors.kafka.errors import ClientError, NotAccepted, NotPermitted
 
@@ -35,3 +36,21 @@ def retry(attempt: Callable[[float], Answer], seconds: float) -> Answer:
                 raise
         longest *= 2
         time.sleep(PAUSE)
+
+
+class _Reader(Protocol):
+    position: int
+
+    def close(self) -> None: ...
+
+
+@contextlib.contextmanager
+def going_back(reader: _Reader) -> Iterator[None]:
+    """Let a reader that fails within the block begin again where it was: else the records read before would be lost."""
+    begin = reader.position
+    try:
+        yield
+    except ClientError:
+        reader.close()
+        reader.position = begin
+        raise

@@ -81,13 +81,21 @@ def with_constant(x: Mapping[Any, float]) -> dict[Any, float]:
     return {CONSTANT: 1.0, **x}
 
 
+def sum_in_order(inputs: Array, rows: Array) -> Array:
+    """Return `inputs @ rows`, added row by row: so a row of zeros changes no bit.
+
+    `@` adds in an order that depends on the shape and the processor, and `einsum` does so for one column.
+    """
+    if rows.shape[1] == 1:
+        return np.cumsum(inputs * rows[:, 0])[-1:]
+    return np.asarray(np.einsum("i,ij->j", inputs, rows))
+
+
 def hidden_values(
     first: Array, places: Sequence[int], inputs: Array, layers: Sequence[Array], function: Function
 ) -> list[Array]:
     """Return the values of all hidden layers, given the first layer and the inputs that have a row at some place."""
-    # `einsum` adds row by row. `@` adds in an order that depends on the shape and the processor, so that a feature with
-    # weights of zero could change a value by rounding.
-    found = [function.value(np.einsum("i,ij->j", inputs, first[places]))]
+    found = [function.value(sum_in_order(inputs, first[places]))]
     for layer in layers:
         found.append(function.value(apply(layer, found[-1])))
     return found

@@ -12,6 +12,7 @@ from connectors.kafka import ClientError, Record
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import CONSUMER, merged
 from connectors.kafka.errors import consumer_permissions
+from connectors.kafka.retry import going_back
 
 WAIT = 0.1  # seconds of one poll
 BATCH = 1000  # records of one poll at most
@@ -50,18 +51,9 @@ class Reader:
         return self._connected()
 
     def read(self, seconds: float) -> list[Record]:
-        begin = self.position
-        try:
-            return self._read(seconds)
-        except ClientError:  # else the records before the failure would be lost
-            self.close()
-            self.position = begin
-            raise
-
-    def _read(self, seconds: float) -> list[Record]:
         records: list[Record] = []
         end = time.monotonic() + seconds
-        with self._errors.translated():
+        with going_back(self), self._errors.translated():
             consumer = self._connected()
             place = TopicPartition(self._topic, self._partition)
             _, last = consumer.get_watermark_offsets(place, seconds)  # of committed records

@@ -13,6 +13,7 @@ from connectors.kafka.errors import consumer_permissions
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
+from connectors.kafka.retry import going_back
 
 WAIT_MS = 100  # of one poll
 
@@ -48,18 +49,9 @@ class Reader:
         return self._connected()
 
     def read(self, seconds: float) -> list[Record]:
-        begin = self.position
-        try:
-            return self._read(seconds)
-        except ClientError:  # else the records before the failure would be lost
-            self.close()
-            self.position = begin
-            raise
-
-    def _read(self, seconds: float) -> list[Record]:
         records: list[Record] = []
         end = time.monotonic() + seconds
-        with translated(self._permissions):
+        with going_back(self), translated(self._permissions):
             consumer = self._connected()
             last = consumer.end_offsets([self._place])[self._place]
             if last < self.position:

@@ -1,5 +1,7 @@
 import gc
 import signal
+from collections.abc import Generator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -28,6 +30,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Shares:
     return Shares(config, log)
 
 
-def pytest_collection_finish() -> None:
-    """River's checks of memory collect garbage twice each, and need not walk through all the other tests to do so."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect no garbage among tests that are only made, nor later: River's checks of memory do so twice each."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

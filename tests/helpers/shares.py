@@ -7,11 +7,18 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 PARTS = 12  # of a module whose tests are many and quick, and share nothing
-LONG = ("tests/torture/", "tests/river_margins/test_defaults.py")  # which has few tests, after half a minute for all
+LONG = (  # have few tests, and take from twenty seconds to some minutes
+    "tests/torture/",
+    "tests/river_margins/test_defaults.py",
+    *(f"tests/connectors/kafka/local/test_{name}.py" for name in ("broker", "class_archive", "pytest_plugin")),
+    "tests/connectors/tools/demo/",
+    *(f"tests/connectors/topics/test_{name}.py" for name in ("drift", "instance", "queries", "three_brokers")),
+    *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "quick_start")),
+)
 UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG)
 WITH_BROKERS = (
     *(f"tests/connectors/{room}/" for room in ("cli", "kafka", "runtime", "snapshots", "tools", "topics")),
-    *(f"tests/docs/test_{page}.py" for page in ("operating", "permissions", "quick_start")),
+    *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "operating", "permissions", "quick_start")),
     "tests/deploy/",
     "tests/torture/",
 )

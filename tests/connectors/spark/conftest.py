@@ -14,7 +14,7 @@ PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/connectors/spark/"):
             item.add_marker(pytest.mark.filterwarnings(PANDAS))
 
 

@@ -4,7 +4,7 @@
 
 Every contender runs in every round, in shuffled order, on the same examples. A cell is the median CPU time an example;
 in brackets the median of the ratios to the first line, and their quartiles. What is printed is also written to
-benchmarks/results/learners.md. The tables of the families that are no everyday learners are in `families.py`.
+benchmarks/results/learners.md. The tables of the families that are not everyday learners are in `families.py`.
 """
 
 import platform

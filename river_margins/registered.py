@@ -39,8 +39,8 @@ def find_class(name: str) -> type | None:
     Raises
     ------
     ImportError
-        The class is registered, and its package cannot be imported, or it is no estimator, rule, space or kernel built
-        on those of this library, which are all that a snapshot can hold.
+        The class is registered, and its package cannot be imported, or it is not an estimator, rule, space or kernel
+        built on those of this library, which are all that a snapshot can hold.
     """
     point = _entry_points().get(name)
     if point is None:

@@ -45,7 +45,7 @@ def produce(
     what, topic = ("labels", config.topics["labels"]) if labels else ("records", config.input.topic)
     typer.echo(f"{counts.sent:,} {what} sent to `{topic}`")
     if counts.skipped:
-        typer.echo(f"{counts.skipped:,} rows are no records; the first one: {counts.reason}", err=True)
+        typer.echo(f"{counts.skipped:,} rows are not records; the first one: {counts.reason}", err=True)
 
 
 def tail(

@@ -109,7 +109,7 @@ class Record(Section):
     time: PathText | None = Field(
         default=None,
         description="The field with the time of a record, by which it is ordered among the `labels`: milliseconds since"
-        " 1970, or text such as `2024-05-01T12:30:00Z` (UTC if no zone is given). It is no feature. Between topics:"
+        " 1970, or text such as `2024-05-01T12:30:00Z` (UTC if no zone is given). It is not a feature. Between topics:"
         " without it, the timestamp of the record; between files with `labels` it is needed.",
     )
 

@@ -391,7 +391,7 @@ def _check_interval(
         return
     try:
         longest = module.timeouts({}, settings)[0]
-    except TypeError:  # the time-out is no number
+    except TypeError:  # the time-out is not a number
         return
     if 0 < longest <= every:
         setting = "transaction.timeout.ms" if name == "confluent" else "transaction_timeout_ms"

@@ -172,7 +172,7 @@ def _url(text: str) -> str:
     match = re.fullmatch(r"https?://([^/?#]+)([^?#]*)", text)
     if match is None:
         raise ValueError(
-            f"`{STARS if '@' in text else text}` is no URL: write `https://host:port`, perhaps with a path"
+            f"`{STARS if '@' in text else text}` is not a URL: write `https://host:port`, perhaps with a path"
         )
     if "@" in match[1]:
         raise ValueError("a URL must not hold a password: write `{url: ..., username: ..., password: ${PASSWORD}}`")

@@ -138,7 +138,7 @@ def _number(saved: Any) -> float:
     if isinstance(saved, dict) and saved.keys() == {"float"}:
         return float(saved["float"])
     if type(saved) not in (int, float):
-        raise BadDrift(f"{saved!r} is no number")
+        raise BadDrift(f"{saved!r} is not a number")
     return saved  # type: ignore[no-any-return]
 
 

@@ -40,7 +40,7 @@ def read_chunks(path: str) -> Iterator[bytes]:
     if path == STANDARD:
         return _standard_input()
     if not os.path.isfile(path):
-        raise Unfit("it is no file" if os.path.exists(path) else "it does not exist")
+        raise Unfit("it is not a file" if os.path.exists(path) else "it does not exist")
     return _content(path)
 
 

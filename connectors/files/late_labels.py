@@ -78,7 +78,7 @@ class WaitingStore:
     def _read(self, name: str, sha256: str) -> bytes:
         data = self._store.read(PARTITION, name)
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise BadState(f"`{self._store.path(PARTITION, name)}` is corrupt: its SHA-256 is another one")
+            raise BadState(f"`{self._store.path(PARTITION, name)}` is corrupt: its SHA-256 is not the recorded one")
         return data
 
     def write(self, waiting: WaitingRecords, name: str, asked: Asked | None = None) -> Kept:

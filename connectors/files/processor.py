@@ -208,7 +208,7 @@ class FileProcessor:
         except OSError as error:
             raise StateError(f"the checkpoint `{self._path}` cannot be read: {error.strerror}") from error
         except ValidationError as error:
-            raise StateError(f"`{self._path}` is no checkpoint; {self._start_over()}") from error
+            raise StateError(f"`{self._path}` is not a checkpoint; {self._start_over()}") from error
 
     def _new_model(self) -> PartitionModel:
         return self._builder().start()
@@ -225,7 +225,7 @@ class FileProcessor:
         except OSError as error:
             raise StateError(f"{named} cannot be read: {error.strerror}; {self._start_over()}") from error
         if hashlib.sha256(data).hexdigest() != state.sha256:
-            raise StateError(f"{named} is corrupt: its SHA-256 is another one; {self._start_over()}")
+            raise StateError(f"{named} is corrupt: its SHA-256 is not the recorded one; {self._start_over()}")
         with self._health.metrics.restore_seconds.time():
             found = find(self._config, data, named, self._start_over())
             model = self._builder().restore(state.snapshot, state.examples, found)

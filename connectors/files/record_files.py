@@ -192,7 +192,7 @@ class Writer:
         if path == STANDARD:
             return
         if os.path.exists(path) and not os.path.isfile(path):
-            raise Unfit("it is no file")
+            raise Unfit("it is not a file")
         if not (folder := pathlib.Path(path).parent).is_dir():
             raise Unfit(f"there is no folder `{folder}`: create it")
         size = os.path.getsize(path) if os.path.exists(path) else 0

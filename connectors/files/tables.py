@@ -56,7 +56,7 @@ class TableReader:
         except ImportError:
             raise Unfit(f"Parquet and Arrow need the package `pyarrow`: {INSTALL}") from None
         if not pathlib.Path(path).is_file():
-            raise Unfit("it is no file" if pathlib.Path(path).exists() else "it does not exist")
+            raise Unfit("it is not a file" if pathlib.Path(path).exists() else "it does not exist")
         self.path, self.lines, self.total = path, 0, None
         self._name, self._sha256, self._errors = pathlib.Path(path).name, "", (pa.ArrowException, OSError)
         try:
@@ -202,7 +202,7 @@ def _rows(
                 orjson.dumps(fields[name])
             except (TypeError, ValueError, OverflowError) as error:
                 fields[name] = None
-                known = known or Reject(f"the column `{name}` cannot be said in JSON: {error}")
+                known = known or Reject(f"the column `{name}` cannot be expressed in JSON: {error}")
         yield orjson.dumps(fields), known
 
 

@@ -49,7 +49,7 @@ class JsonSchema:
         self._registry.schema(id)
         fields = orjson.loads(content)
         if not isinstance(fields, dict):
-            raise ValueError("the value is no JSON object")
+            raise ValueError("the value is not a JSON object")
         return fields
 
     def encode(self, fields: dict[str, Any]) -> bytes:

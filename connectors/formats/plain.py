@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
 
 
 def plain_id(id: Any) -> Any:
-    """Return an id as a value that formats with types can hold exactly: JSON as text if it is no scalar of theirs.
+    """Return an id as a value that formats with types can hold exactly: JSON as text if it is not a scalar of theirs.
 
     >>> plain_id(7), plain_id(2**64 - 1), plain_id({"a": 1})
     (7, '18446744073709551615', '{"a":1}')

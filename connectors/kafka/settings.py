@@ -42,7 +42,7 @@ def cannot_be_set(key: str, reason: str) -> str:
 
 
 def belongs_to_other_side(key: str, side: str, library: str) -> str:
-    return f"`{key}` is no {side} setting of {library}: put it under `kafka.{other_side(side)}`"
+    return f"`{key}` is not a {side} setting of {library}: put it under `kafka.{other_side(side)}`"
 
 
 def check_whole_number(key: str, value: Any) -> str | None:

@@ -81,4 +81,4 @@ class LabelDecoder:
         try:
             return id_text(id)
         except TypeError as error:
-            raise Reject(f"`{self._id.name}` cannot be said in JSON: {error}", "id") from None
+            raise Reject(f"`{self._id.name}` cannot be expressed in JSON: {error}", "id") from None

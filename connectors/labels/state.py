@@ -177,9 +177,9 @@ class _Reader:
     def __init__(self, data: bytes, begins: bytes, what: str) -> None:
         self._data, self._what, self._at, self._end = data, what, len(begins), len(data) - _CRC.size
         if not data.startswith(begins):
-            raise BadState(f"these {len(data)} bytes are no {what}: they do not begin with `{begins.decode()}`")
+            raise BadState(f"these {len(data)} bytes are not a {what}: they do not begin with `{begins.decode()}`")
         if self._end < self._at or _CRC.unpack_from(data, self._end)[0] != zlib.crc32(memoryview(data)[: self._end]):
-            raise BadState(f"the {what} of {len(data)} bytes is damaged: its CRC is another one")
+            raise BadState(f"the {what} of {len(data)} bytes is damaged: its CRC does not match")
 
     def take(self, numbers: struct.Struct) -> tuple[int, ...]:
         return numbers.unpack(self.bytes(numbers.size))

@@ -73,4 +73,4 @@ def milliseconds(value: Any) -> int:
         return (time - EPOCH) // datetime.timedelta(milliseconds=1)
     if value is MISSING or value is None:
         raise ValueError("is missing")
-    raise ValueError("is no number of milliseconds since 1970, and no text")
+    raise ValueError("is neither a number of milliseconds since 1970 nor text")

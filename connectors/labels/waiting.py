@@ -101,7 +101,7 @@ class Late(Reject):
 
 
 class BadState(ValueError):
-    """Bytes are no state of `WaitingRecords`. The text says why."""
+    """Bytes are not a state of `WaitingRecords`. The text says why."""
 
 
 class WaitingRecords:
@@ -269,7 +269,7 @@ def waiting_record(item: Item) -> WaitingRecord:
         if form == _MODELS:
             (answers,) = more
             if not all(answer is None or len(answer) == 2 for answer in answers.values()):
-                raise ValueError("a model has said something else than a prediction and a score")
+                raise ValueError("a model returned something other than a prediction and a score")
     else:
         sequence, time, form, score = SCORE.unpack_from(packed)
         start = SCORE.size

@@ -127,7 +127,7 @@ def _segments(store: Store, partition: int, segments: Iterable[Segment]) -> Iter
         except FileNotFoundError:
             raise BadState(f"`{path}` does not exist") from None
         if hashlib.sha256(data).hexdigest() != segment.sha256:
-            raise BadState(f"`{path}` is corrupt: its SHA-256 is another one")
+            raise BadState(f"`{path}` is corrupt: its SHA-256 is not the recorded one")
         yield data
 
 

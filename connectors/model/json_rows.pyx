@@ -79,7 +79,7 @@ cdef class JsonRows:
     Parameters
     ----------
     id, label
-        The names of these fields, or None. An id is a text or an integer, and a label no list and no object.
+        The names of these fields, or None. An id is a text or an integer, and a label neither a list nor an object.
     features
         The names of the features, or None for all other fields. They are numbers, or true and false.
 
@@ -229,7 +229,7 @@ cdef inline double number(yyjson_val* value) noexcept:
 
 
 cdef object scalar(yyjson_val* value, uint8_t kind):
-    """Return what is no list and no object, as orjson does."""
+    """Return what is neither a list nor an object, as orjson does."""
     cdef uint8_t tag = unsafe_yyjson_get_tag(value)
     if kind == YYJSON_TYPE_STR:
         return PyUnicode_DecodeUTF8(value.uni.str, unsafe_yyjson_get_len(value), NULL)

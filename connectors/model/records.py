@@ -134,7 +134,7 @@ class Decoder:
     weight
         The field with the sample weight, or None. It may be a path.
     time
-        The field with the time of a record, which is no feature, or None. It may be a path.
+        The field with the time of a record, which is not a feature, or None. It may be a path.
     is_joined
         Whether labels come later. Then a record needs an id by which they find it; without a field `id`, it is the
         key.
@@ -287,4 +287,4 @@ def encode(
     try:
         return orjson.dumps(value, option=TEXT_KEYS if is_number and type(id) is str else ANY_KEYS)
     except TypeError as error:
-        raise Reject(f"the output cannot be said in JSON: {error}", "output") from None
+        raise Reject(f"the output cannot be expressed in JSON: {error}", "output") from None

@@ -113,7 +113,7 @@ def serving(health: Health, address: MetricsAddress | None) -> Iterator[None]:
                 "own"
             )
         said = getattr(error, "strerror", None) or error
-        raise StartError(f"`metrics`: {where} cannot be had: {said}; {advice}") from error
+        raise StartError(f"`metrics`: {where} cannot be opened: {said}; {advice}") from error
     history = History(health.metrics)
     server.set_app(_app(health, Page(address, lambda: state.as_json(health, history))))
     thread = threading.Thread(target=server.serve_forever, args=[0.1], name="metrics", daemon=True)

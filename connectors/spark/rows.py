@@ -82,7 +82,7 @@ def time_of(frame: DataFrame, section: Record | AnyLabels) -> Column:
 def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, apart: Sequence[str] = ()) -> Column:
     """Return the bytes of the record of each row, a JSON object.
 
-    `apart` names columns that are no fields of a record unless the file names them. Raise ConfigError if there is no
+    `apart` names columns that are not fields of a record unless the file names them. Raise ConfigError if there is no
     column `value`.
     """
     if value is None and _is_of_kafka(frame):

@@ -34,7 +34,7 @@ class Message(NamedTuple):
 
 
 class Counts:
-    """Records that were sent and acknowledged, rows that are no records, and the first of those in words."""
+    """Records that were sent and acknowledged, rows that are not records, and the first of those in words."""
 
     def __init__(self) -> None:
         self.sent = self.skipped = self.acknowledged = 0

@@ -118,7 +118,7 @@ def _transactions(config: Config) -> Iterator[Finding]:
             StartError,
         )
     except ClientError as error:
-        said = "transactions cannot be had: do the brokers form their topic `__transaction_state`, which needs "
+        said = "transactions are not available: do the brokers form their topic `__transaction_state`, which needs "
         yield Finding(f"{said}`transaction.state.log.replication.factor` brokers? ({error})", StartError)
 
 

@@ -50,14 +50,14 @@ class Published(NamedTuple):
         try:
             found = orjson.loads(value)
         except ValueError as error:
-            raise ValueError(f"its value is no JSON: {error}") from error
+            raise ValueError(f"its value is not JSON: {error}") from error
         if not isinstance(found, dict) or set(found) != {"input", "snapshot", "sha256", "mixed"}:
             raise ValueError("its keys are not `input`, `snapshot`, `sha256` and `mixed`")
         topic, name, sha256 = found["input"], found["snapshot"], found["sha256"]
         if not isinstance(topic, str) or not isinstance(name, str) or SnapshotName.parse(name) is None:
-            raise ValueError("`snapshot` is no name of a snapshot")
+            raise ValueError("`snapshot` is not the name of a snapshot")
         if not isinstance(sha256, str) or not re.fullmatch("[0-9a-f]{64}", sha256):
-            raise ValueError("`sha256` is no SHA-256")
+            raise ValueError("`sha256` is not a SHA-256")
         return cls(topic, name, sha256, offset)
 
 

@@ -33,7 +33,7 @@ def finding_unassigned(
     Parameters
     ----------
     make_consumer
-        Makes a member of the group that is no instance.
+        Makes a member of the group that is not an instance.
     count_partitions
         Returns how many partitions the topic has.
     wait

@@ -54,7 +54,7 @@ def shown_by() -> dict[str, list[str]]:
     """Return for each row its tests. Raise ValueError for a row without one, and for a marker without a row."""
     marked, every = markers(), {key: row for lecture in rows().values() for key, row in lecture.items()}
     if unknown := sorted(marked.keys() - every.keys()):
-        raise ValueError(f"tests are marked with {unknown}, which are no rows of {ROWS.name}")
+        raise ValueError(f"tests are marked with {unknown}, which are not rows of {ROWS.name}")
     tests = {
         key: marked.get(key, []) + (worked(row["learner"]) if "learner" in row else []) for key, row in every.items()
     }

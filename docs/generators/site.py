@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages of the site that are no files in `docs/`.
+"""Hooks of mkdocs: pages of the site that are not files in `docs/`.
 
 README.md is the first page, CONTRIBUTING.md and CHANGELOG.md are pages, the API reference has every public name, and a
 file of the repository that a page links to is copied into `files/`.

@@ -58,7 +58,7 @@ class OneStepAdaptation(Described, AroundTrained, base.Estimator):
     ValueError, TypeError
         If a parameter is outside its range.
     ImportError
-        If `model` is no model of this library, and torch is not installed.
+        If `model` is not a model of this library, and torch is not installed.
 
     Attributes
     ----------

@@ -31,8 +31,8 @@ class ELIM(TwoLabelClassifier):
     all: the first one removes exactly n literals, each later one at least one of the n that are left. The disjunction
     without literals, which is always False, attains n + 1. Without negated literals n mistakes are the most.
 
-    A True label on which no literal is true shows that the labels are no disjunction. Then `inconsistent` is True, and
-    learning goes on.
+    A True label on which no literal is true shows that the labels are not a disjunction. Then `inconsistent` is True,
+    and learning goes on.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class ELIM(TwoLabelClassifier):
 
     @property
     def inconsistent(self) -> bool:
-        """Whether some True label had no literal that is true: the labels are no disjunction."""
+        """Whether some True label had no literal that is true: the labels are not a disjunction."""
         return self._facts["inconsistent"]
 
     @property

@@ -27,7 +27,7 @@ class Averaging(Delegating):
             name = "PARegressor" if kind is MarginRegressor else "PAClassifier"
             raise TypeError(f"`learner` must be a linear learner of ours, such as {name}(), not {short(learner)}")
         learner = learner.clone(include_attributes=True)
-        learner.weight_matrix()  # raises TypeError for a learner whose score is no product with weights
+        learner.weight_matrix()  # raises TypeError for a learner whose score is not a product with weights
         shape: dict[str, Any] = {
             "intercept": has_intercept(learner.intercept, getattr(learner, "space", None)),
             "max_features": learner.max_features,

@@ -127,7 +127,7 @@ def frame_values(frame):
 
 
 cdef frame_numbers(frame):
-    """Return the values as floats, by the same rules as for a dict: text is no number, even if it looks like one."""
+    """Return the values as floats, by the same rules as for a dict: text is not a number, even if it looks like one."""
     cdef list mixed = []
     if frame.implementation.is_pandas_like() and all([dtype.kind in "biuf" for dtype in frame.to_native().dtypes]):
         return dataframe.to_numpy(frame)  # as below, but in a fraction of the time that a short frame takes there

@@ -432,7 +432,7 @@ cdef class Reader:
 
 
 cdef double as_float(object key, object value) except? -1.0:
-    """Return the value of a feature as a float; raise ValueError, saying what to do, if it is no number."""
+    """Return the value of a feature as a float; raise ValueError, saying what to do, if it is not a number."""
     if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):

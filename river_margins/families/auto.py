@@ -97,7 +97,7 @@ class _Auto(Described, Estimator):
         return sorted(zip(self._experts.weights, self._experts.members, strict=True), key=lambda pair: -pair[0])
 
     def explain_one(self, x: Mapping[Any, Any]) -> Any:
-        """Raise a TypeError: what experts say together is no sum over features."""
+        """Raise a TypeError: what experts say together is not a sum over features."""
         raise TypeError(
             f"a score of `{type(self).__name__}` is not a sum over features, but what many experts say: explain one of "
             "its `experts`"

@@ -50,7 +50,7 @@ class FTRLProximalClassifier(MarginClassifier):
     For any u, summed over the weights: Σ l - Σ l(u) <= beta·u²/(2·alpha) + Σ s·(u - w_t)²/2 + l1·|u| + l2·u²/2 + Σ
     g²/(2·((beta + √n')/alpha + l2)). In a bounded domain this is O(√T), and smaller for rare features.
 
-    An example without features is no update. A sample weight multiplies the gradient.
+    An example without features is not an update. A sample weight multiplies the gradient.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class AdaGradRDAClassifier(MarginClassifier):
     Let F(w) = l(w) + lam·|w|_1 in each round, with the gradients g. For any u, summed over the weights: Σ F - Σ F(u) <=
     H·u²/(2·lr) + (lr/2)·Σ g²/H_t, where H is taken after the last round and H_t before round t.
 
-    An example without features is no update. A sample weight multiplies loss and regularisation of its round.
+    An example without features is not an update. A sample weight multiplies loss and regularisation of its round.
 
     Examples
     --------

@@ -100,7 +100,7 @@ class TwoLabelClassifier(Described, Estimator, base.Classifier):
         score = self.score_one(x)
         likely = 0.5 + 0.5 * math.tanh(score / 2.0)
         if score < 0.0:
-            likely = min(likely, math.nextafter(0.5, 0.0))  # a score just below 0 is no tie
+            likely = min(likely, math.nextafter(0.5, 0.0))  # a score just below 0 is not a tie
         return {positive: likely, negative: 1.0 - likely}
 
     def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:

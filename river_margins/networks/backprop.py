@@ -320,7 +320,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
 
     round_cost = "The number of weights of the features in x and of all further layers."
     guarantee = "None: the loss is not convex in the weights."
-    advice = "Use it if the target is no linear function of the features, and the stream is long."
+    advice = "Use it if the target is not a linear function of the features, and the stream is long."
 
     scale_target: bool
     _count: float  # the sum of the weights of all labels

@@ -96,7 +96,7 @@ class Labels:
         label = plain(y)
         if is_missing(label) or not isinstance(label, Hashable):
             raise ValueError(
-                f"label {abridged(y)}, of type {type(y).__name__}, is no label: give a bool, a text or a number"
+                f"label {abridged(y)}, of type {type(y).__name__}, is not a label: give a bool, a text or a number"
             )
         if self.known and not same_kind(self.known[0], label):
             raise ValueError(

@@ -24,7 +24,7 @@ cdef class Hashing(RowMaker):
         if row.fresh:
             offer_again(x)
             # Name the new buckets and read again, so that the order of the row depends on x only. The names are a cache:
-            # they are no part of the state, because no result depends on them.
+            # they are not part of the state, because no result depends on them.
             for bucket in row.fresh_keys:
                 if self.reader.vocabulary.find(bucket) < 0:
                     self.reader.vocabulary.add(bucket, self.reader.vocabulary.missing_hash)

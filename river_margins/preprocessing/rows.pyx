@@ -97,7 +97,7 @@ cdef dict texts_encoded(dict x):
 
 cdef str text_of(object value):
     """Return the text of a name or a value, the same for equal numbers such as 1, 1.0 and True."""
-    if isinstance(value, np.bool_):  # the one number of numpy that is no `Real`
+    if isinstance(value, np.bool_):  # the one number of numpy that is not a `Real`
         value = bool(value)
     if isinstance(value, Real) and isfinite(value) and value == int(value):
         value = int(value)

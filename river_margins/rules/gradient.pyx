@@ -177,7 +177,7 @@ cdef class Subgradient(Rule):
         self.loss_kind = LOSSES.index(loss)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        # The gradient of an example without features is 0, which is no step.
+        # The gradient of an example without features is 0, which is not a step.
         out.step = seen.weight * slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
         out.threshold = seen.weight * self.lam
         return 0
@@ -218,7 +218,7 @@ cdef class CoinBettingRule(Rule):
         self.loss_kind = LOSSES.index(loss)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        # The gradient of an example without features is 0, which is no step.
+        # The gradient of an example without features is 0, which is not a step.
         out.step = seen.weight * slope(self.loss_kind, seen) if seen.gain > 0.0 else 0.0
         return 0
 
@@ -299,7 +299,7 @@ cdef class PegasosRule(Rule):
         if seen.weight == 0.0:
             return 0
         out.scale = max(1.0 - seen.weight / seen.t, 0.0)
-        # Rounding may leave a margin of 1 - 1e-16 that is 1 in real numbers: this is no loss.
+        # Rounding may leave a margin of 1 - 1e-16 that is 1 in real numbers: this is not a loss.
         out.step = min(seen.weight, <double> seen.t) / (self.lam * seen.t) if hinge(seen) > 1e-12 else 0.0
         if self.project:
             out.radius = 1.0 / sqrt(self.lam)

@@ -54,7 +54,7 @@ cdef class ROMMARule(Rule):
             return 0
         if seen.size == 0.0:
             out.step = 1.0 / seen.gain
-        elif product <= seen.margin:  # only if aggressive: the old half-space is no restriction
+        elif product <= seen.margin:  # only if aggressive: the old half-space is not a restriction
             out.step, out.scale = 1.0 / seen.gain, 0.0
         elif determinant > 1e-12 * product:
             out.step = seen.size * (1.0 - seen.margin) / determinant

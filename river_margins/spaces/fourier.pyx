@@ -58,7 +58,7 @@ cdef class RandomFourier(Space):
         return 0
 
     cdef int draw_known(self) except -1:
-        """Store the frequencies of all learned features. They are no part of the state: the names give them again."""
+        """Store the frequencies of all learned features. They are not part of the state: the names give them again."""
         cdef Py_ssize_t D = self.components
         self.frequencies = room_for(self.frequencies, &self.frequency_room, self.reader.size() * D, False)
         while self.drawn < self.reader.size():

@@ -89,7 +89,7 @@ cdef class Gaussian(Space):
         return None
 
     cdef int take_variances(self, Block* block, object variances) except -1:
-        """Set the covariance from such an array; raise ValueError if it is no covariance."""
+        """Set the covariance from such an array; raise ValueError if it is not a covariance."""
         return 0
 
     # -------------------------------------------------------------------------------------------------- rounds

@@ -45,7 +45,7 @@ cdef class Multiclass(Labels):
         if block is not None:
             return block
         if is_missing(label):
-            raise ValueError(f"label {abridged(y)} is no class")
+            raise ValueError(f"label {abridged(y)} is not a class")
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -28,7 +28,7 @@ cdef class Multilabel(Multiclass):
     cdef double code(self, object y) except? -1.0:
         if not isinstance(y, Mapping):
             raise ValueError(
-                f"label {abridged(y)}, of type {type(y).__name__}, is no dict from labels to bools, such as "
+                f"label {abridged(y)}, of type {type(y).__name__}, is not a dict from labels to bools, such as "
                 "{'sport': True, 'music': False}"
             )
         for label, relevant in y.items():

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 
-EMPTY = 1e-7  # the tolerance of the solver: a largest ball that is smaller, in units of the shape, is no ball
+EMPTY = 1e-7  # the tolerance of the solver: a largest ball that is smaller, in units of the shape, is not a ball
 
 
 class Moments(NamedTuple):

@@ -25,7 +25,7 @@ def rooms():
     found = defaultdict(set)
     for path in itertools.chain(PACKAGE.rglob("*.py"), PACKAGE.rglob("*.pyx")):
         room, text = path.relative_to(PACKAGE).parts[0], path.read_text()
-        if path.suffix == ".pyx":  # which is no Python, but for its imports
+        if path.suffix == ".pyx":  # which is not Python, but for its imports
             text = "\n".join(re.findall(r"^(?:import|from \S+ import) .*", text, re.MULTILINE))
         for module in imports(ast.parse(text)):
             package, _, rest = module.partition(".")

@@ -1,4 +1,4 @@
-"""Scripts of the repository that are no part of a package, as modules."""
+"""Scripts of the repository that are not part of a package, as modules."""
 
 import contextlib
 import importlib.util

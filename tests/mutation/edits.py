@@ -83,7 +83,7 @@ def _edits(file: str, *changes: tuple[str, str, str]) -> list[Edit]:
 EDITS = [
     *_edits(
         "river_margins/rules/base.pxd",
-        ("a margin of 0 is no mistake", "return seen.margin <= 0.0 if ties", "return seen.margin < 0.0 if ties"),
+        ("a margin of 0 is not a mistake", "return seen.margin <= 0.0 if ties", "return seen.margin < 0.0 if ties"),
         ("without ties every round is a mistake", "if ties else seen.wrong", "if ties else True"),
         ("a scale alone moves nothing", "step.step != 0.0 or step.scale != 1.0", "step.step != 0.0 or step.scale > 1.0"),
         ("an inflation alone is dropped", "step.shrink != 0.0 or step.inflate != 1.0", "step.shrink != 0.0"),
@@ -134,7 +134,7 @@ EDITS = [
         ("AROW steps further", "hinge(seen) / (seen.gain + r), 1.0 / r", "hinge(seen) / seen.gain, 1.0 / r"),
         ("AROW shrinks by r", "hinge(seen) / (seen.gain + r), 1.0 / r", "hinge(seen) / (seen.gain + r), r"),
         ("a sample weight does nothing to AROW", "r = self.r / seen.weight", "r = self.r"),
-        ("a label without a loss is no equality", "hinge(seen) > 0.0 or seen.equality", "hinge(seen) > 0.0"),
+        ("a label without a loss is not an equality", "hinge(seen) > 0.0 or seen.equality", "hinge(seen) > 0.0"),
         ("NAROW shrinks below 1/b too", "if surplus <= 0.0:\n            return INFINITY", "if surplus <= 0.0:\n            return 1.0"),
         ("NHERD shrinks too little", "C * (2.0 + C * seen.gain)", "C * (1.0 + C * seen.gain)"),
         ("CW is content with half of phi", "seen.margin < self.asked_phi * sqrt", "seen.margin < 0.5 * self.asked_phi * sqrt"),
@@ -178,7 +178,7 @@ EDITS = [
         ("nothing is shared among experts", "+ self.share / self.count", "+ 0.0 * self.share"),
         ("losses count twice", "exp(-self.eta * self.fall)", "exp(-2.0 * self.eta * self.fall)"),
         ("a weighted mistake counts once", "y) else w", "y) else 1.0"),
-        ("a refusal is no loss", "0.0 if not reading.refused[i] and is_label(", "0.0 if reading.refused[i] or is_label("),
+        ("a refusal is not a loss", "0.0 if not reading.refused[i] and is_label(", "0.0 if reading.refused[i] or is_label("),
     ),
     *_edits(
         "river_margins/families/calibrated.py",
@@ -295,7 +295,7 @@ EDITS = [
         "river_margins/preprocessing/interactions.pyx",
         ("a square is left out", "plan.last_feature(left) + (not self.repeats)", "plan.last_feature(left) + 1"),
         ("the order of the example shows in a name", "(first, text) if first <= text else (text, first)", "(first, text)"),
-        ("a text is no feature of its pair", ' or key.startswith(f"{side}=")', ""),
+        ("a text is not a feature of its pair", ' or key.startswith(f"{side}=")', ""),
         ("other keys take the products of the last ones", "if plan is None or keys != plan.keys:", "if plan is None or len(keys) != len(plan.keys):"),
     ),
     *_edits(
@@ -426,7 +426,7 @@ EDITS = [
         ("a learner that refused is still learning", "learner.learning = busy = False\n                    reading", "busy = False\n                    reading"),
         ("a new feature is read by one expert for all", "if not row.fresh:", "if True:"),
         ("one call does not remember what River's expert said", "if learner is not None:\n                        said[i]", "if True:\n                        said[i] = None\n                    if learner is not None:\n                        said[i]"),
-        ("a prediction that is no number counts", "if isfinite(reading.numbers[i]) and (", "if ("),
+        ("a prediction that is not a number counts", "if isfinite(reading.numbers[i]) and (", "if ("),
     ),
     *_edits(
         "river_margins/families/auto.py",
@@ -465,7 +465,7 @@ EDITS = [
     ),
     *_edits(
         "river_margins/preprocessing/hasher.pyx",
-        ("a text is no number", "            x = numbers_of(x)", "            x = dict(x)"),
+        ("a text is not a number", "            x = numbers_of(x)", "            x = dict(x)"),
     ),
     *_edits(
         "river_margins/core/kernels.h",

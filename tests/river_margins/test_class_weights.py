@@ -278,7 +278,7 @@ def test_a_label_that_the_learner_cannot_take_is_refused():
         rm.PAClassifier(class_weight={"a": 2.0}, classes=["b", "c"])
     with pytest.raises(ValueError, match=r"`class_weight`: label 'a', .* is neither False nor True"):
         rm.BalancedWinnow(class_weight={"a": 2.0})
-    with pytest.raises(ValueError, match=r"`class_weight`: label nan is no class"):
+    with pytest.raises(ValueError, match=r"`class_weight`: label nan is not a class"):
         rm.PAClassifier(class_weight={math.nan: 2.0}, classes=THREE)
     model = rm.PAClassifier(class_weight={"spam": 2.0})
     before = pickle.dumps(model)

@@ -73,7 +73,7 @@ STEPS = {
 
 
 def awkward(rounds):
-    """Phishing, with features that come late, go and change places, and names that are made anew, or are no texts."""
+    """Phishing, with features that come late, go and change places, and names that are made anew, or are not texts."""
     for n, (x, y) in enumerate(datasets.Phishing().take(rounds)):
         items = list(x.items()) + [((0, "pair"), n % 7), (5, n % 3 == 0)] * (n > 20)
         if n % 5 == 0:

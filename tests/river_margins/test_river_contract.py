@@ -32,7 +32,7 @@ MODELS = [
 forms = pytest.mark.parametrize("form", FORMS, ids=str)
 
 
-# The data of River's checks for these kinds are no part of its package: where they were not downloaded, data of the
+# The data of River's checks for these kinds are not part of its package: where they were not downloaded, data of the
 # same kind take their place.
 INSTEAD = {
     base.MultiLabelClassifier: (datasets.Music, datasets.Yeast, 50),

@@ -112,7 +112,7 @@ def program():
 
 
 class Nothing:
-    """An object that is no value of any parameter."""
+    """An object that is not a value of any parameter."""
 
     def __repr__(self):
         return "nothing"

@@ -128,7 +128,7 @@ KINDS = {
     "wrong type": Kind(30, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(WRONG))),
     "NaN, Infinity": Kind(15, REJECT, lambda draw, n: with_raw(draw, n, draw.choice(["NaN", "Infinity", "-Infinity"]))),
     "label of another type": Kind(25, BOTH, lambda draw, n: with_raw(draw, n, draw.choice(LABELS), "label")),
-    "label is no label": Kind(10, BOTH, lambda draw, n: with_raw(draw, n, draw.choice(["[]", '{"a": 1}']), "label")),
+    "label is not a label": Kind(10, BOTH, lambda draw, n: with_raw(draw, n, draw.choice(["[]", '{"a": 1}']), "label")),
     "raw control character": Kind(10, REJECT, lambda draw, n: with_raw(draw, n, '"\x00\n"')),
     "lone surrogate": Kind(10, REJECT, lambda draw, n: with_raw(draw, n, "1", draw.choice(["\\ud800", "x\\udfff"]))),
     "byte order mark": Kind(5, REJECT, lambda draw, n: b"\xef\xbb\xbf" + text(draw, n).encode()),

@@ -158,7 +158,7 @@ def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
     """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
 
     >>> check_settings({"session.timeout": 15000}, {})
-    [('consumer', 'session.timeout', '`session.timeout` is no setting of librdkafka, \
+    [('consumer', 'session.timeout', '`session.timeout` is not a setting of librdkafka, \
 did you mean `session.timeout.ms`?')]
     >>> check_settings({}, {"acks": 1})
     [('producer', 'acks', '`acks` cannot be set: a record counts as written when all in-sync replicas have it, \
@@ -197,7 +197,7 @@ def _check_with_librdkafka(side: str, key: str, value: Any) -> str | None:
     if refusal is None or internals.is_contradiction(refusal):
         return None
     if internals.is_unknown_setting(refusal):
-        return f"`{key}` is no setting of {LIBRARY}{did_you_mean(key, set().union(*_NAMES.values()))}"
+        return f"`{key}` is not a setting of {LIBRARY}{did_you_mean(key, set().union(*_NAMES.values()))}"
     shown = "" if is_secret(key) else f": {refusal}"
     return f"`{key}` is refused by {LIBRARY}{shown}"
 

@@ -143,7 +143,7 @@ def check_settings(consumer: Settings, producer: Settings) -> list[Problem]:
     """Return what is wrong with a user's settings, each with side (`consumer` or `producer`), key and sentence.
 
     >>> check_settings({"session_timeout": 15000}, {})
-    [('consumer', 'session_timeout', '`session_timeout` is no consumer setting of kafka-python, \
+    [('consumer', 'session_timeout', '`session_timeout` is not a consumer setting of kafka-python, \
 did you mean `session_timeout_ms`?')]
     >>> check_settings({}, {"acks": 1})
     [('producer', 'acks', '`acks` cannot be set: a record counts as written when all in-sync replicas have it, \
@@ -167,7 +167,7 @@ def _check_key(side: str, key: str, value: Any) -> str | None:
         return cannot_be_set(key, CODE) if key in _PROGRAM else _check_value(key, value, known[key])
     if key in known_settings(other_side(side)):
         return belongs_to_other_side(key, side, LIBRARY)
-    return f"`{key}` is no {side} setting of {LIBRARY}{did_you_mean(key, known)}"
+    return f"`{key}` is not a {side} setting of {LIBRARY}{did_you_mean(key, known)}"
 
 
 def _check_value(key: str, value: Any, default: Any) -> str | None:

@@ -168,8 +168,8 @@ instance: 7
         "1:1: unknown key `nme`, did you mean `name`?",
         "2:1: `bootstrap_servers` is missing in `kafka`",
         "3:11: `kafka.client` must be `kafka-python` or `confluent`, found the text `conflunt`",
-        "4:14: `group_id` is no setting of librdkafka, did you mean `group.id`?",
-        "4:27: `fetch_max_wait_ms` is no setting of librdkafka",
+        "4:14: `group_id` is not a setting of librdkafka, did you mean `group.id`?",
+        "4:27: `fetch_max_wait_ms` is not a setting of librdkafka",
         "5:13: `kafka.producer` must be a mapping, found the number `3`",
         "6:1: `topic` is missing in `input`",
         "6:9: unknown key `input.topc`, did you mean `topic`?",
@@ -506,9 +506,9 @@ def test_settings_of_the_client_are_checked_where_they_stand(problems):
     starts = [
         "4:3: `group_id` cannot be set: ",
         "5:14: `acks` cannot be set: ",
-        "6:3: `client_idd` is no consumer setting of kafka-python, did you mean `client_id`?",
+        "6:3: `client_idd` is not a consumer setting of kafka-python, did you mean `client_id`?",
         "7:3: `transactional_id` cannot be set: ",
-        "8:3: `linger_ms` is no consumer setting of kafka-python: put it under `kafka.producer`",
+        "8:3: `linger_ms` is not a consumer setting of kafka-python: put it under `kafka.producer`",
     ]
     assert [line[: len("p.yaml:") + len(start)] for line, start in zip(found, starts, strict=True)] == [
         f"p.yaml:{start}" for start in starts

@@ -75,7 +75,7 @@ COMPARISONS = {
     "setting": (
         "  consumer: {fetch_max_wait_ms: 400}",
         "  consumer: {fetch_max_wait: 400}",
-        "5:14: `fetch_max_wait` is no consumer setting of kafka-python",
+        "5:14: `fetch_max_wait` is not a consumer setting of kafka-python",
     ),
     "refused": ("  - PAClassifier: {C: 1.0, mode: 1}", "  - PAClassifier: {C: -1, mod: 1}", "16:20: `PAClassifier` re"),
     "order": (
@@ -137,7 +137,7 @@ HIDE_EACH_OTHER = (
 
 
 def pairs(text, *tables):
-    """Return the pairs of faults in different lines. A fault that takes away what another one compares is no pair."""
+    """Return the pairs of faults in different lines. Not pairs: a fault that takes away what another compares."""
     lines = text.splitlines()
     faults = [(f"{number}. {name}", *fault) for number, table in enumerate(tables) for name, fault in table.items()]
     return [

@@ -265,7 +265,7 @@ def test_what_waits_and_is_not_as_it_was_is_refused(folder, spoil):
         "missing": "what waits for labels cannot be read", "without labels": "the file has no `labels`: put",
         "labels changed": "the labels .* not fit the checkpoint",
     }  # fmt: skip
-    with pytest.raises(StateError, match=said.get(spoil, "is corrupt: its SHA-256 is another one")):
+    with pytest.raises(StateError, match=said.get(spoil, "is corrupt: its SHA-256 is not the recorded one")):
         folder.run(**changes)
 
 

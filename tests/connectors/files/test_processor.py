@@ -529,7 +529,7 @@ def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
     with pytest.raises(StateError, match="cannot be read: No such file"):
         done.run()
     (done.path / "snapshots/trial/files/checkpoint.json").write_text("{}")
-    with pytest.raises(StateError, match="is no checkpoint"):
+    with pytest.raises(StateError, match="is not a checkpoint"):
         done.run()
 
 

@@ -90,7 +90,7 @@ def test_a_cell_that_json_cannot_express_rejects_its_row_and_no_other(tmp_path, 
     path = write(tmp_path / "a.parquet", pa.table({"id": ["a", "b", "c"], "x": array}))
     first, second, third = TableReader(path)
     assert (first.known, third.known) == (None, None)
-    assert str(second.known).startswith("the column `x` cannot be said in JSON: ") and reason in str(second.known)
+    assert str(second.known).startswith("the column `x` cannot be expressed in JSON: ") and reason in str(second.known)
     assert json.loads(second.value) == {"id": "b", "x": None}
     assert json.loads(third.value)["id"] == "c" and json.loads(third.value)["x"] is not None
 

@@ -123,7 +123,7 @@ def problems(tmp_path, **changes):
         ({"format": "gone"}, "the codec `gone` of `guest_nowhere:X` cannot be imported: No module named"),
         ({"format": "avro"}, "the schemas of `avro` are in a registry: write its URL as `record.registry`"),
         ({"registry": "http://h:1"}, "`record.registry`: no format needs it"),
-        ({"format": "avro", "registry": "h:1"}, "`h:1` is no URL"),
+        ({"format": "avro", "registry": "h:1"}, "`h:1` is not a URL"),
         ({"format": "avro", "registry": "http://u:geheim@h:1"}, "a URL must not hold a password"),
         (
             {"format": "avro", "registry": {"url": "http://h:1", "password": "geheim"}},

@@ -89,7 +89,7 @@ def test_json_with_schemas_in_and_out_while_they_change(kafka, registry, tmp_pat
     assert (latest.schema_id, json.loads(latest.schema.schema_str)) == (id, OUTPUT)
     assert [reject.value for reject in rejects] == bad
     reasons = [dict(reject.headers)["reason"].decode() for reject in rejects]
-    words = ["99999", "unexpected end", "no JSON object", "zero byte", "zero byte"]
+    words = ["99999", "unexpected end", "not a JSON object", "zero byte", "zero byte"]
     assert all(f"{word}" in reason for word, reason in zip(words, reasons, strict=True)), reasons
     assert counts.rejected == len(bad)
 

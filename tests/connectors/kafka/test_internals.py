@@ -36,7 +36,7 @@ def test_private_uses_are_found():
 
 @pytest.mark.parametrize(("library", "module"), [("kafka-python", of_kafka_python), ("confluent-kafka", of_confluent)])
 def test_the_installed_version_was_tried(library, module):
-    """One that was not is no error, as the other tests say whether it works: then it belongs into the list."""
+    """One that was not is not an error, as the other tests say whether it works: then it belongs into the list."""
     installed = importlib.metadata.version(library)
     if installed not in module.TRIED_VERSIONS:
         pytest.skip(f"{library} {installed} is not among TRIED_VERSIONS of {module.__name__}: add it if all tests pass")

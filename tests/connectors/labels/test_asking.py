@@ -136,7 +136,7 @@ def test_what_was_written_as_json_goes_on(sampler, all_wait):
 
 
 def test_of_any_ten_records_in_a_row_three_are_asked_for():
-    """The window slides: it is no block of ten, at whose end six in a row could be asked for."""
+    """The window slides: it is not a block of ten, at whose end six in a row could be asked for."""
     budget, granted = Budget(MOST, OF), []
     for number in range(1, 31):
         budget.count_one()

@@ -249,4 +249,4 @@ def test_a_label_whose_id_cannot_be_said_is_rejected():
     route = make(PAClassifier())
     deep = Record("labels-0-0", None, b'{"of": %s, "label": true}' % (b"[" * 300 + b"]" * 300))
     found = route.take_label(deep, 0, 0, Counts())
-    assert [reject.reason for reject in found.rejects] == ["`of` cannot be said in JSON: Recursion limit reached"]
+    assert [reject.reason for reject in found.rejects] == ["`of` cannot be expressed in JSON: Recursion limit reached"]

@@ -1,4 +1,4 @@
-"""Fields by their paths: what a path is, what it finds, and what is no path."""
+"""Fields by their paths: what a path is, what it finds, and what is not a path."""
 
 import pytest
 

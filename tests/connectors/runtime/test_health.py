@@ -316,7 +316,7 @@ def test_a_port_that_is_taken_is_a_sentence_whose_advice_works(tmp_path, monkeyp
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        said = rf"port {port} of 127.0.0.1 cannot be had: Address already in use; give"
+        said = rf"port {port} of 127.0.0.1 cannot be opened: Address already in use; give"
         with pytest.raises(StartError, match=said) as refused:
             processor.run(config.load(file_with(tmp_path, metrics={"port": port})))
     (advice,) = re.findall("`(port: .*)` on a line of its own", str(refused.value))

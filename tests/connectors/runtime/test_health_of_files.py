@@ -180,7 +180,7 @@ def test_answers_by_their_method_and_by_the_address(file):
 
 def test_an_address_that_is_not_of_this_machine(file):
     with (
-        pytest.raises(StartError, match=r"cannot be had: .*; check `metrics.host` and `metrics.port`$"),
+        pytest.raises(StartError, match=r"cannot be opened: .*; check `metrics.host` and `metrics.port`$"),
         health.serving(health.Health(config.load(file([]))), MetricsAddress(port=free_port(), host="not a host")),
     ):
         pass

@@ -273,7 +273,7 @@ def test_another_program_is_in_the_group_and_assigns_otherwise(kafka, tmp_path):
         wait_for(lambda: stranger.poll(timeout_ms=100) or stranger.assignment(), "its assignment")
         with pytest.raises(StartError, match=r"(?i)inconsistent.*group.*protocol.*give either another name"):
             processor.run(stream.config())
-        assert len(stream.member_ids()) == 1, "the processor is no member"
+        assert len(stream.member_ids()) == 1, "the processor is not a member"
 
 
 def test_the_clock_is_set_back(kafka, tmp_path, monkeypatch):

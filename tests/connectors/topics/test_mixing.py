@@ -141,11 +141,11 @@ def test_what_is_wrong_in_the_topic_is_named_and_not_mixed_with(kafka, tmp_path,
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.snapshot").write_bytes(other)
         wrong = [
-            ("1", b"no JSON", "its value is no JSON"),
+            ("1", b"no JSON", "its value is not JSON"),
             ("9", right, "with N a partition below 3"),
             ("-1", right, "with N a partition below 3"),
-            ("1", right | {"snapshot": "../../0/" + name}, "`snapshot` is no name of a snapshot"),
-            ("1", right | {"sha256": "0"}, "`sha256` is no SHA-256"),
+            ("1", right | {"snapshot": "../../0/" + name}, "`snapshot` is not the name of a snapshot"),
+            ("1", right | {"sha256": "0"}, "`sha256` is not a SHA-256"),
             ("1", right | {"more": 1}, "its keys are not"),
             ("1", right, "the SHA-256 of snapshot"),
             ("2", right, "No such file"),

@@ -237,7 +237,7 @@ def test_after_a_drift_it_waits_for_another_commit(kafka, tmp_path, monkeypatch)
 
 @BOTH_CLIENTS
 def test_waits_at_the_offset_that_it_learns_up_to(kafka, tmp_path):
-    """In a partition with bytes that are no records, and labels that cannot be learned."""
+    """In a partition with bytes that are not records, and labels that cannot be learned."""
     records = phishing(50)
     records[7]["y"] = [1]
     stream = Stream(kafka, tmp_path)

@@ -47,7 +47,7 @@ cases = {
     "PARegressor": (rm.PARegressor, lambda model, x: model.learn_one(x, 5.0)),
     "StandardScaler": (rm.StandardScaler, lambda model, x: model.learn_one(x)),
 }
-grown(rm.PAClassifier, cases["PAClassifier"][1], 10)  # what is imported late is no part of a model
+grown(rm.PAClassifier, cases["PAClassifier"][1], 10)  # what is imported late is not part of a model
 print(json.dumps({f"{name}, {size} features": grown(*case, size) for name, case in cases.items()
                   for size in (20_000, 300_000)}))
 """

@@ -283,7 +283,7 @@ def test_a_weight_that_an_expert_cannot_take_is_refused_and_nobody_learns(expert
 
 
 class Diverging(base.Regressor):
-    """Predicts what is no number."""
+    """Predicts what is not a number."""
 
     def predict_one(self, x):
         return math.nan

@@ -244,7 +244,7 @@ def test_forged_states_are_refused(name):
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
 def test_after_many_half_lives_only_the_last_examples_count(covariance):
-    """2^-1200 is no number any more, so what is kept must have been folded by then."""
+    """2^-1200 is not a number any more, so what is kept must have been folded by then."""
     old, young = (
         rm.SecondOrderPerceptron(covariance=covariance, half_life=1, every_label=True, intercept=False)
         for _ in range(2)

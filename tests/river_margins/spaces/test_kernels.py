@@ -212,7 +212,7 @@ def test_the_places_drawn_at_random_are_evenly_spread():
 
 @pytest.mark.lecture("memory-lower-bound")
 def test_an_adversary_makes_every_learner_with_a_budget_err_in_every_round():
-    """There is always an orthonormal example that is no support; u = -Σ e_j of length sqrt(B + 1) has no loss."""
+    """There is always an orthonormal example that is not a support; u = -Σ e_j of length sqrt(B + 1) has no loss."""
     for make in (
         rm.RandomizedBudgetPerceptron,
         rm.Forgetron,

@@ -112,12 +112,12 @@ def test_a_learner_for_one_class_takes_no_label(label):
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        (True, "is no dict from labels to bools"),
-        (["a"], "is no dict"),
+        (True, "is not a dict from labels to bools"),
+        (["a"], "is not a dict"),
         ({"a": 1}, "label 'a' is 1, of type int: True or False is needed"),
         ({"a": True, "b": None}, "label 'b' is None"),
-        ({None: True}, "is no class"),
-        ({math.nan: True}, "is no class"),
+        ({None: True}, "is not a class"),
+        ({math.nan: True}, "is not a class"),
         ({True: True}, "is a bool"),
     ],
 )

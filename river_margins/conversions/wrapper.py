@@ -6,7 +6,9 @@ from typing import Any
 from river import base, compose
 
 from river_margins.core.checks import short
+from river_margins.core.learner import Learner
 from river_margins.families.delegating import DelegatingClassifier, copied, innermost, restored, state_of
+from river_margins.families.two_labels import TwoLabelClassifier
 from river_margins.tasks.labels import plain
 
 NO_CLASSIFIERS = base.Regressor | base.MultiLabelClassifier | base.Transformer | base.Clusterer
@@ -76,5 +78,7 @@ def is_mistaken(model: Any, x: Mapping[Any, Any], y: Any) -> bool:
 
 def positive_label(model: Any) -> Any:
     """Return the label of scores above 0 of a classifier with one weight vector."""
-    classes = getattr(innermost(model), "classes", None)
-    return True if classes is None else classes[1]
+    inner = innermost(model)
+    classes = getattr(inner, "classes", None)
+    # Others with one score, such as networks, score True against False, in whatever order `classes` names them.
+    return classes[1] if classes is not None and isinstance(inner, Learner | TwoLabelClassifier) else True

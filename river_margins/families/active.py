@@ -309,7 +309,7 @@ class MarginSampler(_Sampler):
 
     round_cost = "One score, and one learning step if the label is requested."
     guarantee = "None: examples beyond the margin are never looked at again, right or wrong."
-    advice = "Use it if scores have a known unit, such as behind Calibrated, and a person fixes the border."
+    advice = "Use it if scores have a known unit, such as that of a margin of 1, and a person fixes the border."
 
     margin: float
 

@@ -153,12 +153,12 @@ class Calibrated(Described, Estimator, base.Classifier):
             If the move would take the weights beyond floating point. Nothing is learned.
         """
         not_negative("w", w)
-        scores = self._scores(x)
+        scores, learned = self._scores(x), _labels_learned(self.classifier)
         if w == 1.0:
             self.classifier.learn_one(x, y)  # some classifiers take no sample weight
         else:
             self.classifier.learn_one(x, y, w=w)
-        if w > 0.0:
+        if w > 0.0 and (learned is None or _labels_learned(self.classifier) != learned):
             self._calibration.learn(scores, plain(y), w, 0.5 ** (1.0 / self.half_life))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
@@ -196,6 +196,11 @@ class Calibrated(Described, Estimator, base.Classifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._calibration.restore(state["calibration"])
         self.classifier.__setstate__(state["classifier"])
+
+
+def _labels_learned(classifier: Any) -> int | None:
+    """Return how many labels a sampler has learned, which leaves out those it did not ask for; None for others."""
+    return classifier.n_queries - classifier.n_open if hasattr(classifier, "query_one") else None
 
 
 class _Calibration:

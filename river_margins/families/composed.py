@@ -172,6 +172,11 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         vars(self).update(rule=rule, space=space, eps=eps, intercept=intercept, max_features=max_features)
         not_negative("eps", eps)
         self._open(rule, space, self._task(), has_intercept(intercept, space), max_features)
+        if getattr(rule, "loss", None) == "logistic":
+            raise ValueError(
+                f"`{rule!r}` has a loss for two classes, which does not depend on the size of a target: use "
+                "loss='hinge', the absolute error beyond eps"
+            )
 
     def _task(self) -> Regression:
         return Regression(self.eps)

@@ -232,7 +232,7 @@ class FOBOSClassifier(MarginClassifier):
     regret is O(√T) in a bounded domain. With "adagrad", summed over the weights: Σ F - Σ F(u) <= (H_1·u² + Σ (H_t+1 -
     H_t)·(u - w_t+1)²)/(2·lr) + (lr/2)·Σ g²/H_t.
 
-    A sample weight multiplies lr. With "adagrad", where each weight has its own rate, sample weights are refused.
+    A sample weight multiplies lr. With "adagrad", where each weight has its own rate, it multiplies g and lam.
 
     Examples
     --------
@@ -297,4 +297,5 @@ class FOBOSClassifier(MarginClassifier):
 
     @property
     def _mutable_attributes(self) -> set[str]:
-        return {"lam", "loss", "class_weight"} if self.schedule == "adagrad" else {"lr", "lam", "loss"}
+        rate = set() if self.schedule == "adagrad" else {"lr"}  # which belongs to the space there
+        return {"lam", "loss", "class_weight"} | rate

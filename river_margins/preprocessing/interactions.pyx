@@ -266,7 +266,8 @@ class Interactions(FirstStep, Products, base.Transformer):
             pairs = checked_pairs(pairs)
             if degree != 2:
                 raise ValueError(f"`pairs` are products of two features, so `degree` must be 2, not {degree}")
-        vars(self).update(degree=degree, interaction_only=interaction_only, pairs=pairs)
+        kept = [] if pairs == () else pairs  # River's clone looks at the first entry of a tuple
+        vars(self).update(degree=degree, interaction_only=interaction_only, pairs=kept)
         self._open(degree, interaction_only, pairs)
 
     @classmethod

@@ -45,6 +45,8 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
     def __init__(self, features=None):
         if not (features is None or isinstance(features, Iterable)) or isinstance(features, str):
             raise TypeError(f"`features` must be a list of names or None, not {features!r}")
+        if isinstance(features, tuple) and not features:
+            features = []  # River's clone looks at the first entry of a tuple
         vars(self).update(features=features, _encoded=frozenset(features or ()))
 
     @classmethod

@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Row
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.core.vocabulary cimport Vocabulary
@@ -216,6 +217,12 @@ cdef class WordWeights(WordCounts):
             self.learn(made)
         self.weigh(made)
         return made
+
+    cdef object predict_and_learn(self, Learner learner, object x, object y):
+        # The text counts between prediction and learning, as in River, so the weights are others then.
+        prediction = learner.predict(self.make_row(x, False))
+        learner.learn(self.make_row(x, True), y, 1.0, False)
+        return prediction
 
     cdef int learn(self, TransformedRow made) except -1:
         """Count a text, and each of its terms once."""

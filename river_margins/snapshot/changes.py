@@ -47,10 +47,8 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
         if not _can_mutate(step, found):
             refused.append(found.sentence)
             continue
-        new = {name: getattr(step, name) for name, _ in found.parameters}
         try:
-            before = codec.decode(document["model"], arrays, _untrained)
-            _try(_step_at(before, found.path), new, step, encode)
+            new = _in_some_order(document, arrays, found, step, encode)
         except Exception as error:  # a learner raises because of the values, or because they do not suit each other
             refused.append(f"{found.sentence} ({error})")
             continue
@@ -63,6 +61,25 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
 def _can_mutate(step: Any, difference: Difference) -> bool:
     names = {name for name, _ in difference.parameters}
     return bool(names) and not river_steps.is_step(type(step)) and names <= step._mutable_attributes
+
+
+def _in_some_order(document: Any, arrays: codec.Arrays, found: Difference, step: Any, encode: Encode) -> dict[str, Any]:
+    """Return the new values in an order in which `mutate` can make them, or raise what it raised for the last order.
+
+    `mutate` changes one parameter after the other, and a new value may not suit the old one of a later parameter.
+    """
+    names = [name for name, _ in found.parameters]
+    for order in (names, names[::-1]):
+        new = {name: getattr(step, name) for name in order}
+        before = codec.decode(document["model"], arrays, _untrained)
+        try:
+            _try(_step_at(before, found.path), new, step, encode)
+        except Exception:
+            if order is not names:
+                raise
+        else:
+            break
+    return new
 
 
 def _try(before: Any, new: dict[str, Any], step: Any, encode: Encode) -> None:

@@ -216,7 +216,15 @@ cdef class RandomFourier(Space):
 
 
 def name_of(key):
-    """Return the text of a feature for hashing. Equal numbers of different types have the same text."""
+    """Return the text of a feature for hashing. Equal names of different types have the same text, those of numpy too."""
+    key = without_numpy(key)
     if isinstance(key, numbers.Real) and key == key // 1:
         return repr(int(key))
     return key if type(key) is str else repr(key)
+
+
+def without_numpy(key):
+    """Return a name without types of numpy: their repr names the type, and a snapshot reads `numpy.str_` back as `str`."""
+    if isinstance(key, np.generic):
+        return key.item()
+    return tuple(map(without_numpy, key)) if type(key) is tuple else key

@@ -28,7 +28,7 @@ def label_list(name: str, labels: Any) -> Any:
     TypeError: `classes` must be a list of labels, whose order counts, not {'spam'}
     """
     if labels is None or isinstance(labels, list | tuple | str):
-        return labels
+        return [] if labels == () else labels  # River's clone looks at the first entry of a tuple
     if not hasattr(labels, "__getitem__"):
         raise TypeError(f"`{name}` must be a list of labels, whose order counts, not {labels!r}")
     return [plain(label) for label in labels]

@@ -39,6 +39,8 @@ cdef class Regression(Task):
         cdef double price = self.up if sign > 0.0 else self.down
         set_one(direction, 0, sign * price)
         direction.target = price * (sign * code - self.eps)
+        if self.eps > 0.0:  # rules that also correct margins above the target have nothing to correct within eps
+            direction.target = max(direction.target, sign * price * row.scores[0])
         direction.wrong = sign * (code - row.scores[0]) > self.eps
         direction.equality = self.eps == 0.0
         return True

@@ -377,3 +377,8 @@ def test_a_pipeline_passes_sample_weights_on():
         model.learn_one(x, y, w=0.5)
         bare.learn_one(x, y, w=1.0 if y else 0.5)
     assert state(model["PAClassifier"]) == state(bare["PAClassifier"])
+
+
+@each
+def test_the_weights_can_change(kind):
+    assert "class_weight" in make(kind)._mutable_attributes

@@ -579,3 +579,16 @@ def test_rivers_union_takes_the_scaler():
         ours.learn_one(x)
         rivers.learn_one(x)
         assert ours.transform_one(x) == pytest.approx(rivers.transform_one(x), rel=1e-9, abs=1e-9)
+
+
+EMPTY = {
+    rm.Interactions: "pairs",
+    rm.OneHotEncoder: "features",
+    rm.PAMultiLabelClassifier: "classes",
+    rm.SequenceTagger: "tags",
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_a_parameter_that_is_an_empty_tuple_can_be_cloned(kind):
+    assert type(kind(**{EMPTY[kind]: ()}).clone()) is kind

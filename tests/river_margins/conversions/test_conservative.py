@@ -144,3 +144,11 @@ def test_what_is_no_classifier_is_refused(kind):
     for wrong in (rm.PARegressor(), rm.StandardScaler(), "PA", rm.PAClassifier):
         with pytest.raises(TypeError, match="`learner` must be a classifier"):
             kind(wrong)
+
+
+@pytest.mark.parametrize("classes", [None, [False, True], [True, False]])
+def test_the_score_of_a_log_linear_model_is_that_of_true(classes):
+    model = rm.Conservative(rm.LogLinearClassifier(1.0, classes=classes))
+    for _ in range(5):
+        model.learn_one({"a": 1.0}, True)
+    assert model.n_mistakes == 1

@@ -51,7 +51,8 @@ def test_the_table_has_every_rule():
 @pytest.mark.parametrize("rule", RULES)
 def test_a_pair_works_or_is_refused_with_what_to_use(rule, space, task):
     suiting, tasks = SUITS[rule]
-    recipe, where, estimator = RULES[rule](), getattr(spaces, space)(), ESTIMATORS[task]
+    recipe = RULES[rule]("hinge") if rule == "CoinBettingRule" else RULES[rule]()  # its default is for classes only
+    where, estimator = getattr(spaces, space)(), ESTIMATORS[task]
     if space in suiting and task in tasks:
         estimator(recipe, where).learn_one({"a": 1.0}, True)
         return
@@ -180,3 +181,19 @@ def test_every_space_offers_something_that_a_rule_needs(space):
 @pytest.mark.parametrize("rule", RULES)
 def test_no_rule_of_the_library_names_a_space(rule):
     assert RULES[rule].spaces is None
+
+
+@pytest.mark.parametrize("rule", [rm.LeastMeanSquares(0.5), rm.GradientDescent(loss="squared"), rm.PA1()], ids=repr)
+def test_an_error_of_at_most_eps_causes_no_update(rule):
+    model = rm.MarginRegressor(rule, eps=0.1, intercept=False)
+    for y in (0.0, 0.05, -0.05):
+        model.learn_one({"a": 1.0}, y)
+    assert (model.predict_one({"a": 1.0}), model.n_updates, model.n_mistakes) == (0.0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "space"), [(rm.CoinBettingRule(), rm.CoinBetting(None)), (rm.GradientDescent(loss="logistic"), None)]
+)
+def test_a_loss_for_classes_is_refused_for_numbers(rule, space):
+    with pytest.raises(ValueError, match="loss for two classes"):
+        rm.MarginRegressor(rule, space)

@@ -297,3 +297,11 @@ def test_the_first_step_of_a_constant_by_hand(w):
     constants = dict(zip(state["labels"], state["constants"], strict=True))
     step = w / 2 / (w / 2 + 0.3)
     assert constants == {True: pytest.approx(step), False: pytest.approx(-step)}
+
+
+def test_a_label_that_the_sampler_did_not_ask_for_calibrates_nothing():
+    model = rm.Calibrated(rm.MarginSampler(rm.PAClassifier(C=1.0, intercept=False), margin=0.1))
+    model.learn_one({"a": 1.0}, True)
+    before = model._calibration.state()
+    model.learn_one({"a": 5.0}, False)
+    assert (model.classifier.n_queries, model._calibration.state()) == (1, before)

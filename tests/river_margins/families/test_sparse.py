@@ -148,3 +148,10 @@ def test_a_step_that_would_overflow_a_sum_of_squares_is_refused():
     with pytest.raises(OverflowError, match="`AdaGradRDAClassifier`"):
         model.learn_one({"a": 1e154, "b": 1.0}, False)
     assert pickle.dumps(model) == before
+
+
+def test_adagrad_takes_sample_weights():
+    one, other = (rm.FOBOSClassifier(schedule="adagrad", intercept=False) for _ in range(2))
+    one.learn_one({"a": 1.0}, True)
+    other.learn_one({"a": 1.0}, True, w=2.0)
+    assert other.weights["a"] > one.weights["a"]

@@ -229,3 +229,14 @@ def test_parameters_from_a_file():
 def test_a_state_that_does_not_fit_is_refused(state):
     with pytest.raises(ValueError, match=r"is there twice|2 terms, but numbers of texts of shape \(3,\)"):
         rm.TFIDF().__setstate__(state)
+
+
+@pytest.mark.parametrize("steps", PIPELINES.values(), ids=PIPELINES)
+def test_predicting_and_learning_at_once_is_one_after_the_other(steps):
+    ours, rivers = Pipeline(*steps()), compose.Pipeline(*steps())
+    for n, text in enumerate(CORPUS[:100]):
+        x, y = {"body": text[:300], "id": n}, len(text) % 3 == 0
+        expected = rivers.predict_one(x)
+        rivers.learn_one(x, y)
+        assert ours.predict_learn_one(x, y) == expected
+    assert [state(step) for step in ours.steps.values()] == [state(step) for step in rivers.steps.values()]

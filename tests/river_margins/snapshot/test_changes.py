@@ -86,3 +86,20 @@ def test_what_is_told_about_a_model_is_no_part_of_it():
     assert snapshot.changes(data, rm.PAClassifier()).about == {"record": {"label": "y"}}
     assert snapshot.changes(snapshot.dumps(model), rm.PAClassifier()).about == {}
     assert snapshot.dumps(snapshot.loads(data)) == snapshot.dumps(model)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (rm.OGDRegressor(loss="quantile", quantile=0.9), rm.OGDRegressor()),
+        (rm.PAClassifier(class_weight="balanced"), rm.PAClassifier(mode=0)),
+        (rm.MIRAClassifier(original=True), rm.MIRAClassifier(best=3)),
+    ],
+    ids=repr,
+)
+def test_changes_are_made_whichever_parameter_comes_first(before, after):
+    for old, new in ((before, after), (after, before)):
+        model, found = old.clone(), snapshot.changes(snapshot.dumps(old), new)
+        assert found.refused == []
+        found.apply(model)
+        assert snapshot.dumps(model) == snapshot.dumps(new)

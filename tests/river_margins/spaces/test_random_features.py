@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.helpers.rounds import stream
 
 
@@ -65,3 +66,12 @@ def test_random_features_do_not_depend_on_the_order_of_the_names():
     fresh = rm.FOGDClassifier(seed=1)
     fresh.learn_one({"b": 2.0, "a": 1.0}, True)
     assert fresh.score_one({"c": 1.0, "a": 0.5}) == pytest.approx(one.score_one({"a": 0.5, "c": 1.0}), abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "same"), [(np.str_("a"), "a"), (np.float64(0.5), 0.5), ((np.str_("a"), 1), ("a", 1))])
+def test_equal_names_have_the_same_frequencies(name, same):
+    one, other = rm.FOGDClassifier(0.3, components=10), rm.FOGDClassifier(0.3, components=10)
+    one.learn_one({name: 1.0}, True)
+    other.learn_one({same: 1.0}, True)
+    assert one.score_one({same: 0.3}) == other.score_one({same: 0.3})
+    assert snapshot.loads(snapshot.dumps(one)).score_one({same: 0.3}) == one.score_one({same: 0.3})

@@ -19,4 +19,4 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     table = Table(*titles)
     for line in cells:
         table.add_row(*line)
-    Console().print(table)
+    Console(markup=False, emoji=False).print(table)  # names of features may have brackets

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import pathlib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 ROWS = 4096  # in memory at a time
 INSTALL = "pip install 'river-margins[arrow]'"
 FILE_MAGIC = b"ARROW1"  # of an Arrow file; a stream of Arrow begins otherwise
+INDEX = re.compile(r"__index_level_\d+__")  # an index without a name, as pandas writes it: not a field of a record
 
 
 class TableReader:
     """Reader of the rows of a Parquet or Arrow file. The source of a record is `name:row`, counted from 1.
 
-    The value of a record is its row as a JSON object. A cell that JSON cannot express is null there, and the record is
-    known to be rejected.
+    The value of a record is its row as a JSON object, without the index of pandas if that has no name. A cell that JSON
+    cannot express is null there, and the record is known to be rejected.
 
     Parameters
     ----------
@@ -63,11 +65,13 @@ class TableReader:
             schema, self._batches, self.total = _parquet(path) if suffix_of(path) == "parquet" else _arrow(path)
         except self._errors as error:
             raise Unfit(f"it cannot be read: {error}") from None
-        self.columns = [str(name) for name in schema.names]
+        self._places = [place for place, name in enumerate(schema.names) if not INDEX.fullmatch(str(name))]
+        fields = [schema.field(place) for place in self._places]
+        self.columns = [str(field.name) for field in fields]
         double = next((name for name in self.columns if self.columns.count(name) > 1), None)
         if double is not None:
             raise Unfit(f"it has two columns `{double}`")
-        self._types = [_type_in_json(field.type, field.name) for field in schema]
+        self._types = [_type_in_json(field.type, field.name) for field in fields]
 
     def parser(self, id: str | None) -> None:
         """Values are JSON objects already."""
@@ -104,7 +108,7 @@ class TableReader:
             raise Unfit(f"it is damaged: {error}") from None
 
     def _records(self, batch: "pa.RecordBatch") -> Iterator[Record]:
-        for row, known in _rows(batch, self.columns, self._types):
+        for row, known in _rows(batch.select(self._places), self.columns, self._types):
             self.lines += 1
             yield Record(f"{self._name}:{self.lines}", None, row, known=known)
 

@@ -214,8 +214,11 @@ class WaitingRecords:
     # Labels that came before their record
 
     def add_early(self, id: str, sequence: int, label: Record) -> None:
-        """Let a label wait for its record; no label with its id waits."""
-        self.labels.add(id.encode(), sequence, self.time, _packed_label(label))
+        """Let a label wait for its record; no label with its id waits.
+
+        Its number is a higher one if need be: another topic, or one that lost labels, goes on at a lower offset.
+        """
+        self.labels.add(id.encode(), max(sequence, self.labels.next_sequence), self.time, _packed_label(label))
 
     def take_early(self, id: str) -> EarlyLabel | None:
         """Take out the label that came before the record with this id, or return None."""

@@ -24,11 +24,15 @@ WAITING, SEGMENT = "-waiting", "-segment"
 
 
 class Index(NamedTuple):
-    """The line of JSON: the offset of the next label, the segments that hold what waits, and what was asked for."""
+    """The line of JSON: the offset of the next label, the segments that hold what waits, and what was asked for.
+
+    `topic` is the id of the topic to which the offset belongs; older files do not have it.
+    """
 
     labels_offset: int
     segments: list[Segment]
     asked: Asked | None = None
+    topic: str = ""
 
 
 INDEX = TypeAdapter(Index)
@@ -70,7 +74,7 @@ class WaitingFiles:
         self.records, self.asked = records, asked
         self._segments, self._written = segments, records.position
 
-    def prepare(self, snapshot: str, labels_offset: int, asked: Asked | None = None) -> Prepared:
+    def prepare(self, snapshot: str, labels_offset: int, asked: Asked | None = None, topic: str = "") -> Prepared:
         """Return the files of a new snapshot. They hold what came since the last commit, and which of all waits."""
         files: dict[str, bytes] = {}
 
@@ -81,6 +85,7 @@ class WaitingFiles:
 
         segments = plan(self.records, self._segments, self._written).segments(write)
         named = {"labels_offset": labels_offset, "segments": segments} | ({} if asked is None else {"asked": asked})
+        named |= {"topic": topic} if topic else {}
         line = orjson.dumps(named, default=tuple)
         index = line + b"\n" + state.write_manifest(self.records)
         files[f"{snapshot}{WAITING}"] = index

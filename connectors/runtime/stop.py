@@ -38,5 +38,5 @@ class Stop:
     def _handle(self, number: int, frame: Any) -> None:
         if self.requested and number == signal.SIGINT:
             os._exit(130)
-        self.leaves = number == signal.SIGINT
+        self.leaves = self.leaves or number == signal.SIGINT  # a supervisor may send SIGTERM after a Ctrl-C
         self.request()

@@ -1,6 +1,7 @@
 """Sends records of a file or of a River data set to a topic that a processor reads: `river-margins produce`."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -164,14 +165,24 @@ def _of_file(record: Record, source: evaluate.FileSource, counts: Counts) -> Ite
     for line in source.records():
         place, value = line.source, line.value or b""
         try:
+            if line.known is not None:  # a row of a table that JSON cannot express
+                raise line.known
             if parse is not None:
                 fields = parse(value)
+                _check_finite(fields)
                 yield Message(place, _key(fields, record.id), orjson.dumps(fields))
             else:
                 yield Message(place, _key(_fields(value), record.id), value)
         except Reject as reject:
             counts.skipped += 1
             counts.reason = counts.reason or f"{place}: {reject}"
+
+
+def _check_finite(fields: dict[str, Any]) -> None:
+    """Raise Reject for an infinite number, of which JSON would make null."""
+    for name, cell in fields.items():
+        if isinstance(cell, float) and math.isinf(cell):
+            raise Reject(f"`{name}` cannot be expressed in JSON: the number {cell}")
 
 
 def _fields(line: bytes) -> dict[str, Any]:

@@ -69,13 +69,13 @@ def run(
                 if number % UPDATE_EVERY == 0:
                     update()
         examples += each.examples
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names of fields and contents of records may have brackets
     columns = {config.champion: result} | result.challengers
     console.print(_table(columns, source.name, examples / (monotonic() - began)))
     if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
         console.print(missing_labels.warning(config.record.label, result.unlabelled), highlight=False, soft_wrap=True)
     for warning in result.warnings:
-        console.print(warning, highlight=False, markup=False, soft_wrap=True)
+        console.print(warning, highlight=False, soft_wrap=True)
     if result.reason:
         console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:

@@ -111,8 +111,11 @@ class Committer:
         if self._mixer is not None:
             self._mixing = self._mixer.due(self._assignment.partitions)
             self._outbox.add_moved(self._mixing)
-        self._joining = self._newcomers.ready(self._assignment.partitions)
-        self._outbox.add_moved(self._joining)
+        ready, partitions = self._newcomers.ready(self._assignment.partitions), self._assignment.partitions
+        self._outbox.add_moved(ready)
+        # After a replay the champion holds inputs from before the committed offset, which a challenger has learned,
+        # too: this commit writes a snapshot, and the next one lets the challenger take part.
+        self._joining = {n: names for n, names in ready.items() if not partitions[n].is_ahead_of_snapshot}
         if not self._outbox.moved:
             self._follow_newcomers()
             self._restart_interval()
@@ -220,7 +223,7 @@ class Committer:
         """Return metadata that also name what waits for labels, and the files in which that is."""
         topic = self._assignment.restorer.labels
         assert topic is not None
-        prepared = labels.files.prepare(metadata.snapshot, labels.position, labels.asked)
+        prepared = labels.files.prepare(metadata.snapshot, labels.position, labels.asked, topic.id)
         self._waiting[number] = prepared
         named = metadata._replace(labels=topic.id, labels_offset=labels.position, waiting=prepared.sha256)
         return named, prepared.files

@@ -68,12 +68,13 @@ class NewChallengers:
     def ready(self, partitions: Mapping[int, Partition]) -> dict[int, list[str]]:
         """Return the challengers that can take part with the next commit, by partition.
 
-        After a drift the champion does not hold all that it has learned since the last commit.
+        After a drift the champion does not hold all that it has learned since the last commit. During a replay it is
+        not yet the model of the committed offset.
         """
         found: dict[int, list[str]] = {}
         for (number, name), challenger in self._found.items():
             partition = partitions.get(number)
-            if partition is None or partition.model.has_drifted:
+            if partition is None or partition.model.has_drifted or partition.is_replaying:
                 continue
             is_awaited = isinstance(partition.model, ContestModel) and name in partition.model.awaited
             if is_awaited and challenger.learned_to == partition.committed.offset:

@@ -8,6 +8,7 @@ from connectors.model.rejects import Reject
 from connectors.model.replay_proof import Progress, ReplayProof
 from connectors.snapshots.names import SnapshotName
 from connectors.topics.late_labels import LateLabels
+from connectors.topics.offset_metadata import OffsetMetadata
 
 
 class Partition:
@@ -81,6 +82,12 @@ class Partition:
     def is_replaying(self) -> bool:
         """Whether the model learns inputs again that were processed before."""
         return self.proof.target is not None
+
+    @property
+    def is_ahead_of_snapshot(self) -> bool:
+        """Whether the snapshot lacks inputs from before the committed offset."""
+        metadata = OffsetMetadata.from_text(self.committed.metadata)
+        return metadata is not None and metadata.inputs > 0
 
     @property
     def snapshot_age(self) -> float:

@@ -247,10 +247,10 @@ class SnapshotAdmin:
         self._store.write(number, name, data)
 
     def _write_nothing_waits(self, number: int, id: str, labels_at: int) -> None:
-        section = self._config.labels
-        assert section is not None
+        section, topic = self._config.labels, self._restorer.labels
+        assert section is not None and topic is not None
         waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
-        for file, content in waiting.prepare(id, labels_at).files.items():
+        for file, content in waiting.prepare(id, labels_at, topic=topic.id).files.items():
             self._write(number, file, content)
 
     def _labels_at(self, number: int, at: int, committed: Committed | None, before: OffsetMetadata | None) -> int:
@@ -304,7 +304,9 @@ class SnapshotAdmin:
         except BadState as error:
             raise StateError(f"the snapshot `{entry.id}` has no records that wait for labels: {error}") from error
         at = min(max(same.labels_offset, first), end) if same else index.labels_offset  # what is gone cannot be read
-        if before and before.labels not in ("", metadata.labels):
+        # The committed offset tells the topic of its own snapshot, and that of older files, which do not name it.
+        topic = before.labels if before and (same or not index.topic) else index.topic
+        if topic not in ("", metadata.labels):
             at = first
         return metadata._replace(labels_offset=at, waiting=sha256)
 

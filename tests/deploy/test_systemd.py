@@ -102,3 +102,7 @@ def test_processor_needs_no_more(client, kafka, tmp_path):
     assert process.returncode == 0, said
     called = set(re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE))
     assert "openat" in called and called <= permitted(analyze)
+
+
+def test_an_outage_of_any_length_is_survived():
+    assert value("StartLimitIntervalSec") == "0" and value("Restart") == "on-failure"

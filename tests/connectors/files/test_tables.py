@@ -264,3 +264,9 @@ def test_labels_in_a_file_of_their_own(tmp_path):
         labels={"file": str(tmp_path / "labels.parquet")} | settings,
     ).run()
     assert (counts.predicted, counts.learned, counts.rejected) == (40, 40, 0)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_the_index_of_pandas_is_not_a_field(tmp_path, suffix):
+    path = write(tmp_path / f"a.{suffix}", pa.table({"x": [1.0], "__index_level_0__": [7], "y": [True]}))
+    assert TableReader(path).columns == ["x", "y"] and json.loads(only(path).value) == {"x": 1.0, "y": True}

@@ -232,3 +232,11 @@ def test_numbers_that_are_far_apart():
         numbers.remove(number)
         assert part.sequences().tolist() == numbers == [item.sequence for item in part.between(0, 2**63)]
         assert part.count_between(1, 2**63) == len(numbers) - 1
+
+
+def test_labels_of_another_topic_have_lower_offsets():
+    waiting = WaitingRecords(within=1000, pending=10)
+    waiting.advance(5)
+    waiting.add_early("a", 90, Record("old-0-90", b"k", b"{}"))
+    waiting.add_early("b", 3, Record("new-0-3", b"k", b"{}"))
+    assert [waiting.take_early(id).sequence for id in "ab"] == [90, 91]

@@ -310,3 +310,10 @@ def test_a_feature_of_a_data_set_may_be_the_weight(settings):
         weight = x.pop("empty_server_form_handler")
         learner.learn_one(x, y, w=weight)
     assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
+
+
+def test_brackets_in_a_reason_are_text(settings, tmp_path, capsys):
+    (tmp_path / "in.csv").write_text("rate [/min],speed [km/h],y\n2,3,true\nn/a,1,true\n4,x,true\n")
+    report.run(settings(record={"label": "y"}), str(tmp_path / "in.csv"), save=tmp_path / "m.snapshot")
+    assert "feature 'rate [/min]' is the text 'n/a'" in capsys.readouterr().out
+    assert (tmp_path / "m.snapshot").exists()

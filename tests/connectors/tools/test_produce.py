@@ -4,6 +4,8 @@ import gzip
 import json
 import time
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from river import datasets
 
@@ -98,3 +100,13 @@ def test_a_record_that_is_too_large(stream, tmp_path, monkeypatch):
     with pytest.raises(StartError, match=f"too large for topic `{stream.input}`: raise `max.message.bytes`") as refused:
         produce.produce(stream.config(), str(tmp_path / "large.jsonl"))
     assert "the first 20 records are written, some of the next 5 may be" in str(refused.value)
+
+
+def test_rows_that_json_cannot_express_are_not_sent(stream, tmp_path):
+    table = pa.table({"id": ["a", "b"], "x": [float("inf"), 1.0]})
+    pyarrow.parquet.write_table(table, tmp_path / "records.parquet")
+    (tmp_path / "records.csv").write_text("id,x\na,1e999\nb,1\n")
+    for name in ("records.parquet", "records.csv"):
+        counts = produce.produce(stream.config(record={"id": "id"}), str(tmp_path / name))
+        assert (counts.sent, counts.skipped) == (1, 1) and "cannot be expressed in JSON" in counts.reason
+    assert [message.key for message in stream.read(stream.input, 2)] == [b"b", b"b"]

@@ -423,20 +423,27 @@ def test_models_learned_without_labels_are_refused(kafka, tmp_path):
 def test_labels_created_again_are_read_from_their_first_one(waiting):
     """The model and what waits stay; a former offset of the labels means nothing in their new topic."""
     waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(10)])
-    with running(waiting.config()):
+    waiting.send(Side.LABELS, [(0, {"of": "nobody", "is": True}, BEGIN + 40_000)])
+    keep = {"folder": waiting.settings["snapshots"], "keep": {"last": 1000}}
+    with running(waiting.config(snapshots=keep)):
         wait_for(waiting.are_done, "ten labels")
+    named = waiting.pointer().snapshot
     waiting.labels += "-again"
     waiting.settings["labels"] |= {"topic": waiting.labels}
     waiting.kafka.create_topics({waiting.labels: 1})
     waiting.sides[Side.LABELS].clear()
+    waiting.send(Side.LABELS, [(0, {"of": "nobody else", "is": True}, BEGIN + 40_000)])
     waiting.send(Side.LABELS, [(0, {"of": f"r{n}", "is": True}, BEGIN + 40_000) for n in range(60)])
     with pytest.raises(StateError, match="or are another topic") as refused:
         processor.run(waiting.config())
     for _ in range(2):  # typing it again changes nothing
         follow(waiting, refused.value)
-    with running(waiting.config()):
+    with running(waiting.config(snapshots=keep)):
         wait_for(waiting.are_done, "all labels")
     assert {json.loads(message.value)["id"] for message in waiting.read(waiting.outcomes, 58)} >= {"r11", "r59"}
+    with snapshot_admin.opened(waiting.config()) as admin:
+        admin.rewind({0: admin.entry(named)})
+    assert waiting.pointer().labels_offset == 0, "the offset in that snapshot belongs to the former topic"
 
 
 def test_a_new_model_from_the_first_record_reads_all_labels(waiting):

@@ -137,6 +137,25 @@ def test_killed_while_it_reads(kafka, tmp_path):
     assert_exact(stream, records, outputs)
 
 
+def test_after_a_replay_it_learns_nothing_twice(kafka, tmp_path):
+    """The processor was killed under `snapshots.every`, which a file with challengers cannot have."""
+    records = phishing(COUNT)
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.forget_the_dead_soon()
+    stream.produce(records)
+    rarely = {"folder": stream.settings["snapshots"], "every": "1h"}
+    process = start(stream.file(learner=CHALLENGED["learner"], snapshots=rarely))
+    try:
+        stream.read(stream.output, COUNT)
+    finally:
+        process.kill()
+        process.communicate()
+    with running(stream.config(**challenged(stream))) as second:
+        wait_for_both(stream)
+        second.end()
+    assert_exact(stream, records, stream.outputs(COUNT))
+
+
 @pytest.mark.parametrize("step", ["send_offsets", "remember"])
 def test_the_commit_with_which_it_takes_part_fails(kafka, tmp_path, monkeypatch, step):
     """Before the end of the transaction, and after it: then it is committed all the same."""

@@ -83,7 +83,9 @@ class Record(Section):
     """The meaning of the fields of a record, which is a JSON object."""
 
     id: PathText | None = Field(
-        default=None, description="The field that names a record in the output. Without it: `topic-partition-offset`."
+        default=None,
+        description="The field that names a record in the output. Without it: `topic-partition-offset`. With `labels`"
+        " it is what a label names: without it, the key of the record; in files it is needed.",
     )
     label: PathText | None = Field(
         default=None,
@@ -201,11 +203,15 @@ class AnyLabels(Section):
     """Labels that come later than their records."""
 
     id: PathText | None = Field(
-        default=None, description="The field that names the record of a label. Without it: the key of the label."
+        default=None,
+        description="The field that names the record of a label. Without it: the key of the label; in files it is"
+        " needed.",
     )
     label: PathText = Field(description="The field with the label.")
     time: PathText | None = Field(
-        default=None, description="The field with the time of a label, as `record.time`. Without it: its timestamp."
+        default=None,
+        description="The field with the time of a label, as `record.time`. Without it: its timestamp; in files it is"
+        " needed.",
     )
     within: Within = Field(
         description="How long a record waits for its label, and a label for its record, in event time: a duration from"

@@ -4,6 +4,7 @@ import dataclasses
 import doctest
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 
@@ -110,3 +111,17 @@ def test_yaml_block(page, line, text, tmp_path):
     file = tmp_path / "processor.yaml"
     file.write_text(text)
     connectors.config.load(file)
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "kind", "name", "words"),
+    [
+        ("algorithms.md", "### 6.4 ", rm.MIRAClassifier, "C", "C > 0, {} by default"),
+        ("algorithms.md", "### 12.14 ", rm.FOBOSClassifier, "lr", "lr > 0, {} by default"),
+        ("algorithms-gaussian.md", "### 12.5 ", rm.NHERDClassifier, "C", "C > 0, {} by default"),
+        ("algorithms.md", "## 5 ", rm.PAClassifier, "C", "{}\nin `PAClassifier`"),
+    ],
+)
+def test_a_section_has_the_default_of_its_learner(page, title, kind, name, words):
+    text = (ROOT / "docs" / page).read_text().partition(f"\n{title}")[2].partition("\n##")[0]
+    assert words.format(inspect.signature(kind).parameters[name].default) in text

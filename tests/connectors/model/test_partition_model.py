@@ -10,7 +10,7 @@ import river_margins as rm
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
 from connectors.model.process_record import process_record
-from connectors.model.records import Record
+from connectors.model.records import Decoder, Record
 from connectors.model.rejects import Reject, Unlearnable
 from river_margins import snapshot
 
@@ -281,3 +281,10 @@ def test_nothing_is_explained_unless_asked_for():
     record = Record.of_example({"a": 1.0})
     model.predict(record)
     assert record.explanation is None
+
+
+@pytest.mark.parametrize("can_replay", [False, True])
+def test_inputs_that_may_be_replayed_take_the_route_in_python(can_replay):
+    decode = Decoder(None, "y", None).decode
+    model = PartitionModel(rm.PAClassifier(), "", 0, lambda name: None, decode, can_replay)
+    assert (model.plain_fields is None) == can_replay

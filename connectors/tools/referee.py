@@ -155,11 +155,13 @@ def _count(config: Config, verdict: Verdict, inputs: list[Any], outputs: list[An
             verdict.note(f"{name} has an output and a reject, and no label to reject")
     last: dict[tuple[int, str], int] = {}
     for record in outputs:
+        if source(record) not in known:  # its name may have any form
+            continue
         origin, _, offset = source(record).rpartition("-")
-        if origin and int(offset) < last.get((record.partition, origin), -1):
+        if int(offset) < last.get((record.partition, origin), -1):
             verdict.disordered += 1
             verdict.note(f"{source(record)} comes after a later one of its partition")
-        last[record.partition, origin] = int(offset or -1)
+        last[record.partition, origin] = int(offset)
 
 
 def _has_label(config: Config, value: bytes | None) -> bool:

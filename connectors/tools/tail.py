@@ -69,7 +69,8 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
 
 def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:
     """Return a line of JSON: key, source and reason of a record, and its value, as text if that is not JSON."""
-    headers = {name: _text(content) for name, content in record.headers if name in SHOWN_HEADERS}  # the last is ours
+    given = record.headers or ()  # None if a name is not UTF-8
+    headers = {name: _text(content) for name, content in given if name in SHOWN_HEADERS}  # the last is ours
     return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value, decode)})
 
 
@@ -78,7 +79,7 @@ def _value(value: bytes | None, decode: Callable[[bytes], Any] | None) -> Any:
         with contextlib.suppress(ValueError):
             return decode(value)
     if value is not None:
-        with contextlib.suppress(orjson.JSONDecodeError):
+        with contextlib.suppress(orjson.JSONDecodeError, TypeError):  # TypeError: nested deeper than it can write
             return orjson.Fragment(orjson.dumps(orjson.loads(value)))
     return _text(value)
 

@@ -33,11 +33,15 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
     ------
     StartError
         No broker answers.
+    AccessError
+        The brokers refuse the user.
     """
     kafka = config.kafka
     roles = config.topics
     try:
         facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, BROKER_WAIT)
+    except NotPermitted as error:
+        raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
         raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
     findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]

@@ -113,7 +113,7 @@ class ErrorTranslator:
     def check_authentication(self) -> None:
         """Raise NotPermitted if the broker refuses the user, which no call reports."""
         failure = self._connection_failure
-        if failure is not None and failure.code() == KafkaError._AUTHENTICATION:
+        if failure is not None and internals.is_refusal(failure):
             raise self.translate(failure)
 
     @contextlib.contextmanager
@@ -131,7 +131,7 @@ class ErrorTranslator:
         """Return our error for one of librdkafka's; `where` names what it is about, `permissions` are needed there."""
         failure = self._connection_failure
         if error.code() in _NO_RESPONSE and failure is not None:
-            if failure.code() == KafkaError._AUTHENTICATION:
+            if internals.is_refusal(failure):
                 error = failure
             else:
                 where = f"{where}: {failure.str()}".removeprefix(": ")

@@ -7,6 +7,7 @@ function when a release of confluent-kafka no longer does what it relies on.
 import contextlib
 import functools
 import queue
+import re
 import threading
 import weakref
 from collections.abc import Callable
@@ -22,6 +23,17 @@ NO_PARTITION = -1  # the partitioner chooses; the documentation only says to lea
 # `Producer.send` passes the arguments of `produce` by position: names would take a quarter of its time, and a function
 # here a tenth. The documentation promises the names only, and not this order. A timestamp of 0 means now.
 PRODUCE_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
+
+MAY_PASS = re.compile("handshake failed: Local: |OAUTHBEARER token|no token available")
+
+
+def is_refusal(error: KafkaError) -> bool:
+    """Tell whether the brokers refuse the user, so that it does not help to wait.
+
+    The library has the same code for a connection that is lost within the handshake, and for a token that its server
+    does not give at the moment, for which it asks again after 10 s. Only the text tells which it is.
+    """
+    return error.code() == KafkaError._AUTHENTICATION and not MAY_PASS.search(error.str())
 
 
 def parse_group_metadata(metadata: bytes) -> tuple[int, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.consumer.fetcher import Fetcher
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
@@ -81,6 +82,23 @@ def forget_timeouts(consumer: KafkaConsumer) -> None:
             raise error.with_traceback(None) from None
 
     consumer._net.run = run_and_forget
+
+
+def drop_unreadable_batch() -> None:
+    """Let the library fetch again after a batch that cannot be read, such as one with a wrong checksum.
+
+    It keeps what is left of the batch, which is nothing, and the next poll looks for records in it for ever.
+    """
+    take = Fetcher.PartitionRecords.take
+
+    def take_or_drop(records: Any, n: int | None = None) -> Any:
+        try:
+            return take(records, n)
+        except Exception:
+            records.drain()
+            raise
+
+    Fetcher.PartitionRecords.take = take_or_drop
 
 
 # Membership of a group
@@ -401,3 +419,4 @@ def errors_named_in(text: str) -> Iterator[type]:
 return_data_before_disconnect()
 measure_null_headers()
 read_any_header_name()
+drop_unreadable_batch()

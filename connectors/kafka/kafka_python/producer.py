@@ -13,6 +13,7 @@ from typing import Any
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
+from connectors.errors import StartError
 from connectors.kafka import BadTimestamp, ClientError, Committed, Headers, Ownership, TooLarge
 from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
 from connectors.kafka.kafka_python import internals
@@ -31,14 +32,20 @@ class Producer:
         self._sent: list[Any] = []
         self._failed: list[tuple[Any, Exception]] = []
         self._permissions = producer_permissions(transactional_id)
-        with translated(self._permissions):
-            self._producer = KafkaProducer(
-                **PRODUCER | dict(settings),
-                transactional_id=transactional_id,
-                enable_idempotence=True,
-                acks="all",
-                allow_auto_create_topics=False,
-            )
+        try:
+            with translated(self._permissions):
+                self._producer = KafkaProducer(
+                    **PRODUCER | dict(settings),
+                    transactional_id=transactional_id,
+                    enable_idempotence=True,
+                    acks="all",
+                    allow_auto_create_topics=False,
+                )
+        except RuntimeError as error:  # the package that compresses is not installed
+            raise StartError(
+                f"{error}; install it (`pip install lz4 python-snappy`), take another `compression_type`, or take "
+                f"`client: confluent`, which has all of them"
+            ) from error
         internals.never_create_produced_topic(self._producer)
         if transactional_id is not None:
             internals.survive_refused_coordinator(self._producer)

@@ -113,6 +113,8 @@ def from_any_client(settings: Settings, side: str = "consumer") -> Settings:
     """
     known = known_settings(side)
     named = {_LIBRDKAFKA_NAMES.get(name, name): value for name, value in settings.items()}
+    if "security.protocol" in settings:  # librdkafka takes any case; here all but capitals would mean PLAINTEXT
+        named["security_protocol"] = str(settings["security.protocol"]).upper()
     if lost := [name for name in named if name not in known and name.startswith(_SECURITY)]:
         raise ConfigError(
             f"this command uses kafka-python, which has no setting for `{lost[0]}`; use Kafka's own command-line tools"
@@ -170,7 +172,16 @@ def _check_key(side: str, key: str, value: Any) -> str | None:
     return f"`{key}` is not a {side} setting of {LIBRARY}{did_you_mean(key, known)}"
 
 
+_CHOICES = {  # the library takes any other protocol for PLAINTEXT
+    "security_protocol": ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    "compression_type": ("gzip", "snappy", "lz4", "zstd"),
+    "client_dns_lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+}
+
+
 def _check_value(key: str, value: Any, default: Any) -> str | None:
+    if key in _CHOICES and value not in (*_CHOICES[key], default):
+        return f"`{key}` is one of {', '.join(f'`{each}`' for each in _CHOICES[key])}, found {describe(value)}"
     if isinstance(default, bool):
         return None if isinstance(value, bool) else f"`{key}` is `true` or `false`, found {describe(value)}"
     return check_whole_number(key, value) if isinstance(default, int | float) else None

@@ -12,6 +12,7 @@ from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
 
+from connectors.errors import StartError
 from connectors.kafka import (
     CLIENTS,
     BadTimestamp,
@@ -543,6 +544,8 @@ def test_settings_that_the_guarantee_owns_are_refused():
         ({"max_poll_interval_ms": 25_000}, {}, [("consumer", "max_poll_interval_ms", "+ 15000 ms (25000)")]),
         ({}, {"delivery_timeout_ms": 4000}, [("producer", "delivery_timeout_ms", "above `request_timeout_ms`")]),
         ({}, {"transaction_timeout_ms": 0}, [("producer", "transaction_timeout_ms", "above 0")]),
+        ({"security_protocol": "sasl_ssl"}, {}, [("consumer", "security_protocol", "found the text `sasl_ssl`")]),
+        ({}, {"compression_type": "zip"}, [("producer", "compression_type", "found the text `zip`")]),
     ],
 )  # fmt: skip
 def test_contradictions(consumer, producer, expected):
@@ -550,6 +553,27 @@ def test_contradictions(consumer, producer, expected):
     assert [problem[:2] for problem in found] == [problem[:2] for problem in expected]
     for (_, _, sentence), (_, _, part) in zip(found, expected, strict=True):
         assert part in sentence
+
+
+@pytest.mark.parametrize("place", ["kafka-python"], indirect=True)
+def test_a_batch_with_a_wrong_checksum_is_read_again(place, monkeypatch):
+    place.fill(2)
+    consumer = place.consumer()
+    consumer.join()
+    join(consumer, {0, 1})
+    answers = iter([False])
+    monkeypatch.setattr("kafka.record.default_records.DefaultRecordBatch.validate_crc", lambda _: next(answers, True))
+    consumer.seek(0, 0)
+    with pytest.raises(ClientError, match="crc"):
+        wait_for(lambda: consumer.poll(0.2), "the error")
+    consumer.seek(0, 0)
+    assert wait_for(lambda: consumer.poll(0.2), "the record")[0][3] == b"0"
+
+
+def test_a_library_that_compresses_and_is_missing_is_named(kafka, monkeypatch):
+    monkeypatch.setitem(KafkaProducer._COMPRESSORS, "lz4", (lambda: False, 3))
+    with pytest.raises(StartError, match="lz4 compression codec not found; install"):
+        Place(kafka, "kafka-python").producer(compression_type="lz4")
 
 
 def test_a_reader_reads_again_what_it_read_before_a_failure(place, monkeypatch):

@@ -17,7 +17,7 @@ from connectors import config
 from connectors.errors import AccessError, ConfigError, StartError
 from connectors.kafka.local.broker import LocalKafka
 from connectors.tools import create_topics, produce, tail
-from connectors.topics import processor
+from connectors.topics import check_broker, processor
 from tests.helpers import streams
 from tests.helpers.ports import free_port
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
@@ -185,6 +185,9 @@ def test_a_wrong_password(stream, secure, monkeypatch, caplog, capfd):
     with caplog.at_level(logging.DEBUG), pytest.raises(AccessError, match="uthentication") as refused:
         processor.run(file)
     assert_silent(refused.getrepr(showlocals=True), caplog.text, *capfd.readouterr())
+    monkeypatch.setattr("connectors.topics.check_broker.BROKER_WAIT", 3.0)
+    with pytest.raises(AccessError, match="uthentication"):
+        check_broker.check(file)
     forget_sockets()
 
 

@@ -150,3 +150,12 @@ def test_a_rejected_record_must_not_be_learned(trial):
     verdict = trial.compare()
     assert verdict.lost == verdict.doubled == 0
     assert verdict.different > 0  # these outputs come from a learner that had learned it
+
+
+@pytest.mark.parametrize("name", ["billing", "a-b", "-"])
+def test_an_output_with_a_source_of_another_program_is_foreign(trial, monkeypatch, name):
+    trial.outputs.append((RECORDS + 2, {"id": "x", "prediction": True, "score": 0.0}))
+    known = trial.source
+    monkeypatch.setattr(trial, "source", lambda number: name if number == RECORDS + 2 else known(number))
+    verdict = trial.compare()
+    assert (verdict.exact, verdict.foreign) == (False, 1)

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import types
 
 import pytest
 from kafka import KafkaProducer
@@ -104,3 +105,9 @@ def test_what_is_wrong_is_said(kafka, tmp_path):
         lines(1, stream.config(), "outcomes")
     with pytest.raises(StartError, match=r"`absent` does not exist; `river-margins topics create FILE` creates it"):
         lines(1, stream.config(output={"topic": "absent"}))
+
+
+def test_what_cannot_be_shown_as_json_is_text():
+    value = b"[" * 300 + b"]" * 300
+    record = types.SimpleNamespace(key=None, value=value, headers=None)
+    assert json.loads(tail._shown(record, None)) == {"key": None, "value": value.decode()}

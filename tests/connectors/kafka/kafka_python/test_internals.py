@@ -13,11 +13,13 @@ import uuid
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
+from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.future import Future
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
 from kafka.protocol.consumer.group import JoinGroupResponse
+from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.structs import OffsetAndMetadata
 
@@ -425,3 +427,14 @@ def test_errors_named_in():
     assert list(internals.errors_named_in(text)) == [kafka_errors.RebalanceInProgressError], broken(
         internals.errors_named_in
     )
+
+
+def test_drop_unreadable_batch():
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10_000)
+    builder.append(0, 0, b"k", b"v", [])
+    data = bytearray(builder.build())
+    data[-1] ^= 1
+    records = Fetcher.PartitionRecords(0, TopicPartition("t", 0), MemoryRecords(bytes(data)))
+    with pytest.raises(kafka_errors.CorruptRecordError):
+        records.take(10)
+    assert not records, broken(internals.drop_unreadable_batch)

@@ -31,3 +31,7 @@ def test_names_of_kafka_python_and_settings_of_the_other_side():
 def test_a_security_setting_without_a_counterpart_is_refused():
     with pytest.raises(ConfigError, match=r"no setting for `ssl\.ca\.pem`"):
         settings(ssl__ca__pem="...")
+
+
+def test_a_protocol_in_small_letters_as_librdkafka_names_it():
+    assert settings(security__protocol="sasl_ssl")["security_protocol"] == "SASL_SSL"

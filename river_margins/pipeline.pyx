@@ -40,6 +40,16 @@ class Pipeline(compose.Pipeline):
         super().__init__(*steps)
         check_order(list(self.steps.values()))
 
+    def __or__(self, other):
+        """Insert a step at the end of the pipeline."""
+        check_order([*self.steps.values(), other])
+        return super().__or__(other)
+
+    def __ror__(self, other):
+        """Insert a step at the start of the pipeline."""
+        check_order([other, *self.steps.values()])
+        return super().__ror__(other)
+
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
         cdef tuple plan = self._plan or self._build_plan()

@@ -1,11 +1,11 @@
 """The part of a processor's file that a Spark query reads: records, learner, and what an output tells."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from connectors.config.schema import EXPLAIN, AnyConfig, AnyLabels, Section
-from connectors.config.valid_values import PathProblem
+from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import Count, Name
 from connectors.config.yaml_file import Document, Place
 from connectors.formats.codecs import JSON
@@ -15,6 +15,7 @@ IGNORED = {
     ("name",), ("kafka",), ("instance",), ("input",), ("rejects",), ("checkpoint",), ("snapshots",), ("on_bad_state",),
     ("metrics",), ("outcomes",), ("labels", "topic"), ("labels", "file"), ("labels", "wait"),
     ("output", "topic"), ("output", "file"), ("output", "timestamp"), ("output", "format"),
+    ("record", "registry"),
 }  # fmt: skip
 # Without these a query would learn, or tell, something else than the file says.
 REFUSED = {
@@ -31,6 +32,8 @@ class SparkOutput(Section):
 
 class SparkLabels(AnyLabels):
     """Labels that come later, in a DataFrame of their own."""
+
+    format: Literal["json"] = Field(default=JSON, description="JSON, or columns.")
 
 
 class SparkConfig(AnyConfig):
@@ -57,6 +60,11 @@ class SparkConfig(AnyConfig):
                     found.append(PathProblem((name,), what))
         return found
 
+    @classmethod
+    def check_values(cls, values: ValidValues, data: dict[str, Any]) -> list[PathProblem]:
+        """Find problems as in any file. Of `record.format`, `check_mixture` has said all: the registry was left out."""
+        return [problem for problem in super().check_values(values, data) if problem.path != ("record", "format")]
+
 
 def leave_out_ignored(document: Document) -> None:
     """Take out of a file what a query ignores, with the problems there.
@@ -74,7 +82,7 @@ def leave_out_ignored(document: Document) -> None:
     document.problems = [problem for problem in document.problems if not is_ignored(problem.place)]
     document.broken = {path for path in document.broken if path[:1] not in IGNORED and path[:2] not in IGNORED}
     document.data = {name: value for name, value in document.data.items() if (name,) not in IGNORED}
-    for section in ("labels", "output"):
+    for section in ("record", "labels", "output"):
         keys = document.data.get(section)
         if isinstance(keys, dict):
             document.data[section] = {name: value for name, value in keys.items() if (section, name) not in IGNORED}

@@ -19,6 +19,7 @@ _PLAIN = (bool, int, str, type(None))
 _ADWIN = struct.Struct("<diQ6d4iQ")  # the parameters, four sums, four counts, and the number of rows
 _ADWIN_END = struct.Struct("<diQii")  # the parameters again
 _EWMEAN = struct.Struct("<3d?d")
+LONGEST_CHECK = 100_000  # losses
 _MOST_ROWS = 64  # a row holds buckets of twice the size of the row before
 
 
@@ -50,12 +51,19 @@ def read(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> RiseDe
 
 
 def check(detector: RiseDetector) -> None:
-    """Raise BadDrift unless the state of a detector can be written and read, whatever it was told."""
+    """Raise BadDrift unless the state of a detector can be written and read, whatever it was told.
+
+    Some detectors use their parameters only once a window is full: whatever they raise then is raised here.
+    """
     for loss in (0.0, 1.0) * 3:
         detector.update(loss)
         state = write(detector)
         if write(read(detector.name, detector.parameters, state)) != state:
             raise BadDrift("its state is not the same after it was written and read")
+    given = river_internals.parameters(detector.river)
+    sizes = [value for name, value in given.items() if name != "seed" and type(value) is int]
+    for number in range(min(max(sizes, default=0), LONGEST_CHECK) + 1):
+        detector.update(float(number % 2))
 
 
 def _filled(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> RiseDetector:

@@ -294,10 +294,11 @@ class FileProcessor:
         """Work until the end of the input, or until the end is requested."""
         log_start(log, self._config, guarantee=self._config.checkpoint.guarantee, input=self._config.input.file)
         try:
-            if self._state is None:  # a checkpoint before any output marks later output as written by this processor
+            if self._has_new_file():  # a checkpoint before any output marks later output as written by this processor
                 self.write_snapshot()
                 self.write_state()
                 self.remember()
+                self.delete_superseded()
             with contextlib.ExitStack() as files:
                 self._open(files, "output", self._config.output.file, self._output)
                 if self._config.rejects and self._rejects:
@@ -315,6 +316,17 @@ class FileProcessor:
         self._missing_labels.look(self.counts.predicted, self._model.examples, least=1)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
+
+    def _has_new_file(self) -> bool:
+        """Whether a file is written that the last checkpoint does not name."""
+        state, config = self._state, self._config
+        if state is None:
+            return True
+        written = (
+            (config.output, state.output), (config.rejects, state.rejects), (config.outcomes, state.outcomes),
+            (config.queries, state.queries),
+        )  # fmt: skip
+        return any(section is not None and (last is None or last.path != section.file) for section, last in written)
 
     def _open(self, files: contextlib.ExitStack, what: str, path: str, writer: Writer) -> None:
         with self._named(what, path):

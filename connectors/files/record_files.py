@@ -142,7 +142,10 @@ class Reader:
             pass
         end = self._rest.find(b"\n") + 1 or len(self._rest)
         line, self._rest = self._rest[:end], self._rest[end:]
-        self._take(line)
+        # Its end is taken like that of any last line: it may be written after the next start.
+        end_of_line = next((each for each in (b"\r\n", b"\n") if line.endswith(each)), b"")
+        self._rest = end_of_line + self._rest
+        self._take(line.removesuffix(end_of_line))
         self.lines = 1
         try:
             header = line.removeprefix(BOM)

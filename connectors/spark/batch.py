@@ -19,7 +19,7 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
 from connectors.model.rejects import Reject, reason_of
 from connectors.spark.keyed_model import KeyedModels, Recipe, decoder_of
-from connectors.spark.rows import KEY, bytes_of, keyed_rows
+from connectors.spark.rows import KEY, bytes_of, keyed_rows, quoted
 from river_margins import snapshot
 
 MODELS = "model BINARY, examples LONG, rejected LONG, reject STRING"
@@ -107,9 +107,16 @@ def score(
     StateError
         The snapshot cannot be read.
     ConfigError
-        There is no column `value`.
+        There is no column `value`, or the DataFrame has a column `output` or `reject`.
     """
     data = _snapshot_of(model)
+    there = {column.lower() for column in frame.columns}  # Spark takes small and capital letters for the same
+    for name in ("output", "reject"):
+        if name in there:
+            raise ConfigError(f"the result has a column `{name}` already: rename that of the DataFrame before")
+    apart = "scored"
+    while apart in there:
+        apart += "_"
     record = RecordFields(**snapshot.beside(data)[0].get("record", {}))
     sent = frame.sparkSession.sparkContext.broadcast(data)
 
@@ -121,7 +128,8 @@ def score(
             yield pa.array(scored, pa.struct([("output", pa.string()), ("reject", pa.string())]))
 
     scored = F.arrow_udf(score_batches, SCORES)(bytes_of(frame, record, value))
-    return frame.withColumn("scored", scored).select(*frame.columns, "scored.output", "scored.reject")
+    found = (f"{apart}.output", f"{apart}.reject")
+    return frame.withColumn(apart, scored).select(*map(quoted, frame.columns), *found)
 
 
 def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:

@@ -53,10 +53,10 @@ def keyed_rows(
         A column does not exist, or the key has the name of a result.
     """
     order = ([*KAFKA] if _is_of_kafka(frame) else []) if order is None else [order] if isinstance(order, str) else order
-    keys = frame[_known(frame, "key", key)] if isinstance(key, str) else key
+    keys = frame[quoted(_known(frame, "key", key))] if isinstance(key, str) else key
     apart = [_known(frame, "order", name) for name in order] + ([key] if isinstance(key, str) else [])
     json = bytes_of(frame, section, value, apart)
-    positions = (frame[name].alias(f"{ORDER}{number}") for number, name in enumerate(order))
+    positions = (frame[quoted(name)].alias(f"{ORDER}{number}") for number, name in enumerate(order))
     (key_field,) = frame.select(keys).schema
     if key_field.name in results:
         raise ConfigError(f"`key`: the result has a column `{key_field.name}` already: give the key another name")
@@ -88,11 +88,20 @@ def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, a
     if value is None and _is_of_kafka(frame):
         value = "value"
     if value is not None:
-        return frame[_known(frame, "value", value)].cast("binary")
+        return frame[quoted(_known(frame, "value", value))].cast("binary")
     left_out = {*apart} - _named_fields(section)
-    columns = [frame[name] for name in frame.columns if name not in left_out]
+    columns = [frame[quoted(name)] for name in frame.columns if name not in left_out]
     fields = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}) if columns else F.lit("{}")
     return fields.cast("binary")
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as Spark takes it as a whole: otherwise a dot leads into a struct.
+
+    >>> quoted("sepal.length")
+    '`sepal.length`'
+    """
+    return f"`{name.replace('`', '``')}`"
 
 
 def _is_of_kafka(frame: DataFrame) -> bool:

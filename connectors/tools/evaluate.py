@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from river import base, datasets, stream
+from river.metrics.base import BinaryMetric
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
@@ -93,9 +94,20 @@ class Result:
         """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
         for said, metrics in ((prediction, self._in_classes), (probabilities, self._in_probabilities)):
             for metric in metrics if said is not None and said != {} else ():
-                metric.update(label, said)
+                try:
+                    metric.update(label, said)
+                except (ArithmeticError, TypeError, ValueError) as error:  # such as the logarithm of a negative number
+                    raise ConfigError(self._why_not(metric, label, said, error)) from error
         self._named_labels.see(label)
         self.note_one()
+
+    def _why_not(self, metric: Any, label: Any, said: Any, error: Exception) -> str:
+        """Say which metric cannot measure, and for text labels of a metric of two, how to name the positive one."""
+        name = next(name for name, each in self.metrics.items() if each is metric)
+        why = f"the metric `{name}` cannot measure the prediction {said!r} of {label!r}: {error}"
+        if isinstance(label, str) and isinstance(metric, BinaryMetric):
+            why += f'; name the label you mean: `--metric "{name.partition("(")[0]}(pos_val={label!r})"`'
+        return why
 
     def make_model(self, saved: dict[str, bytes], decode: Callable[..., None] = no_decoder) -> PartitionModel:
         """Return the model that predicts and learns; `saved` gets its first snapshot.

@@ -35,7 +35,7 @@ def make(
         raise ConfigError(f"River has no {what} `{name}`{hint}")
     try:
         return kind.__name__ + given, build(kind, **_parameters(given or "()"))
-    except (SyntaxError, TypeError, ValueError) as error:
+    except Exception as error:  # a constructor of River may raise anything about its parameters
         raise ConfigError(f"`{text}` is refused: {error}; parameters are given as in `FBeta(beta=2)`") from error
 
 

@@ -8,7 +8,7 @@ from river import base
 
 from connectors.config import Config, FileConfig
 from connectors.config.learner import last_step, our_classes
-from river_margins import river_internals
+from river_margins import registered, river_internals
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SCALAR = ["boolean", "integer", "number", "string"]
@@ -71,7 +71,7 @@ def _with_variables(part: Any) -> Any:
 
 def _step() -> dict[str, Any]:
     ours = sorted(name for name, kind in our_classes().items() if issubclass(kind, base.Estimator))
-    names = {"anyOf": [{"enum": ours}, {"type": "string", "pattern": r"^river\.|\$\{"}]}
+    names = {"anyOf": [{"enum": [*ours, *registered.names()]}, {"type": "string", "pattern": r"^river\.|\$\{"}]}
     parameters = {"type": ["object", "null"], "description": "Parameters of the step, by name."}
     step = {"type": "object", "propertyNames": names, "additionalProperties": parameters}
     return {"anyOf": [names, step | {"minProperties": 1, "maxProperties": 1}]}

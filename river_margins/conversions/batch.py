@@ -55,7 +55,7 @@ def batch_perceptron(
     """
     not_negative("margin", margin)
     positive("lr", lr)
-    signed = _signed(X, y)
+    signed = signed_rows(X, y)
     w = np.zeros(signed.shape[1])
     for epoch in range(whole("max_epochs", max_epochs, 1) + 1):
         wrong = signed[signed @ w <= margin]
@@ -148,7 +148,7 @@ def incremental_kernel_perceptron(gram: ArrayLike, y: ArrayLike, *, max_epochs: 
     ----------
     Aizerman, M., Braverman, E. and Rozonoer, L., 1964. Theoretical foundations of the potential function method.
     """
-    signed = _signed(_signed(gram, y).T, y)
+    signed = signed_rows(signed_rows(gram, y).T, y)
     counts = np.zeros(len(signed))
     for epoch in range(whole("max_epochs", max_epochs, 1) + 1):
         wrong = bool((signed @ counts <= 0).any())
@@ -159,7 +159,7 @@ def incremental_kernel_perceptron(gram: ArrayLike, y: ArrayLike, *, max_epochs: 
     return BatchFit(counts, epoch, not wrong)
 
 
-def _signed(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+def signed_rows(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Return the rows y·x; raise ValueError for other labels than +1 and -1."""
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     if not np.isin(y, (-1.0, 1.0)).all():

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from river_margins.conversions.batch import signed_rows
 from river_margins.core.checks import positive, whole
 
 __all__ = ["SVM", "Projection", "hildreth", "svm"]
@@ -121,7 +122,7 @@ def svm(X: ArrayLike, y: ArrayLike, C: float = np.inf, *, max_sweeps: int = 10_0
     Hsieh, C., Chang, K., Lin, C., Keerthi, S. and Sundararajan, S., 2008. A dual coordinate descent method for
     large-scale linear SVM. ICML.
     """
-    signed = np.asarray(X, dtype=float) * np.asarray(y, dtype=float)[:, None]
+    signed = signed_rows(X, y)
     found = hildreth(
         np.zeros(signed.shape[1]), signed, np.ones(len(signed)), largest=C, max_sweeps=max_sweeps, tolerance=tolerance
     )

@@ -68,12 +68,20 @@ def is_mistaken(model: Any, x: Mapping[Any, Any], y: Any) -> bool:
     A margin of at most 0 is a mistake where the classifier has scores, also if a tie has the right label; without
     scores, a mistake is a wrong label.
     """
-    if not hasattr(innermost(model), "score_one"):
+    if not has_scores(model):
         return model.predict_one(x) != y
     score, y = model.score_one(x), plain(y)
     if isinstance(score, dict):
         return y not in score or score[y] <= max((of for label, of in score.items() if label != y), default=-1e400)
     return bool(score <= 0 if y == positive_label(model) else score >= 0)
+
+
+def has_scores(model: Any) -> bool:
+    """Return whether a model has scores, and all that it delegates to: wrappers of River hide those of a learner."""
+    if isinstance(model, compose.Pipeline):
+        return has_scores([*model.steps.values()][-1])
+    inner = getattr(model, "classifier", getattr(model, "learner", None))
+    return hasattr(model, "score_one") and (inner is None or has_scores(inner))
 
 
 def positive_label(model: Any) -> Any:

@@ -70,3 +70,10 @@ cdef str number_text(object number):
     except (OverflowError, ValueError):  # infinite, or not a number
         return str(float(number))
     return f"{numerator:x}/{denominator:x}"
+
+
+def without_numpy(key):
+    """Return a name without types of numpy: their repr names the type, and a snapshot reads `numpy.str_` back as `str`."""
+    if isinstance(key, np.generic):
+        return key.item()
+    return tuple(map(without_numpy, key)) if type(key) is tuple else key

@@ -11,9 +11,11 @@ from river_margins.core.checks import not_negative, positive, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.explain import explanation, explanation_table
+from river_margins.core.learner import Learner
 from river_margins.families.auto import Voting
 from river_margins.families.delegating import innermost
 from river_margins.families.parameter_types import ScoringClassifier
+from river_margins.families.two_labels import TwoLabelClassifier
 from river_margins.tasks.labels import plain
 
 __all__ = ["Calibrated"]
@@ -129,8 +131,11 @@ class Calibrated(Described, Estimator, base.Classifier):
         if isinstance(score, dict):
             return score
         # The positive label comes first. Experts list their labels as they came: at first, one alone.
-        votes = isinstance(innermost(self.classifier), Voting)
-        positive, negative = (True, False) if votes else self.classifier.predict_proba_one({})
+        inner = innermost(self.classifier)
+        # Learners name their labels at once for an example without features. Joint features may need those of x.
+        given = {} if isinstance(inner, Learner | TwoLabelClassifier) else x
+        votes = isinstance(inner, Voting)
+        positive, negative = (True, False) if votes else self.classifier.predict_proba_one(given)
         return {positive: score / 2, negative: -score / 2}
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:

@@ -53,7 +53,7 @@ class Perceptron(MarginClassifier):
     -----
     For every stream and every u, let R be the length of the longest example, L the sum of the hinge losses of u over
     the mistakes, and M = `n_mistakes`. Then M <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). If u separates with margin 1,
-    M <= R²|u|². With many classes, R² becomes 2R².
+    M <= R²|u|². With many classes, R² becomes 2R². With `tie_update=False` this holds for M = `n_updates`.
 
     Examples
     --------

@@ -362,7 +362,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        not_negative("w", w)
+        w = float(not_negative("w", w))  # a number of numpy would enter the state
         self.check_label(y)
         found, before = read_features(x), (self._count, self._mean, self._squares)
         if self.scale_target and w > 0.0:
@@ -387,7 +387,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         return (math.sqrt(self._squares / self._count) if self._squares > 0.0 else 0.0) or 1.0
 
     def _wrong(self, outputs: Array, y: Any) -> Array:
-        return np.asarray(outputs - (y - self._mean) / self._unit)
+        return np.asarray(outputs - (float(y) - self._mean) / self._unit)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the target."""

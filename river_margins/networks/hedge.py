@@ -206,7 +206,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        not_negative("w", w)
+        w = float(not_negative("w", w))  # a number of numpy would enter the state
         self.check_label(y)
         found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)

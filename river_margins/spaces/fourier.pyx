@@ -16,6 +16,7 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.expansion cimport room_for
 from river_margins.spaces.random_numbers cimport next_number
 from river_margins.core.checks import positive, whole
+from river_margins.core.feature_hash import without_numpy
 
 
 cdef class RandomFourier(Space):
@@ -221,10 +222,3 @@ def name_of(key):
     if isinstance(key, numbers.Real) and key == key // 1:
         return repr(int(key))
     return key if type(key) is str else repr(key)
-
-
-def without_numpy(key):
-    """Return a name without types of numpy: their repr names the type, and a snapshot reads `numpy.str_` back as `str`."""
-    if isinstance(key, np.generic):
-        return key.item()
-    return tuple(map(without_numpy, key)) if type(key) is tuple else key

@@ -121,6 +121,8 @@ class MistakeBound(_Certificate):
             raise ValueError("`MistakeBound` needs `Watched(learner, comparator)` with weights to compare with")
         if isinstance(rule, ShiftingPerceptronRule) and rule.lam < 1:
             raise ValueError(f"`lam` must be at least 1 for the bound of ShiftingPerceptron, not {rule.lam}")
+        if not (getattr(rule, "tie_update", True) or getattr(rule, "aggressive", False)):
+            raise ValueError(f"`{rule!r}` learns nothing from a tie, which counts as a mistake: use tie_update=True")
 
     @property
     def bound(self) -> float:

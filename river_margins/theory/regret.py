@@ -46,6 +46,7 @@ def losses_of(w: ArrayLike, X: ArrayLike, y: ArrayLike, loss: str = "hinge") -> 
     """
     one_of("loss", loss, LOSSES)
     w, X, y = (np.asarray(each, dtype=float) for each in (w, X, y))
+    _check_labels(y, loss)
     scores = (X * w).sum(axis=1)
     if loss == "hinge":
         return np.maximum(0.0, 1.0 - y * scores)
@@ -76,12 +77,18 @@ def best_fixed(X: ArrayLike, y: ArrayLike, loss: str = "hinge", *, strength: flo
     one_of("loss", loss, LOSSES)
     not_negative("strength", strength)
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    _check_labels(y, loss)
     if loss == "squared":
         more = np.sqrt(strength) * np.eye(X.shape[1])
         return np.linalg.lstsq(np.vstack([X, more]), np.append(y, np.zeros(X.shape[1])), rcond=None)[0]
     if loss == "logistic":
         return _smooth(X, y, strength)
     return _piecewise_linear(X, y, loss) if strength == 0.0 else _with_a_price(X, y, loss, strength)
+
+
+def _check_labels(y: Vector, loss: str) -> None:
+    if loss in ("hinge", "logistic") and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"`y` must have the labels +1 and -1 only for loss={loss!r}: write 2·y - 1 for False and True")
 
 
 def _smooth(X: Vector, y: Vector, strength: float) -> Vector:

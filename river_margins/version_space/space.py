@@ -227,7 +227,7 @@ class VersionSpace(Described, Estimator, base.Estimator):
             points = self._rounded(cuts[:-1], wanted, draw)
         surviving = points[points @ cuts[-1] > 0.0]
         share = (len(surviving) + 0.5) / (len(points) + 1.0)
-        if len(surviving) < LEAST_SURVIVING * wanted:
+        if len(surviving) < max(LEAST_SURVIVING * wanted, 2 * d + 1):  # d points have no shape in d dimensions
             points = self._rounded(cuts, wanted, draw)
         else:
             copies = surviving[draw.integers(len(surviving), size=wanted - len(surviving))]

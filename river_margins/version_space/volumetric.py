@@ -46,8 +46,9 @@ class Polytope:
         try:
             self._drop_weak_cuts()
             inverse, _ = self._measure()
-            depth = math.sqrt(float(direction @ inverse @ direction) / self.kappa)
-            if depth <= SHALLOWEST:
+            # Rounding can make this number negative, or not a number, if the polytope is thin.
+            depth = math.sqrt(max(float(direction @ inverse @ direction), 0.0) / self.kappa)
+            if not depth > SHALLOWEST:
                 raise np.linalg.LinAlgError
             self.cuts = np.vstack([self.cuts, direction])
             self.offsets = np.append(self.offsets, direction @ self.centre - depth)

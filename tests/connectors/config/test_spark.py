@@ -97,3 +97,12 @@ def test_each_section_of_a_processor_is_read_ignored_or_refused():
     ignored = [path[0] for path in spark_schema.IGNORED if len(path) == 1]
     sorts = [*ignored, *spark_schema.REFUSED, "record", "learner", "labels", "start_from", "output"]
     assert sorted(sorts) == sorted(known)
+
+
+def test_the_registry_of_the_outputs_is_ignored_and_json_may_be_written_out(tmp_path):
+    registry = "registry: {url: 'http://r:1', username: a, password: '${NOT_SET_FOR_SPARK}'}"
+    found = read(tmp_path, PROCESSOR.replace("features:", f"{registry}, features:"))
+    assert found.record.registry is None and found.record.features == ["amount"]
+    assert read(tmp_path, LATE.replace("topic:", "format: json, topic:", 1)).labels.within == 86400
+    avro = "learner: [PAClassifier]\nrecord: {format: avro, registry: 'http://localhost:8081'}\n"
+    assert len(problems(tmp_path, avro)) == 1

@@ -722,3 +722,30 @@ def test_a_stop_ends_in_order_and_the_next_start_goes_on(folder):
     assert files.run(folder.config(), stop).read == 1
     assert folder.run().read == 99
     assert folder.output() == twin(folder.config().build_learner(), phishing(100))
+
+
+def test_a_section_that_is_new_survives_a_kill(folder, monkeypatch):
+    folder.put(lines_of(phishing(5)))
+    folder.run(rejects=None)
+    folder.put([*lines_of(phishing(5)), b"{"])
+
+    def killed(self):  # between steps 2 and 3
+        self.sync_output()
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.FileProcessor, "commit", killed)
+        with pytest.raises(SystemExit):
+            folder.run()
+    assert (folder.path / "rejects.jsonl").read_bytes()
+    assert folder.run().read == 1 and len(folder.rejects()) == 1
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_header_without_end_may_get_one(tmp_path, end):
+    folder = Folder(tmp_path, "csv", record={"label": "y"})
+    folder.put(b"a,y")
+    assert folder.run().read == 0
+    folder.put(end.join([b"a,y", b"1,true", b""]))
+    assert folder.run().read == 1
+    assert [row["id"] for row in csv.DictReader(io.StringIO(folder.content().decode()))] == ["in.csv:2"]

@@ -88,3 +88,19 @@ def test_what_is_no_model_is_refused(frame, tmp_path):
         in_spark.score(frame, b"no snapshot")
     with pytest.raises(ConfigError, match="`value`: the DataFrame has no column `json`"):
         in_spark.score(frame, PAClassifier(), value="json")
+
+
+def test_a_dot_in_the_name_of_a_column(spark, tmp_path):
+    frame = spark.createDataFrame([("k", 1.0, 2.0, True)], "`my.key` STRING, `a.b` DOUBLE, c DOUBLE, y BOOLEAN")
+    (tmp_path / "p.yaml").write_text("record: {label: y, features: [a.b, c]}\nlearner: [PAClassifier]\n")
+    (row,) = in_spark.learn_many_models(frame, "my.key", tmp_path / "p.yaml").collect()
+    assert row.examples == 1 and row.reject is None
+    assert in_spark.score(frame, bytes(row.model)).columns == [*frame.columns, "output", "reject"]
+
+
+def test_score_changes_no_column_of_the_frame(frame):
+    from pyspark.sql import functions as F
+
+    assert in_spark.score(frame.withColumn("scored", F.lit(7)), PAClassifier()).first().scored == 7
+    with pytest.raises(ConfigError, match="a column `output` already"):
+        in_spark.score(in_spark.score(frame, PAClassifier()), PAClassifier())

@@ -317,3 +317,15 @@ def test_brackets_in_a_reason_are_text(settings, tmp_path, capsys):
     report.run(settings(record={"label": "y"}), str(tmp_path / "in.csv"), save=tmp_path / "m.snapshot")
     assert "feature 'rate [/min]' is the text 'n/a'" in capsys.readouterr().out
     assert (tmp_path / "m.snapshot").exists()
+
+
+def test_a_metric_that_fails_is_named(settings, answers, tmp_path):
+    with pytest.raises(ConfigError, match=r"`RollingROCAUC` cannot measure .*RollingROCAUC\(pos_val="):
+        report.run(settings(record={"label": "label"}), str(answers[0]), ["RollingROCAUC"])
+    path = tmp_path / "numbers.jsonl"
+    path.write_text('{"a": 1, "y": -0.5}\n' + '{"a": 9, "y": -0.5}\n' * 50)
+    learner = [{"PARegressor": {"eps": 0.0}}]  # after the first example it predicts less than -1 for a = 9
+    with pytest.raises(ConfigError, match="`RMSLE` cannot measure"):
+        report.run(settings(learner, record={"label": "y"}), str(path), ["RMSLE"])
+    with pytest.raises(ConfigError, match="is refused"):
+        report.run(settings(), str(answers[0]), ["ROCAUC(n_thresholds=1)"])

@@ -184,3 +184,10 @@ def test_a_short_output_is_valid_in_a_topic_only(tmp_path, processor):
     of_output.validate(short)
     of_output.validate({"id": "events-0-7", "prediction": True, "score": 0.5})
     assert not validator(schema.of_output(processor(["PAClassifier"]))).is_valid(short)
+
+
+def test_registered_classes_are_steps(monkeypatch):
+    monkeypatch.setattr(schema.registered, "names", lambda: ["my_package.Scaler"])
+    validator = jsonschema.Draft202012Validator(schema.of_files())
+    assert validator.is_valid(GOOD | {"learner": ["my_package.Scaler", "PAClassifier"]})
+    assert not validator.is_valid(GOOD | {"learner": ["my_package.Other", "PAClassifier"]})

@@ -1,6 +1,7 @@
 """One step per example: AdaGrad and AdaDelta as their papers have them, on models of this library and of PyTorch."""
 
 import copy
+import decimal
 import math
 import pickle
 import sys
@@ -283,3 +284,10 @@ def test_a_step_of_a_module_beyond_floating_point_changes_nothing(torch, post_ed
     with pytest.raises(TypeError, match=r"`model` must be .* not a PAClassifier"):
         rm.OneStepAdaptation(rm.PAClassifier(), loss)
     assert pickle.loads(pickle.dumps(module.state_dict())).keys() == module.state_dict().keys()
+
+
+def test_a_target_of_any_type_of_number_is_learned():
+    one, other = (rm.OneStepAdaptation(rm.OnlineMLPRegressor()) for _ in range(2))
+    one.learn_one({"a": 1.0}, decimal.Decimal("2.5"))
+    other.learn_one({"a": 1.0}, 2.5)
+    assert snapshot.dumps(one) == snapshot.dumps(other)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from river import compose, naive_bayes
+from river import compose, multiclass, naive_bayes
 
 import river_margins as rm
 from river_margins.conversions import (
@@ -203,3 +203,17 @@ def test_the_widest_margin_by_hand():
     assert found.weights == pytest.approx([1.0, -1.0], abs=1e-6)
     assert found.primal == pytest.approx(1.0) == found.dual
     assert svm([[1.0], [1.0]], [1, -1], max_sweeps=20).primal == np.inf
+
+
+def test_a_wrapper_of_river_around_a_learner_with_scores_cycles_by_labels():
+    rows = [({"a": 1.0}, "x"), ({"a": -1.0}, "y")]
+    assert cycle(multiclass.OneVsRestClassifier(rm.PAClassifier()), rows).converged
+    model = rm.Conservative(multiclass.OneVsRestClassifier(rm.PAClassifier()))
+    for x, y in rows:
+        model.learn_one(x, y)
+    assert model.n_seen == 2
+
+
+def test_svm_refuses_labels_that_are_not_signs():
+    with pytest.raises(ValueError, match=r"labels \+1 and -1"):
+        svm([[1.0, 0.0], [0.0, 1.0]], [True, False], C=1.0)

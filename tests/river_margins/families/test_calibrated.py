@@ -305,3 +305,10 @@ def test_a_label_that_the_sampler_did_not_ask_for_calibrates_nothing():
     before = model._calibration.state()
     model.learn_one({"a": 5.0}, False)
     assert (model.classifier.n_queries, model._calibration.state()) == (1, before)
+
+
+def test_joint_features_see_no_example_but_those_given():
+    model = rm.Calibrated(rm.LogLinearClassifier(phi=lambda x, label: {("a", label): x["a"]}))
+    for y in (True, False):
+        model.learn_one({"a": 1.0 if y else -1.0}, y)
+    assert set(model.predict_proba_one({"a": 1.0})) == {True, False}

@@ -332,3 +332,19 @@ def test_the_learning_rate_may_change_in_mid_stream(make):
     assert model.lr == model.clone().lr == 0.5
     with pytest.raises(ValueError, match="`lr`"):
         model.mutate({"lr": -1.0})
+
+
+@pytest.mark.parametrize("make", [rm.OnlineMLPRegressor, rm.HedgeBackpropClassifier])
+def test_sample_weights_of_numpy_leave_a_snapshot_that_can_be_read(make):
+    model, twin = make(), make()
+    for n in range(3):
+        model.learn_one({"a": float(n)}, n % 2 == 0, w=np.float64(0.5))
+        twin.learn_one({"a": float(n)}, n % 2 == 0, w=0.5)
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(twin)
+
+
+def test_names_of_numpy_draw_the_weights_of_equal_texts():
+    one, other = rm.OnlineMLPClassifier(), rm.OnlineMLPClassifier()
+    one.learn_one({"a": 1.0}, True)
+    other.learn_one({np.str_("a"): 1.0}, True)
+    assert one.score_one({"a": 2.0}) == other.score_one({"a": 2.0})

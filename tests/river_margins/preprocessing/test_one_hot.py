@@ -92,3 +92,10 @@ def test_a_snapshot_keeps_the_parameter():
     encoder = rm.OneHotEncoder(features=["shop"])
     assert snapshot.loads(snapshot.dumps(encoder)).transform_one({"shop": 3}) == {"shop=3": 1.0}
     assert encoder.clone().transform_one({"shop": 3}) == {"shop=3": 1.0}
+
+
+def test_a_scaler_after_the_encoder_is_refused_however_the_pipeline_grows():
+    with pytest.raises(ValueError, match="after `OneHotEncoder`"):
+        rm.OneHotEncoder() | (rm.StandardScaler() | rm.PAClassifier())
+    with pytest.raises(ValueError, match="after `OneHotEncoder`"):
+        rm.OneHotEncoder() | rm.Interactions() | rm.StandardScaler() | rm.PAClassifier()

@@ -239,3 +239,11 @@ def test_values_of_any_number_type_count():
 def test_what_has_no_certificate_is_refused(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+@pytest.mark.parametrize("kind", [rm.Perceptron, rm.ShiftingPerceptron, rm.ROMMAClassifier])
+def test_a_learner_that_leaves_ties_has_no_bound(kind):
+    watched = rm.Watched(kind(tie_update=False), {"a": 1.0})
+    with pytest.raises(ValueError, match="learns nothing from a tie"):
+        MistakeBound(watched)
+    assert "mistake_bound" not in watched.certificates

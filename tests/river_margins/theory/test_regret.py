@@ -108,3 +108,9 @@ def test_the_regret_of_gradient_descent_falls_with_the_root_of_the_rounds():
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="`loss` must be 'hinge'"):
         regret.best_fixed([[1.0]], [1.0], "log")
+
+
+def test_labels_other_than_signs_are_refused():
+    for call in (lambda y: regret.best_fixed([[1.0], [2.0]], y), lambda y: regret.losses_of([1.0], [[1.0], [2.0]], y)):
+        with pytest.raises(ValueError, match=r"labels \+1 and -1"):
+            call([True, False])

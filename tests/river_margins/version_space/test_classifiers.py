@@ -393,3 +393,10 @@ def test_sampled_centres_are_as_good_as_exact_ones():
         counts.append(sum(1 for _ in shallowest_mistakes(model, X, y, 300)))
         assert not model.inconsistent
     assert counts[1] <= 1.5 * counts[0]
+
+
+def test_a_variance_that_rounding_makes_negative_ends_the_polytope():
+    body = Polytope(0.25, 0.01)
+    body.grow(2)
+    body._measure = lambda: (-1e-17 * np.eye(2), np.ones(4))
+    assert not body.cut(np.array([0.6, 0.8])) and body.inconsistent

@@ -227,3 +227,11 @@ def test_copies_go_on_alike(parameters):
             assert snapshot.dumps(twin) == snapshot.dumps(space)
     with pytest.raises(ValueError, match="`cuts` of the state"):
         space.__setstate__(space.__getstate__() | {"cuts": np.ones((1, 2))})
+
+
+def test_few_points_that_survive_do_not_make_a_space_empty():
+    for seed in range(60):
+        space = rm.VersionSpace(2, method="sampled", samples=10, seed=seed)
+        space.add([1.0, 0.0])
+        space.add([-1.0, 0.4])
+        assert not space.is_empty, seed

@@ -33,7 +33,7 @@ class SparkOutput(Section):
 class SparkLabels(AnyLabels):
     """Labels that come later, in a DataFrame of their own."""
 
-    format: Literal["json"] = Field(default=JSON, description="JSON, or columns.")
+    format: Literal["json"] = Field(default="json", description="JSON, or columns.")
 
 
 class SparkConfig(AnyConfig):

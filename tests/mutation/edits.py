@@ -440,7 +440,7 @@ EDITS = [
         ("a weight does nothing to the constants", "pull = weight * ((label == y) - chance)", "pull = ((label == y) - chance)"),
         ("the slopes move as if they were independent", "(gg + g_prior) - fg * fg", "(gg + g_prior)"),
         ("the best class has no lead", "score - (second if score == best else best)", "score - best"),
-        ("a round without weight is forgotten for", "        if w > 0.0:\n            self._calibration", "        if True:\n            self._calibration"),
+        ("a round without weight is forgotten for", "        if w > 0.0 and (learned is None", "        if True and (learned is None"),
     ),
     *_edits(
         "river_margins/core/transformed_row.pyx",

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
+from kafka.codec import has_lz4, has_snappy, has_zstd
 
 from connectors.errors import StartError
 from connectors.kafka import BadTimestamp, ClientError, Committed, Headers, Ownership, TooLarge
@@ -22,6 +23,7 @@ from connectors.kafka.kafka_python.errors import translate, translated
 from connectors.kafka.kafka_python.settings import PRODUCER
 
 MESSAGES_BETWEEN_CLEANUPS = 1_000  # after as many, the futures of acknowledged messages are dropped
+PACKAGES = {"lz4": (has_lz4, "lz4"), "snappy": (has_snappy, "python-snappy"), "zstd": (has_zstd, "zstandard")}
 _TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 
 
@@ -32,20 +34,15 @@ class Producer:
         self._sent: list[Any] = []
         self._failed: list[tuple[Any, Exception]] = []
         self._permissions = producer_permissions(transactional_id)
-        try:
-            with translated(self._permissions):
-                self._producer = KafkaProducer(
-                    **PRODUCER | dict(settings),
-                    transactional_id=transactional_id,
-                    enable_idempotence=True,
-                    acks="all",
-                    allow_auto_create_topics=False,
-                )
-        except RuntimeError as error:  # the package that compresses is not installed
-            raise StartError(
-                f"{error}; install it (`pip install lz4 python-snappy`), take another `compression_type`, or take "
-                f"`client: confluent`, which has all of them"
-            ) from error
+        _check_compression(settings)
+        with translated(self._permissions):
+            self._producer = KafkaProducer(
+                **PRODUCER | dict(settings),
+                transactional_id=transactional_id,
+                enable_idempotence=True,
+                acks="all",
+                allow_auto_create_topics=False,
+            )
         internals.never_create_produced_topic(self._producer)
         if transactional_id is not None:
             internals.survive_refused_coordinator(self._producer)
@@ -152,3 +149,14 @@ class Producer:
 
     def close(self) -> None:
         internals.close_at_once(self._producer)
+
+
+def _check_compression(settings: Mapping[str, Any]) -> None:
+    """Raise StartError if the package is missing that compresses: the library would say so after it has connected."""
+    name = settings.get("compression_type")
+    is_there, package = PACKAGES.get(name or "", (lambda: True, ""))
+    if not is_there():
+        raise StartError(
+            f"`compression_type: {name}` needs a package: `pip install {package}`; or take another one, or `client: "
+            "confluent`, which has all of them"
+        )

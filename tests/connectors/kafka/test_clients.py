@@ -27,6 +27,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.kafka.kafka_python import producer as kafka_python_producer
 from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import DEADLINE, wait_for
 
@@ -571,8 +572,8 @@ def test_a_batch_with_a_wrong_checksum_is_read_again(place, monkeypatch):
 
 
 def test_a_library_that_compresses_and_is_missing_is_named(kafka, monkeypatch):
-    monkeypatch.setitem(KafkaProducer._COMPRESSORS, "lz4", (lambda: False, 3))
-    with pytest.raises(StartError, match="lz4 compression codec not found; install"):
+    monkeypatch.setitem(kafka_python_producer.PACKAGES, "lz4", (lambda: False, "lz4"))
+    with pytest.raises(StartError, match="`compression_type: lz4` needs a package: `pip install lz4`"):
         Place(kafka, "kafka-python").producer(compression_type="lz4")
 
 

@@ -22,8 +22,8 @@ from tests.learners import FORMS, LEARNERS
         (True, None, "neither False nor True"),
         ("a", True, "do not mix"),
         (1, True, "do not mix"),
-        ("a", None, "no class"),
-        ("a", math.nan, "no class"),
+        ("a", None, "not a class"),
+        ("a", math.nan, "not a class"),
         ("a", ["b"], "not hashable"),
     ],
 )

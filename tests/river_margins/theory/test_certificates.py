@@ -241,9 +241,17 @@ def test_what_has_no_certificate_is_refused(make, error, words):
         make()
 
 
-@pytest.mark.parametrize("kind", [rm.Perceptron, rm.ShiftingPerceptron, rm.ROMMAClassifier])
-def test_a_learner_that_leaves_ties_has_no_bound(kind):
-    watched = rm.Watched(kind(tie_update=False), {"a": 1.0})
+@pytest.mark.parametrize(
+    "learner",
+    [
+        rm.Perceptron(tie_update=False),
+        rm.ShiftingPerceptron(tie_update=False),
+        rm.ROMMAClassifier(aggressive=False, tie_update=False),
+    ],
+    ids=repr,
+)
+def test_a_learner_that_leaves_ties_has_no_bound(learner):
+    watched = rm.Watched(learner, {"a": 1.0})
     with pytest.raises(ValueError, match="learns nothing from a tie"):
         MistakeBound(watched)
     assert "mistake_bound" not in watched.certificates

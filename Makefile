@@ -86,12 +86,16 @@ sanitize: .venv/dev  ## the core's tests under the address and undefined-behavio
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 		$(BIN)/python -P -m pytest $(CORE_TESTS) -p no:cacheprovider --timeout 1800
 
+# yyjson.c is a source; Cython writes all other C files.
 clean:  ## remove what the recipes made here
 	rm -rf .venv build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find river_margins connectors -name '*.so' -delete -o -name '*.c' -delete
+	find river_margins connectors -name '*.so' -delete -o -name '*.c' ! -name yyjson.c -delete
 
+# A folder that is half made, or of an old Python, would be taken for the environment by the next call.
 .venv/bin/python:
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "needs Python 3.11 or later: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 .venv/build: pyproject.toml | .venv/bin/python

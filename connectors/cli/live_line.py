@@ -24,7 +24,8 @@ COMMIT_LOGGERS = ("connectors.topics.commit", "connectors.topics.assignment", "c
 def shown(health: Health) -> Iterator[None]:
     """Show the line on standard error while the block runs, if that is a terminal; log lines appear above it."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    # With FORCE_COLOR, rich takes a file for a terminal, too; a dumb terminal cannot show the line.
+    if not (sys.stderr.isatty() and console.is_interactive):
         yield
         return
     health.request_lag()
@@ -58,7 +59,7 @@ class Line:
         if not metrics.is_file:
             lag = metrics.lag()
             parts.append(f"lag {sum(lag.values()):,}" if lag else "lag ?")
-        if any(model.is_regressor for model in metrics.work.models.values()):
+        if metrics.is_regressor:
             parts += [f"mean error {counts.mean_error:.4g}"] if counts.mean_error is not None else []
         elif counts.accuracy is not None:
             parts.append(f"accuracy {counts.accuracy:.2%}")

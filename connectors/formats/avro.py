@@ -13,6 +13,7 @@ except ImportError as error:
     raise ValueError(f"the format `avro` needs packages: {INSTALL}") from error
 
 MOST_PARTS = 100_000  # of one value, without the items of its arrays and maps
+WHOLE = "river_margins_value"  # a record with one field has the bytes of that field
 SCALAR = ["null", "boolean", "long", "double", "string"]
 SCORE = ["null", "double", {"type": "map", "values": "double"}]
 OF_CHALLENGER = [
@@ -65,7 +66,7 @@ class Avro:
         schema = self._schemas.get(id)
         stream = io.BytesIO(content)
         try:
-            fields = fastavro.schemaless_reader(stream, schema, None)
+            fields = fastavro.schemaless_reader(stream, schema, None)[WHOLE]
         except EOFError:
             raise ValueError(f"the value ends too early for schema {id}") from None
         except Exception as error:  # damaged bytes lead to errors of many classes
@@ -85,10 +86,19 @@ class Avro:
 def _parsed(schema: Schema) -> Any:
     named: dict[str, Any] = {}
     for _, text in schema.references:
-        fastavro.parse_schema(json.loads(text), named)
-    parsed = fastavro.parse_schema(json.loads(schema.text), named)
+        fastavro.parse_schema(_without_defaults(json.loads(text)), named)
+    # fastavro hands on the names of references within a record only, and the schema may be a union of them.
+    kind = _without_defaults(json.loads(schema.text))
+    parsed = fastavro.parse_schema({"type": "record", "name": WHOLE, "fields": [{"name": WHOLE, "type": kind}]}, named)
     _Extent(named).of(parsed)
     return parsed
+
+
+def _without_defaults(schema: Any) -> Any:
+    """Return a schema without defaults: a value is read with the schema it was written with, so none is used."""
+    if isinstance(schema, dict):
+        return {key: _without_defaults(part) for key, part in schema.items() if key != "default"}
+    return [_without_defaults(part) for part in schema] if isinstance(schema, list) else schema
 
 
 class _Extent:

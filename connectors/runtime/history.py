@@ -81,7 +81,7 @@ class History:
             return self._contests(contests)
         if not models:  # none was assigned yet, or all are with other processes now
             return self.points[-1].models if self.points else {}
-        return {LEARNER: judged_by(work.counts, any(model.is_regressor for model in models.values()))}
+        return {LEARNER: judged_by(work.counts, self._metrics.is_regressor)}
 
     def _contests(self, contests: Mapping[int, ContestModel]) -> dict[str, Judged]:
         """Return what the models of this process did since it has them: partitions come and go with their past."""

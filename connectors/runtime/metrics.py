@@ -15,8 +15,10 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Info, Proce
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
+from river import base
 
 from connectors.config.files_schema import FileConfig
+from connectors.config.learner import last_step
 from connectors.model.contest import ContestModel
 from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
@@ -94,6 +96,8 @@ class Metrics(Collector):
         The name of the processor.
     has_labels, has_queries
         Whether labels come later, and whether they are asked for.
+    is_regressor
+        Whether the models predict numbers: by the file, because all models may be with other processes.
     source, is_file
         The name of the input topic or file, and which of the two it is. A file is one partition and has no lag.
     labels
@@ -112,6 +116,7 @@ class Metrics(Collector):
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
         self.weights = TopWeights() if config.metrics is not None else None
+        self.is_regressor = isinstance(last_step(config.build_learner()), base.Regressor)
         self.has_labels, self.has_queries = config.labels is not None, config.queries is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.labels = None if isinstance(config, FileConfig) or config.labels is None else config.labels.topic
@@ -239,7 +244,7 @@ class Metrics(Collector):
         """Yield how good the predictions were that were made before their label was learned."""
         judged = "Predictions made before their label was learned."
         yield CounterMetricFamily("river_margins_judged_predictions", judged, counts.judged)
-        if any(model.is_regressor for model in self.work.models.values()):
+        if self.is_regressor:
             total, mean = "Sum of |label - prediction| of judged predictions.", "Its mean since the start."
             yield CounterMetricFamily("river_margins_absolute_error", total, counts.error)
             yield GaugeMetricFamily("river_margins_progressive_absolute_error", mean, counts.mean_error)

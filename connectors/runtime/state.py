@@ -28,7 +28,7 @@ def as_json(health: "Health", history: History) -> bytes:
 
 def _state(health: "Health", history: History) -> dict[str, Any]:
     metrics, work = health.metrics, health.metrics.work
-    counts, is_regressor = work.counts, any(model.is_regressor for model in work.models.values())
+    counts, is_regressor = work.counts, metrics.is_regressor
     return {
         "name": metrics.name,
         "source": _text(metrics.source),

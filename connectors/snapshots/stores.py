@@ -176,16 +176,20 @@ class UrlStore:
     def __init__(self, url: str, seconds: float = STORE_TIMEOUT) -> None:
         self.folder, self._seconds = url, seconds
         protocol = url.partition("://")[0]
+        # Without a cache, files of other processes are seen at once. SFTP has none, and hands options to `connect`.
+        options = {} if protocol in ("sftp", "ssh") else {"use_listings_cache": False}
         try:
             import fsspec
 
-            # without a cache, files of other processes are seen at once
-            self._files, self._root = fsspec.url_to_fs(url, use_listings_cache=False)
+            self._files, self._root = fsspec.url_to_fs(url, **options)
         except (ImportError, ValueError) as error:
             raise StartError(
                 f"the snapshots at `{url}` need the extra `stores` (`pip install 'river-margins[stores]'`) and "
                 f"fsspec's package for `{protocol}`, such as s3fs for `s3`: {error}"
             ) from error
+        except Exception as error:  # of a package that connects at once, such as those for SFTP and HDFS
+            number = getattr(error, "errno", None) or errno.EIO
+            raise StoreError(number, f"`{url}` cannot be opened: {_reason(error)}") from error
         self._uploads_atomically = protocol in ATOMIC_UPLOADS
 
     def check(self) -> None:

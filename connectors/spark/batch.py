@@ -14,6 +14,7 @@ from river import base
 from connectors.config import load_for_spark
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import ConfigError, StateError
+from connectors.formats.codecs import JSON
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
@@ -117,7 +118,8 @@ def score(
     apart = "scored"
     while apart in there:
         apart += "_"
-    record = RecordFields(**snapshot.beside(data)[0].get("record", {}))
+    # The format was that of a topic, and its packages may be missing here: rows are JSON.
+    record = RecordFields(**snapshot.beside(data)[0].get("record", {}) | {"format": JSON})
     sent = frame.sparkSession.sparkContext.broadcast(data)
 
     def score_batches(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:

@@ -1,5 +1,6 @@
 """The model of one key: from its state, through the records of the key in order, to its next state."""
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from connectors.snapshots.check_learner import check_learner, note_of
 from river_margins import snapshot
 
 START_OVER = "start the query with a new checkpoint location, where each key begins anew"
+REMEMBERED = 1_000  # records between two copies of a model: it is built again from one when a step fails half-way
 
 
 class State(NamedTuple):
@@ -112,12 +114,19 @@ class KeyedModels:
         A row is the bytes of a record, and the values of the columns that order it.
         """
         for value, *position in sorted(rows, key=position_of):
+            remember(model)
             source = source_of(position)
             record = Record(str(key) if source is None else source, None, value)
             examples = model.examples
             process_record(model, record, counts)
             output = None if record.output is None else record.output.decode()
             yield Scored(source, output, record.reason, None if record.reason is None else value, examples)
+
+
+def remember(model: PartitionModel) -> None:
+    """Let failures go back to the model of now once it has learned much: a batch may hold all records of a key."""
+    if len(model.learned) >= REMEMBERED:
+        model.begin(functools.partial(snapshot.loads, model.dumps({})), model.examples)
 
 
 def reject_without_key(rows: Iterable[Sequence[Any]]) -> Iterator[Scored]:

@@ -14,7 +14,7 @@ from connectors.labels.waiting import Position, WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
-from connectors.spark.keyed_model import KeyedModels, Recipe, State, position_of, source_of
+from connectors.spark.keyed_model import KeyedModels, Recipe, State, position_of, remember, source_of
 
 SOURCE = "source"  # the header of a label in which its source waits with it
 
@@ -98,6 +98,7 @@ class KeysWithLabels:
         """
         route = LateLearning(key.model, key.waiting, self._decoder, (f"{name}:", f"{name}:"), self._labels.otherwise)
         for number, (side, event) in enumerate(self._merged(name, rows), start=key.taken):
+            remember(key.model)
             record, examples = event.record, key.model.examples
             if side is Side.RECORDS:
                 results = route.take_record(record, number, event.time, counts)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructField, StructType
 
 from connectors.config.schema import AnyLabels, Record
 from connectors.errors import ConfigError
@@ -90,9 +90,26 @@ def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, a
     if value is not None:
         return frame[quoted(_known(frame, "value", value))].cast("binary")
     left_out = {*apart} - _named_fields(section)
-    columns = [frame[quoted(name)] for name in frame.columns if name not in left_out]
+    kinds = {each.name: each.dataType for each in frame.schema}
+    columns = [
+        _without_nan(frame[quoted(name)], kinds[name]).alias(name) for name in frame.columns if name not in left_out
+    ]
     fields = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}) if columns else F.lit("{}")
     return fields.cast("binary")
+
+
+def _without_nan(column: Column, kind: DataType) -> Column:
+    """Return a column with null in place of NaN, which `to_json` writes as the text "NaN"."""
+    if isinstance(kind, FloatType | DoubleType):
+        return F.when(~F.isnan(column), column)
+    if isinstance(kind, ArrayType):
+        return F.transform(column, lambda item: _without_nan(item, kind.elementType))
+    if isinstance(kind, MapType):
+        return F.transform_values(column, lambda _, item: _without_nan(item, kind.valueType))
+    if isinstance(kind, StructType) and kind.names:
+        fields = [_without_nan(column.getField(each.name), each.dataType).alias(each.name) for each in kind]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    return column
 
 
 def quoted(name: str) -> str:

@@ -58,10 +58,12 @@ class Restorer:
     aligned: frozenset[str]
     said: set[str] = field(default_factory=set, compare=False)
     labels: Topic | None = None
+    before: "Restorer | None" = field(default=None, compare=False, repr=False)
 
     @functools.cached_property
     def _formats(self) -> Formats:
-        return Formats(self.config)
+        # Those of the restorer before know schemas, and the registry may be away.
+        return Formats(self.config) if self.before is None else self.before._formats
 
     def unlike_partitions(self) -> str | None:
         """Return what is wrong if input and labels have unlike numbers of partitions, or None."""

@@ -193,6 +193,8 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
         return restorer
     except NotPermitted as error:
         raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
+    except StoreError as error:
+        raise StartError(f"the snapshots of group `{config.name}`: {error}") from error
     except ClientError as error:
         raise StartError(no_answer(servers, BROKER_WAIT, error)) from error
 
@@ -224,4 +226,4 @@ def restorer_of(config: Config, cluster: Cluster, before: Restorer | None = None
     store = _store(config, config.name, cluster.id, f"{config.input.topic}-{found.id}")
     aligned = frozenset(name for name, topic in cluster.topics.items() if topic.partitions == found.partitions)
     labels = cluster.topics[config.labels.topic] if config.labels else None
-    return Restorer(config, store, found, aligned, before.said if before else set(), labels)
+    return Restorer(config, store, found, aligned, before.said if before else set(), labels, before)

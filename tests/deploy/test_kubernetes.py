@@ -59,6 +59,7 @@ def test_manifests_fit_together(kustomize, overlay):
     assert ("Deployment" in found) != ("StatefulSet" in found)
     labels = workload["spec"]["template"]["metadata"]["labels"]
     assert workload["spec"]["selector"]["matchLabels"] == labels == found["Service"]["spec"]["selector"]
+    assert found["Service"]["spec"]["publishNotReadyAddresses"] is True, "Prometheus must see a pod that is not ready"
     assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     assert set(volumes) == {mount["name"] for mount in processor["volumeMounts"]}

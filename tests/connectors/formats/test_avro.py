@@ -291,3 +291,21 @@ def test_a_decimal_beyond_floating_point_is_no_number():
     fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), {"price": decimal.Decimal(10**399)})
     with pytest.raises(ValueError, match="JSON has no number inf"):
         Avro(Memory({1: registries.Schema(json.dumps(schema))}), "t").decode(join(1, stream.getvalue()))
+
+
+def test_a_union_of_schemas_that_it_refers_to():
+    """Several types of events in one topic: the schema is a list of names."""
+    kinds = [schema_of({name: "double"}, f"shop.{name.title()}") for name in ("payment", "refund")]
+    references = tuple((kind["name"], json.dumps(kind)) for kind in kinds)
+    codec = Avro(Memory({7: registries.Schema('["shop.Payment", "shop.Refund"]', references)}), "t")
+    for fields in ({"payment": 0.5}, {"refund": 1.5}):
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, fastavro.parse_schema(kinds), fields)
+        assert codec.decode(join(7, stream.getvalue())) == fields
+
+
+@pytest.mark.parametrize("field", [{"type": {"type": "double"}, "default": 0}, {"type": "double", "default": None}])
+def test_a_default_that_nobody_reads_need_not_be_right(field):
+    schema = {"type": "record", "name": "A", "fields": [{"name": "a", **field}]}
+    codec = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t")
+    assert codec.decode(join(7, b"\0\0\0\0\0\0\xf8\x3f")) == {"a": 1.5}

@@ -8,6 +8,7 @@ import http.client
 import json
 import re
 import shutil
+import signal
 import socket
 import time
 import tomllib
@@ -360,6 +361,15 @@ document.addEventListener("securitypolicyviolation", event => violations.push(ev
 MARKUP = "<script>window.injected = 'script'</script><img src='data:,' onerror=\"window.injected = 'handler'\">"
 
 
+def test_a_regressor_without_partitions_has_no_accuracy(file):  # noqa: F811
+    health = Health(config.load(file([], learner=["PARegressor"])))
+    health.metrics.report(Work(Counts(read=4, judged=4, error=200.0), {}))
+    told = json.loads(state.as_json(health, History(health.metrics)))
+    assert told["is_regressor"] and told["models"][0]["total"] == {"number": 4, "loss": 200.0}
+    names = {family.name for family in health.metrics.collect()}
+    assert "river_margins_absolute_error" in names and "river_margins_progressive_accuracy" not in names
+
+
 def test_in_a_browser_beside_a_running_processor(file, browser):  # noqa: F811
     port = free_port()
     path = file([], input={"file": "-"}, checkpoint={"guarantee": "none", "every": "50ms"}, metrics={"port": port})
@@ -387,6 +397,8 @@ def test_in_a_browser_beside_a_running_processor(file, browser):  # noqa: F811
         page.emulate_media(color_scheme="light")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
         assert said == []
+        date = "moment(state.time - 864000).includes(String(new Date(1000 * state.time - 864e6).getFullYear()))"
+        assert page.evaluate(date) and page.evaluate("moment(state.time - 60) === clock(state.time - 60)")
         tile = "dt:text-is('Records') + dd"
         assert page.inner_text(tile) == str(120 + len(HOSTILE))
         process.stdin.writelines(json.dumps(record) + "\n" for record in hostile_records())
@@ -397,6 +409,22 @@ def test_in_a_browser_beside_a_running_processor(file, browser):  # noqa: F811
             arg=str(2 * (120 + len(HOSTILE))),
         )  # fmt: skip
         assert said == []
+        process.send_signal(signal.SIGSTOP)
+        page.wait_for_selector("#status:text-is('the processor does not answer')")
+        process.send_signal(signal.SIGCONT)
+        page.wait_for_selector("#status:text-is('works')")
+
+        def twice(route):
+            told = (found := route.fetch()).json()
+            told["partitions"].append(told["partitions"][0] | {"partition": 1})
+            route.fulfill(response=found, json=told)
+
+        page.route("**/state.json", twice)
+        page.wait_for_selector("#partition")
+        page.dispatch_event("#partition", "pointerdown")
+        page.evaluate("async () => { window.list = document.getElementById('partition'); await refresh(); }")
+        assert page.evaluate("document.getElementById('partition') === list"), "an open list stays open"
+        page.unroute("**/state.json")
         page.add_init_script(WATCH)
         page.route("**/", lambda route: route.fulfill(response=(found := route.fetch()), body=found.text() + MARKUP))
         page.reload()

@@ -301,3 +301,21 @@ def test_a_store_that_cannot_be_reached(kafka, tmp_path, monkeypatch):
             processor.run(stream.config())
     finally:
         s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_sftp_gets_no_option_that_its_connection_refuses(monkeypatch):
+    given = []
+    monkeypatch.setattr("fsspec.url_to_fs", lambda url, **options: given.append(options) or (None, "/models"))
+    for url in ("sftp://host/models", "s3://bucket/models"):
+        UrlStore(url)
+    assert given == [{}, {"use_listings_cache": False}]
+
+
+@pytest.mark.parametrize("error", [OSError("Unable to load libhdfs"), OSError(-2, "not known"), RuntimeError("no")])
+def test_a_store_that_cannot_be_opened_is_named(monkeypatch, error):
+    def refuse(url, **options):
+        raise error
+
+    monkeypatch.setattr("fsspec.url_to_fs", refuse)
+    with pytest.raises(StoreError, match="`hdfs://host/models` cannot be opened: "):
+        open_store("hdfs://host/models")

@@ -104,3 +104,18 @@ def test_score_changes_no_column_of_the_frame(frame):
     assert in_spark.score(frame.withColumn("scored", F.lit(7)), PAClassifier()).first().scored == 7
     with pytest.raises(ConfigError, match="a column `output` already"):
         in_spark.score(in_spark.score(frame, PAClassifier()), PAClassifier())
+
+
+def test_nan_is_null_as_in_other_formats(spark, tmp_path):
+    nan = float("nan")
+    rows = [("k", 0.0, 1.0, 1.0), ("k", 1.0, nan, 2.0), ("k", nan, 1.0, 1.0)]
+    frame = spark.createDataFrame(rows, "k STRING, y DOUBLE, a DOUBLE, b DOUBLE")
+    (tmp_path / "p.yaml").write_text("record: {label: y, nulls: absent}\nlearner: [PAClassifier]\n")
+    (row,) = in_spark.learn_many_models(frame, "k", tmp_path / "p.yaml").collect()
+    assert (row.examples, row.rejected) == (2, 0)
+    assert set(snapshot.loads(bytes(row.model)).score_one({"a": 1.0})) == {0.0, 1.0}
+
+
+def test_the_format_of_the_topic_does_not_matter(frame):
+    model = snapshot.dumps(PAClassifier(), {"record": {"features": ["f0"], "format": "a_codec_that_is_not_here"}})
+    assert in_spark.score(frame.where("f0 is not null"), model).where("reject is not null").count() == 0

@@ -308,3 +308,15 @@ def test_records_that_others_read_before_retention_deleted_them(file, tmp_path):
     offsets += [at[0], at[0]]
     (problem,) = startup._Check(Consumer(), restorer, 1.0).problems().values()
     assert "offset 3 of partition 0 of `events` is out of range" in str(problem)
+
+
+def test_the_schemas_that_are_known_stay_known_after_a_rebalance(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        f"name: p\nkafka: {{bootstrap_servers: 'localhost:9'}}\ninput: {{topic: i}}\noutput: {{topic: o}}\n"
+        f"learner: [PAClassifier]\nsnapshots: {tmp_path}/snapshots\n"
+    )
+    file = config.load(path)
+    cluster = Cluster("c", {topic: Topic(f"{topic}-id", 1) for topic in ("i", "o")}, ["i", "o"])
+    first = startup.restorer_of(file, cluster)
+    assert startup.restorer_of(file, cluster, first)._formats is first._formats

@@ -1,0 +1,19 @@
+"""The models of keys, without Spark."""
+
+from connectors import config
+from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.spark import keyed_model
+from connectors.spark.keyed_model import KeyedModels, Recipe
+
+
+def test_a_refused_record_costs_no_more_after_many(tmp_path, monkeypatch):
+    (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [river.preprocessing.MaxAbsScaler, PAClassifier]\n")
+    models = KeyedModels(Recipe.of(config.load_for_spark(tmp_path / "p.yaml")))
+    rows = [[b'{"y": %s, "a": %d}' % (b"true" if n % 2 else b"false", n + 1)] for n in range(4500)]
+    model, learned, learn_one = models.restore(None, "k"), [], PartitionModel._learn_one
+    assert not any(scored.reject for scored in models.process(model, "k", rows, Counts()))
+    before = models.save(model)
+    monkeypatch.setattr(PartitionModel, "_learn_one", lambda *given: learned.append(1) or learn_one(*given))
+    (scored,) = models.process(model, "k", [[b'{"y": true, "a": null}']], Counts())
+    assert scored.reject and len(learned) <= keyed_model.REMEMBERED and models.save(model) == before

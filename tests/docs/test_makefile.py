@@ -1,0 +1,31 @@
+"""What the recipes of the Makefile leave, and what they must not touch."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.helpers.paths import ROOT
+
+
+def test_clean_removes_what_was_made_and_no_source(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    sources, made = ["connectors/model/yyjson/yyjson.c", "connectors/a.pyx"], ["connectors/a.c", "river_margins/b.so"]
+    for name in (*sources, *made):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    assert all((tmp_path / name).exists() for name in sources) and not any((tmp_path / name).exists() for name in made)
+
+
+@pytest.mark.parametrize(("is_old", "said"), [(1, "needs Python 3.11 or later"), (0, "")])
+def test_an_environment_that_failed_is_not_kept(tmp_path, is_old, said):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    python = tmp_path / "python"  # as Debian's without python3-venv
+    python.write_text(
+        f'#!/bin/sh\n[ "$1" = -c ] && exit {is_old}\nmkdir -p .venv/bin; touch .venv/bin/python; exit 1\n'
+    )
+    python.chmod(0o755)
+    command = ["make", ".venv/bin/python", f"PYTHON={python}"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode != 0 and said in ended.stderr and not (tmp_path / ".venv").exists()

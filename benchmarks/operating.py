@@ -4,8 +4,8 @@
 
 "commit" is what the log line of a commit says, with a snapshot of each of 128 partitions: on a folder, and on a store
 whose writes take 50 ms longer, as those of an object store do. "restart" is the time from the start of a new process
-with the same `instance`, at once after kill -9, to the end of its first commit, with 8 partitions. Both clients, an Apache Kafka each,
-20 features. Writes benchmarks/results/operating.md.
+with the same `instance`, at once after kill -9, to the end of its first commit, with 8 partitions. Both clients, an
+Apache Kafka each, 20 features. Writes benchmarks/results/operating.md.
 """
 
 import argparse

@@ -108,6 +108,8 @@ def rewind(
             moves = admin.start_anew(numbers, offset)
         elif to is not None:
             entry = admin.entry(to)
+            if entry.partition not in numbers:
+                raise typer.BadParameter(f"`{entry.id}` is a snapshot of partition {entry.partition}, not {partition}")
             moves = admin.rewind({entry.partition: entry})
         else:
             until = None if moment is None else _moment(moment)

@@ -97,7 +97,8 @@ class Superseded:
             wanted = frozenset().union(*files.values())
             for text in there:
                 # of a snapshot that was not committed, or was deleted just before a crash
-                name = None if text in wanted else SnapshotName.parse(text.rpartition("-")[0])
+                is_other = text in wanted or SnapshotName.parse(text)  # the name of an empty model has an end, too
+                name = None if is_other else SnapshotName.parse(text.rpartition("-")[0])
                 if name is not None and (name.offset, name.time) <= (named.offset, named.time):
                     self._orphans[partition].setdefault(text, monotonic)
 

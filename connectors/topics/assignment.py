@@ -1,5 +1,6 @@
 """The assignment: the partitions that this process has taken over, with their models."""
 
+import concurrent.futures
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from connectors.labels.waiting_files import needed
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.metrics import Metrics
 from connectors.snapshots.retention import Superseded
+from connectors.snapshots.stores import THREADS
 from connectors.topics.bad_partitions import BadPartitions, PartitionStateError
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.loading import Loading
@@ -57,6 +59,8 @@ class Assignment:
         The partitions whose models are in memory.
     ownership
         The assignment that was taken over; None if there is none.
+    told
+        How many partitions the topic has, as commits tell it: their former number until new ones have begun.
     bad
         The partitions that are paused because their state is bad.
     restorer
@@ -152,6 +156,7 @@ class Assignment:
 
     def _use(self, restorer: Restorer) -> None:
         self.restorer = restorer
+        self.told = restorer.topic.partitions
         self._outbox.align(restorer.aligned)
 
     def _partitions_before(self, committed: Mapping[int, Committed | None]) -> int:
@@ -159,11 +164,17 @@ class Assignment:
 
         Raise StateError if they have become more, and `input.new_partitions` refuses that.
         """
-        now = self.restorer.topic
+        now, of_all = self.restorer.topic, committed
         if None in committed.values():  # only the other partitions of the group can tell whether this one is new
-            committed = self._read_committed(range(now.partitions))
-        before = self.restorer.partitions_before(committed.values())
+            of_all = self._read_committed(range(now.partitions))
+        before = self.restorer.partitions_before(of_all.values())
         self.restorer.check_growth(before)
+        if before < now.partitions:
+            if of_all is committed:
+                of_all = self._read_committed(range(now.partitions))
+            # By the former number, whoever gets the others sees that they are new. Those of this process begin at once.
+            if any(found is None and number not in committed for number, found in of_all.items()):
+                self.told = before
         if before < now.partitions and self._growth != (before, now.partitions):
             self._growth = before, now.partitions
             log.warning(
@@ -176,28 +187,42 @@ class Assignment:
     def _keep_start_or_load(self, committed: Mapping[int, Committed | None], before: int) -> None:
         """Keep known models, start new ones, and load the others in threads, so that no partition waits for them."""
         known, self.partitions = self.partitions, {}
-        missing = {}
+        new, missing = list[int](), {}
         self.bad.keep(committed)
         for number, found in committed.items():
             if self.bad.is_known(number, found):
                 continue
             if found is None:
-                self._start(number, before)
+                new.append(number)
             elif number in known and known[number].committed == found:
                 self._add(number, known[number])
             else:
                 missing[number] = found
+        self._start(new, before)
         self._loading.request(missing, self._restore)
 
-    def _start(self, number: int, before: int) -> None:
-        """Begin a partition with a new model. One that the topic has got meanwhile is read from its first record."""
+    def _start(self, numbers: list[int], before: int) -> None:
+        """Begin partitions with new models. Those that the topic has got meanwhile are read from their first record.
+
+        They begin side by side: most of the time, that of an object store, is waiting, and a member must poll.
+        """
+        with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="start") as threads:
+            starting = {
+                number: threads.submit(self.restorer.start, number, *self._start_offsets(number, before), before)
+                for number in numbers
+            }
+        for number, started in starting.items():
+            try:
+                self.partitions[number] = started.result()
+            except PartitionStateError as error:
+                self._pause(number, None, error, may_heal=False)
+
+    def _start_offsets(self, number: int, before: int) -> tuple[int, int | None]:
+        """Return where to begin with the records of a partition, and with their labels."""
         is_new = number >= before
-        offset = self._start_offset(number, is_new)
+        # the labels first: else, with `latest`, the label of the first record may come before the first label
         labels = self._start_offset(~number, is_new) if self._config.labels else None
-        try:
-            self.partitions[number] = self.restorer.start(number, offset, labels, before)
-        except PartitionStateError as error:
-            self._pause(number, None, error, may_heal=False)
+        return self._start_offset(number, is_new), labels
 
     def _start_offset(self, number: int, is_new: bool) -> int:
         first, end = self._consumer.offset_range(number)
@@ -270,7 +295,7 @@ class Assignment:
     def _add(self, number: int, partition: Partition) -> None:
         self.partitions = self.partitions | {number: partition}
         metadata = OffsetMetadata.from_text(partition.committed.metadata)
-        if metadata is not None and metadata.partitions != self.restorer.topic.partitions:
+        if metadata is not None and metadata.partitions != self.told:
             self._outbox.add_moved([number])  # so that the next commit tells the present number
 
     def seek(self, number: int) -> None:

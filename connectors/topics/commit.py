@@ -167,7 +167,6 @@ class Committer:
         if self._mixer is not None and self._mixing:
             self._mixer.read(self._assignment.restorer)
         writing: collections.deque[concurrent.futures.Future[None]] = collections.deque()
-        topic = self._assignment.restorer.topic
         for number in sorted(self._outbox.moved):
             partition = self._assignment.partitions[number]
             if number in self._mixing or number in self._joining or self._needs_snapshot(partition):
@@ -180,7 +179,7 @@ class Committer:
                 assert last is not None
                 offset, inputs, crc, examples = partition.progress
                 self._new[number] = last._replace(
-                    partitions=topic.partitions, offset=offset, examples=examples, inputs=inputs, crc=crc
+                    partitions=self._assignment.told, offset=offset, examples=examples, inputs=inputs, crc=crc
                 )
         for each in writing:
             each.result()
@@ -200,7 +199,7 @@ class Committer:
         data = partition.model.dumps(note_of(self._config.record))
         metadata = OffsetMetadata.of_snapshot(
             data, progress.position, progress.examples, is_empty=not partition.model.snapshot,
-            topic_id=topic.id, partitions=topic.partitions, host=HOST,
+            topic_id=topic.id, partitions=self._assignment.told, host=HOST,
         )  # fmt: skip
         files: dict[str, bytes] = {}
         if partition.labels is not None:

@@ -408,6 +408,8 @@ class Processor:
                 self._committer.commit()
         except (ClientError, OSError) as error:
             log.warning("the last commit failed, the next start repeats its records: %s", error)
+            if self._config.instance is not None:  # to abort the transaction, a producer would fence a successor's
+                self._committer.drop_uncommitted()
 
     def _recover(self, error: ClientError | OSError, stop: Stop) -> None:
         """Drop uncommitted work, and wait before the next attempt. Raise an error if no attempt can help."""

@@ -85,14 +85,17 @@ cdef class Learner(Estimator):
 
     cdef int score_for_prediction(self, Row row) except -1:
         """Fill the scores to predict from."""
-        cdef Py_ssize_t blocks = self.task.blocks
-        if not blocks:  # there has been no label
-            return 0
-        if not self.own_space.predicts_apart:
-            return self.score_row(row, blocks)
-        self.own_space.score_for_prediction(row, blocks)
-        if not all_finite(row.scores, blocks):
-            self.refuse_score()
+        cdef Py_ssize_t blocks = -1
+        while blocks != self.task.blocks:  # a space may run Python code, and another thread learn a new label then
+            blocks = self.task.blocks
+            if not blocks:  # there has been no label
+                return 0
+            if not self.own_space.predicts_apart:
+                self.score_row(row, blocks)
+                continue
+            self.own_space.score_for_prediction(row, blocks)
+            if not all_finite(row.scores, blocks):
+                self.refuse_score()
         return 0
 
     cdef dict contributions(self, object x, Row row, Py_ssize_t block):

@@ -12,6 +12,7 @@ from river_margins.core.described import Described
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import Classes, ClassWeight, Rivals
 from river_margins.rules import PA1, PA2, PerceptronRule, Rule
+from river_margins.rules.all_classes import AllClassesRule
 from river_margins.spaces import Kernel, Multiplicative, RandomFourier
 from river_margins.spaces.base import Space
 from river_margins.tasks.classes import RIVALS, task_of
@@ -93,6 +94,11 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         )
         one_of("rivals", rivals, RIVALS)
         self._open(rule, space, task_of(classes, rivals), has_intercept(intercept, space), max_features)
+        if rivals != "max" and isinstance(rule, AllClassesRule):
+            raise ValueError(
+                f"`{rule!r}` finds a step for each class itself, so `rivals={rivals!r}` has nothing to share out: "
+                "leave `rivals` out"
+            )
         vars(self).update(class_weight=self._weigh_classes(class_weight))
 
     @property

@@ -81,6 +81,8 @@ cdef class GradientDescent(Rule):
         self.largest_norm = INFINITY if radius is None else positive("radius", radius)
 
     cdef int respond(self, Seen seen, Step out) except -1:
+        if seen.weight == 0.0:  # no projection either
+            return 0
         out.step = rate_in_round(self.schedule_kind, self.lr * seen.weight, seen.t) * slope(self.loss_kind, seen)
         if self.capped and out.step * seen.gain > seen.target - seen.margin > 0.0:
             out.step = (seen.target - seen.margin) / seen.gain

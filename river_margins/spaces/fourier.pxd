@@ -12,7 +12,7 @@ cdef class RandomFourier(Space):
     cdef double scale, size, rate
     cdef Row row
     cdef double rate_of(self, Row row) noexcept
-    cdef int draw_known(self) except -1
+    cdef int draw_known(self, Row row) except -1
     cdef int draw(self, object key, double* frequencies) except -1
     cdef int transform(self, Row row) except -1
     cdef void multiply(self, double factor) noexcept

@@ -8,6 +8,7 @@ import numpy as np
 from libc.math cimport INFINITY, M_PI, ceil, cos, fabs, isfinite, log, sin, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 from river_margins.core.kernels cimport dot
 from river_margins.core.reader cimport Row
@@ -58,13 +59,18 @@ cdef class RandomFourier(Space):
         self.blocks += 1
         return 0
 
-    cdef int draw_known(self) except -1:
+    cdef int draw_known(self, Row row) except -1:
         """Store the frequencies of all learned features. They are not part of the state: the names give them again."""
-        cdef Py_ssize_t D = self.components
-        self.frequencies = room_for(self.frequencies, &self.frequency_room, self.reader.size() * D, False)
+        cdef Py_ssize_t D = self.components, feature
+        row.reserve_evaluations(D)
         while self.drawn < self.reader.size():
-            self.draw(self.reader.vocabulary.keys[self.drawn], self.frequencies + self.drawn * D)
-            self.drawn += 1
+            feature = self.drawn
+            # Hashing a name lets other threads run: draw into the row, which belongs to this call only.
+            self.draw(self.reader.vocabulary.keys[feature], row.evaluations)
+            if self.drawn == feature:  # else another thread has drawn it meanwhile
+                self.frequencies = room_for(self.frequencies, &self.frequency_room, self.reader.size() * D, False)
+                memcpy(self.frequencies + feature * D, row.evaluations, D * sizeof(double))
+                self.drawn += 1
         return 0
 
     cdef int draw(self, object key, double* frequencies) except -1:
@@ -112,7 +118,7 @@ cdef class RandomFourier(Space):
         cdef Py_ssize_t block, length = 2 * self.components
         row.reserve_scores(blocks)
         row.size = self.size
-        self.draw_known()
+        self.draw_known(row)
         self.transform(row)
         for block in range(blocks):
             row.scores[block] = (
@@ -221,4 +227,11 @@ def name_of(key):
     key = without_numpy(key)
     if isinstance(key, numbers.Real) and key == key // 1:
         return repr(int(key))
+    if isinstance(key, frozenset):  # whose repr has an order that differs between processes
+        return f"frozenset({sorted(map(name_of, key))})"
+    if type(key).__repr__ is object.__repr__:
+        raise TypeError(
+            f"feature name {key!r} cannot be hashed for random features, because its repr differs between processes: "
+            "use a text, a number or a tuple of these"
+        )
     return key if type(key) is str else repr(key)

@@ -1,9 +1,9 @@
 """Weights that a move multiplies."""
 
-from libc.math cimport fabs, log, pow
+from libc.math cimport INFINITY, fabs, log, pow
 
 from river_margins.core.reader cimport Row
-from river_margins.rules.base cimport Seen, Step
+from river_margins.rules.base cimport Rule, Seen, Step
 from river_margins.spaces.base cimport Direction
 from river_margins.spaces.linear cimport Linear
 
@@ -50,6 +50,11 @@ cdef class Multiplicative(Linear):
         self.beta = self.base = above("beta", 1, beta)
         self.theta = self.threshold = not_negative("theta", theta) if self.balanced else at_least("theta", 1, theta)
         self.needs_one_vector, self.refuses_negative = True, not self.balanced
+
+    cdef int check_python_step(self, Rule rule, Step step) except -1:
+        if step.scale != 1.0 or step.radius != INFINITY:
+            raise ValueError(f"`{rule!r}` answers {step!r}, and `{self!r}` can only take steps: answer a number, or Step(step)")
+        return Linear.check_python_step(self, rule, step)
 
     cdef int add_block(self) except -1:
         cdef Py_ssize_t i

@@ -212,3 +212,15 @@ def test_a_thread_that_finds_more_does_not_disturb_a_deletion(clock, store):
         thread.join(DEADLINE)
     assert left(superseded, store) == [*range(2, 8)] and threads
     assert set(superseded._names[0]) >= set(NAMES[2:5])
+
+
+def test_the_snapshot_of_an_empty_model_is_not_a_file_of_another_one(clock, store):
+    """The end of its name looks like that; the committed offset of a partition without records names it."""
+    name = f"{NAMES[0]}-empty"
+    for file in (name, f"{name}-waiting"):
+        store.write(0, file, b"")
+    superseded = Superseded(Keep(last=1), transaction=10.0)
+    superseded.add_found(0, name, store, {name: frozenset({f"{name}-waiting"})})
+    clock.now += 71
+    superseded.delete({0: name}, store)
+    assert names_of(superseded, store) == {name, f"{name}-waiting"}

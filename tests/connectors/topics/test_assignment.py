@@ -384,3 +384,36 @@ def test_whether_all_is_ready_is_seen_while_the_loop_drops_partitions():
     partition, ownership = SimpleNamespace(is_replaying=False), SimpleNamespace(partitions={0})
     seen = SimpleNamespace(_assignment=SimpleNamespace(partitions=Dropping({0: partition}), ownership=ownership))
     assert Processor.is_ready.fget(seen)
+
+
+def test_partitions_of_a_slow_store_begin_side_by_side():
+    """One after the other, they would take longer than a member may leave out `poll`."""
+    found, config = assignment(SimpleNamespace(moved=set(), align=lambda topics: None), partitions=THREADS)
+    config.input.start = "earliest"
+    together = threading.Barrier(THREADS)
+
+    def begin(number, offset, labels, before):
+        together.wait(DEADLINE)
+        return f"model {number}"
+
+    found._consumer.offset_range = lambda number: (0, 7)
+    found.restorer.start = begin
+    found._keep_start_or_load(dict.fromkeys(range(THREADS)), THREADS)
+    assert found.partitions == {number: f"model {number}" for number in range(THREADS)}
+
+
+def test_the_label_of_the_first_record_is_read():
+    """With `latest`, a record and its label may arrive between the two looks for the ends."""
+    found, config = assignment(SimpleNamespace(moved=set(), align=lambda topics: None), partitions=1)
+    config.input.start, config.labels, ends, starts = "latest", object(), {0: 5, ~0: 5}, []
+
+    def offset_range(place):
+        end = ends[place]
+        ends.update({0: 6, ~0: 6})  # both arrive right after the first look
+        return 0, end
+
+    found._consumer.offset_range = offset_range
+    found.restorer.start = lambda number, offset, labels, before: starts.append((offset, labels))
+    found._keep_start_or_load({0: None}, 1)
+    ((offset, labels),) = starts
+    assert labels == 5 and offset >= 5

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import signal
+from types import SimpleNamespace
 
 import pytest
 from kafka import KafkaAdminClient
@@ -10,6 +11,7 @@ from kafka import KafkaAdminClient
 from connectors.errors import FencedError
 from connectors.kafka import ClientError, client
 from connectors.topics.commit import Committer
+from connectors.topics.processor import Processor
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, wait_for
 
@@ -53,12 +55,15 @@ def generations(caplog):
 
 
 @BOTH_CLIENTS
-def test_partitions_added_while_all_instances_are_away_get_an_owner(kafka, stream):
+@pytest.mark.parametrize("begin", ["earliest", "latest"])
+def test_partitions_added_while_all_instances_are_away_get_an_owner(kafka, stream, begin):
     """Nobody looks for them then: the group knows its leader by the name that it had before."""
+    stream.settings["input"] = {"topic": stream.input, "start": begin, "new_partitions": "start"}
     stream.settings["kafka"]["consumer"]["metadata_max_age_ms"] = 1000
     first = [start(stream.file(instance=name)) for name in "ab"]
     try:
         wait_for(lambda: stream.members() == [1, 1], "two members")
+        wait_for(lambda: stream.committed(0) and stream.committed(1), "the first commits")
     finally:
         for process in first:
             process.kill()
@@ -67,7 +72,7 @@ def test_partitions_added_while_all_instances_are_away_get_an_owner(kafka, strea
         admin.create_partitions({stream.input: 3})
     stream.produce(RECORDS[:100], partition=2)
     with running(stream.config(instance="a")), running(stream.config(instance="b")):
-        stream.read(stream.output, 100)
+        stream.read(stream.output, 100)  # from the first record, also with `latest`
 
 
 @BOTH_CLIENTS
@@ -153,3 +158,20 @@ def test_a_zombie_ends_when_it_wakes_up(stream):
             stream.assert_exact(records)
             assert successor.result is None, "the zombie did not disturb its successor"
             successor.end()
+
+
+@pytest.mark.parametrize(("instance", "expected"), [("a", ["dropped"]), (None, [])])
+def test_after_a_failed_last_commit_an_instance_has_no_transaction_to_abort(instance, expected):
+    """A producer that aborts it would fence that of a successor."""
+
+    def commit():
+        raise ClientError("the committed offset is no longer the one of this process")
+
+    ending, done = object.__new__(Processor), []
+    ending._config = SimpleNamespace(instance=instance)
+    ending._assignment = SimpleNamespace(is_current=True, ownership=object(), pass_markers=lambda: None)
+    ending._committer = SimpleNamespace(
+        write_all_snapshots=lambda: None, commit=commit, drop_uncommitted=lambda: done.append("dropped")
+    )
+    ending._finish()
+    assert done == expected

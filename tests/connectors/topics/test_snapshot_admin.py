@@ -362,3 +362,14 @@ def test_prune_never_touches_what_an_offset_names(stream, operator):
         admin.delete_group_offsets(stream.name, [stream.place(0)])
     again = old(stream, 10, 9999)
     assert operator.table("prune") == [] and {moment, again} <= names(stream)
+
+
+def test_a_snapshot_of_another_partition_is_refused(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.produce(phishing(20))
+    with running(stream.config()) as process:
+        stream.read(stream.output, 20)
+        process.end()
+    before = [stream.committed(n) for n in range(2)]
+    Operator(stream).run("rewind", "--to", stream.pointer(0).snapshot, "--partition", 1, fails=2)
+    assert [stream.committed(n) for n in range(2)] == before

@@ -197,3 +197,13 @@ def test_an_error_of_at_most_eps_causes_no_update(rule):
 def test_a_loss_for_classes_is_refused_for_numbers(rule, space):
     with pytest.raises(ValueError, match="loss for two classes"):
         rm.MarginRegressor(rule, space)
+
+
+@pytest.mark.parametrize("rule", [rm.SupportClassPA(), rm.MIRARule(best=2), rm.OriginalMIRARule()], ids=repr)
+def test_a_rule_with_a_step_for_each_class_takes_no_rivals(rule):
+    with pytest.raises(ValueError, match="finds a step for each class itself"):
+        rm.MarginClassifier(rule, rivals="uniform")
+    model = rm.MarginClassifier(rm.PA1(), rivals="proportional")
+    with pytest.raises(ValueError, match="finds a step for each class itself"):
+        model.mutate({"rule": rule})
+    assert model.rule == rm.PA1()

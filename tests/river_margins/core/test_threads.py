@@ -202,3 +202,14 @@ def test_threads_share_experts():
     assert [expert.n_seen for _, expert in model.experts] == [THREADS * 60] * 4
     assert sum(weight for weight, _ in model.experts) == pytest.approx(1.0)
     assert goes_on_from_its_state(model)
+
+
+def test_threads_draw_the_same_random_features():
+    x = {f"f{i}": 0.01 * i for i in range(300)}
+    model = rm.FOGDClassifier(0.1, components=20)
+    model.learn_one(x, True)
+    expected = model.score_one(x)
+    for _ in range(20):
+        shared = pickle.loads(pickle.dumps(model))  # which draws its frequencies anew
+        together(lambda thread, shared=shared: shared.score_one(x))
+        assert shared.score_one(x) == expected

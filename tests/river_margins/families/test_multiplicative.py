@@ -198,3 +198,16 @@ def test_a_weight_that_is_divided_for_ever_stays_above_0():
 def test_parameters_out_of_range_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_a_rule_that_shrinks_weights_cannot_multiply_them():
+    class Shrinks(rm.Rule):
+        spaces = ("Multiplicative",)
+
+        def step(self, seen):
+            return rm.Step(1.0, 0.5)
+
+    model = rm.MarginClassifier(Shrinks(), rm.Multiplicative(2.0))
+    with pytest.raises(ValueError, match="can only take steps"):
+        model.learn_one({"a": 1.0}, True)
+    assert model.n_seen == 0

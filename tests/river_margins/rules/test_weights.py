@@ -1,5 +1,7 @@
 """Sample weights of rules without C and lr: each learner solves the weighted problem that NumPy solves here."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -222,3 +224,13 @@ def test_rules_without_a_price_refuse_weights(model):
         ValueError, match=r"puts no price on a loss, so a sample weight of 2.0 has nothing to multiply: use"
     ):
         model.learn_one({"a": 1.0}, True, w=2.0)
+
+
+@pytest.mark.parametrize("space", [None, rm.RandomFourier(0.1)], ids=repr)
+def test_a_weight_of_0_is_not_a_projection(space):
+    model = rm.MarginClassifier(rm.GradientDescent(radius=1.0), space)
+    model.learn_one({"a": 1.0}, True)
+    model.mutate({"rule": {"radius": 0.1}})
+    before = pickle.dumps(model.__getstate__()["space"])
+    model.learn_one({"new": 1.0}, True, w=0.0)
+    assert pickle.dumps(model.__getstate__()["space"]) == before

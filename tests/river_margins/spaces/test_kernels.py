@@ -309,3 +309,22 @@ def test_a_kernel_of_a_user_must_be_finite():
 def test_parameters_out_of_range_are_named(make, words):
     with pytest.raises((TypeError, ValueError), match=words):
         make()
+
+
+def test_labels_that_come_while_a_kernel_of_a_user_is_called_have_scores():
+    """The kernel learns here what another thread may learn meanwhile."""
+    coming = []
+
+    def kernel(x, z):
+        labels, coming[:] = coming[:], []
+        for label in labels:
+            model.learn_one({"a": 1.0}, label)
+        return float(len(x.keys() & z.keys()))
+
+    model = rm.KernelPerceptron(kernel)
+    for label in ("one", "two"):
+        model.learn_one({"a": 1.0}, label)
+    coming[:] = [f"class {i}" for i in range(50)]
+    scores = model.score_one({"a": 1.0})
+    assert len(scores) == 52 and scores["class 49"] == 1.0
+    assert scores == model.score_one({"a": 1.0})

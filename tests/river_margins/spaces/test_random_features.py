@@ -2,6 +2,9 @@
 
 import hashlib
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -75,3 +78,16 @@ def test_equal_names_have_the_same_frequencies(name, same):
     other.learn_one({same: 1.0}, True)
     assert one.score_one({same: 0.3}) == other.score_one({same: 0.3})
     assert snapshot.loads(snapshot.dumps(one)).score_one({same: 0.3}) == one.score_one({same: 0.3})
+
+
+def test_a_set_as_a_name_has_the_same_frequencies_in_every_process():
+    code = "from river_margins.spaces.fourier import name_of; print(name_of(frozenset(['a', 'b', 'c', 1.0])))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "12345"
+    }
+    assert len(said) == 1
+    with pytest.raises(TypeError, match="its repr differs between processes"):
+        rm.FOGDClassifier(0.1).learn_one({object(): 1.0}, True)

@@ -25,6 +25,7 @@ FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
 _PREDICTIONS = {form: prediction for prediction, form in FORMS.items()}
 # The content of a label: the timestamp of its message, then key, value, and the names and contents of its headers, each
 # behind its length.
+_OFFSET = "\0offset"  # the header with the offset of a label whose number is a higher one
 _TIMESTAMP = struct.Struct("<q")
 _LENGTH = struct.Struct("<i")
 
@@ -218,7 +219,9 @@ class WaitingRecords:
 
         Its number is a higher one if need be: another topic, or one that lost labels, goes on at a lower offset.
         """
-        self.labels.add(id.encode(), max(sequence, self.labels.next_sequence), self.time, _packed_label(label))
+        number = max(sequence, self.labels.next_sequence)
+        own = [] if number == sequence else [(_OFFSET, b"%d" % sequence)]
+        self.labels.add(id.encode(), number, self.time, _packed_label(label, own))
 
     def take_early(self, id: str) -> EarlyLabel | None:
         """Take out the label that came before the record with this id, or return None."""
@@ -280,9 +283,9 @@ def waiting_record(item: Item) -> WaitingRecord:
     return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:], answers)
 
 
-def _packed_label(label: Record) -> bytes:
+def _packed_label(label: Record, own: Sequence[tuple[str, bytes]]) -> bytes:
     parts = [label.key, label.value]
-    for name, content in label.headers or ():
+    for name, content in (*(label.headers or ()), *own):
         parts += [name.encode(), content]
     packed = [_TIMESTAMP.pack(label.timestamp)]
     for part in parts:
@@ -295,7 +298,8 @@ def _early_label(item: Item) -> EarlyLabel:
     key, value, *rest = _parts(item.packed, HEAD.size + _TIMESTAMP.size)
     assert value is not None
     headers = [(str(name or b"", "utf-8"), content) for name, content in zip(rest[::2], rest[1::2], strict=True)]
-    return EarlyLabel(item.key.decode(), item.sequence, item.time, timestamp, key, value, headers)
+    sequence = int(headers.pop()[1] or b"") if headers and headers[-1][0] == _OFFSET else item.sequence
+    return EarlyLabel(item.key.decode(), sequence, item.time, timestamp, key, value, headers)
 
 
 def _parts(content: bytes, start: int) -> list[bytes | None]:

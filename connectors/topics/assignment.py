@@ -168,10 +168,11 @@ class Assignment:
         if None in committed.values():  # only the other partitions of the group can tell whether this one is new
             of_all = self._read_committed(range(now.partitions))
         before = self.restorer.partitions_before(of_all.values())
-        self.restorer.check_growth(before)
         if before < now.partitions:
             if of_all is committed:
                 of_all = self._read_committed(range(now.partitions))
+            if None in of_all.values():  # else all have begun, and some process has not told it yet
+                self.restorer.check_growth(before)
             # By the former number, whoever gets the others sees that they are new. Those of this process begin at once.
             if any(found is None and number not in committed for number, found in of_all.items()):
                 self.told = before

@@ -106,12 +106,14 @@ def _group(config: Config, facts: Facts) -> Iterator[Finding]:
 
 
 def _transactions(config: Config) -> Iterator[Finding]:
-    """Start a transactional producer as the processor does, which checks permission, time-out and coordinator."""
-    if config.checkpoint.guarantee != "exactly_once":
-        return
+    """Start a producer as the processor does: a transactional one checks permission, time-out and coordinator, too."""
     kafka, module = config.kafka, client(config.kafka.client)
+    is_exact = config.checkpoint.guarantee == "exactly_once"
+    transactional_id = f"{config.transactional_id_prefix}:check-broker" if is_exact else None
     try:
-        module.Producer(f"{config.transactional_id_prefix}:check-broker", kafka.producer_settings).close()
+        module.Producer(transactional_id, kafka.producer_settings).close()
+    except StartError as error:  # of a package that is missing
+        yield Finding(str(error), StartError)
     except NotPermitted:
         who = f"transactional ids with the prefix `{config.transactional_id_prefix}`"
         yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)

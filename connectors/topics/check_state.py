@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from connectors.config import Config
 from connectors.errors import ConnectorError, StartError, StateError
 from connectors.kafka import ClientError, Committed, Consumer, NotPermitted, client
-from connectors.snapshots.stores import THREADS
+from connectors.snapshots.stores import THREADS, StoreError
 from connectors.topics import startup
 from connectors.topics.findings import Finding
 from connectors.topics.restore import Restorer
@@ -55,6 +55,8 @@ def check_state(config: Config, progress: Progress | None = None) -> Iterator[Fi
             consumer.close(5.0)
     except NotPermitted:
         return  # found by the checks of permissions
+    except StoreError:
+        return  # found by `check_store`: a package that connects at once fails before anything is read
     except ClientError as error:
         yield Finding(f"offsets and snapshots cannot be checked: {error}", None)
 
@@ -71,6 +73,11 @@ class _CheckState:
         numbers = range(self._restorer.topic.partitions)
         committed = self._committed(numbers)
         self._before = self._restorer.partitions_before(committed.values())
+        if None in committed.values():  # else all have begun, and some process has not told it yet
+            try:
+                self._restorer.check_growth(self._before)
+            except StateError as error:
+                yield Finding(str(error), StateError)
         problems = self._check(committed, progress)
         for _ in range(ATTEMPTS - 1):  # a processor that runs deletes the snapshots that it has superseded
             now = self._committed([number for number, found in problems.items() if found])

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import socket
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -43,6 +44,8 @@ log = logging.getLogger(__name__)
 HOST = socket.gethostname()
 REWIND = "river-margins snapshots rewind FILE"
 
+_MAKING = threading.RLock()  # from Python 3.12 on, several threads may compute a cached property
+
 
 @dataclass(frozen=True)
 class Restorer:
@@ -61,9 +64,14 @@ class Restorer:
     before: "Restorer | None" = field(default=None, compare=False, repr=False)
 
     @functools.cached_property
-    def _formats(self) -> Formats:
+    def _made_formats(self) -> Formats:
         # Those of the restorer before know schemas, and the registry may be away.
         return Formats(self.config) if self.before is None else self.before._formats
+
+    @property
+    def _formats(self) -> Formats:
+        with _MAKING:
+            return self._made_formats
 
     def unlike_partitions(self) -> str | None:
         """Return what is wrong if input and labels have unlike numbers of partitions, or None."""
@@ -321,7 +329,6 @@ class Restorer:
                 f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
                 f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
-        self.check_growth(metadata.partitions)
         self._check_labels(partition, metadata, committed.labels)
         return metadata
 

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import pathlib
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -195,11 +195,17 @@ class SnapshotAdmin:
 
     def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
         """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
-        before = self._metadata()
+        before, partitions = self._metadata(), self._told(chosen)
         with self._or_nothing():
             return self._move(
-                {number: self._target(entry, self.read(entry), before[number]) for number, entry in chosen.items()}
+                {n: self._target(entry, self.read(entry), before[n], partitions) for n, entry in chosen.items()}
             )
+
+    def _told(self, moved: Collection[int]) -> int:
+        """Return the number of partitions to commit: the former one while others have not begun, which are new then."""
+        committed, now = self._committed(), self._restorer.topic.partitions
+        has_all = all(found is not None or number in moved for number, found in committed.items())
+        return now if has_all else self._restorer.partitions_before(committed.values())
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
         """Give partitions a new model, at this offset or, without one, at their committed offset.
@@ -207,7 +213,7 @@ class SnapshotAdmin:
         Offsets of a topic that was created again are worth nothing there: its first record is the next one.
         """
         committed, metadata = self._committed(), self._metadata()
-        topic, targets = self._restorer.topic, dict[int, Committed]()
+        topic, targets, told = self._restorer.topic, dict[int, Committed](), self._told(partitions)
         former = self._restorer.partitions_before(committed.values())
         with self._or_nothing():
             for number in partitions:
@@ -228,7 +234,7 @@ class SnapshotAdmin:
                 if self._config.labels:
                     self._write_nothing_waits(number, id, self._labels_at(number, at, found and found.labels, before))
                 self._write(number, id, data)
-                targets[number] = self._target(Entry(number, id, name, len(data), False), data, before)
+                targets[number] = self._target(Entry(number, id, name, len(data), False), data, before, told)
             return self._move(targets)
 
     @contextlib.contextmanager
@@ -274,10 +280,10 @@ class SnapshotAdmin:
                 f"to {end}, and nothing was changed; `river-margins snapshots list FILE` shows where a model can go on"
             )
 
-    def _target(self, entry: Entry, data: bytes, before: OffsetMetadata | None) -> Committed:
+    def _target(self, entry: Entry, data: bytes, before: OffsetMetadata | None, partitions: int) -> Committed:
         topic, name = self._restorer.topic, entry.name
         digest = hashlib.sha256(data).hexdigest()
-        metadata = OffsetMetadata(entry.id, digest, topic.id, topic.partitions, HOST, name.offset, name.examples)
+        metadata = OffsetMetadata(entry.id, digest, topic.id, partitions, HOST, name.offset, name.examples)
         if (labels := self._restorer.labels) is not None:
             metadata = self._with_labels(entry, metadata._replace(labels=labels.id), before)
             self._check_range(~entry.partition, metadata.labels_offset, self._config.topics["labels"])

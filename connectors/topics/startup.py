@@ -96,6 +96,8 @@ class _Check:
         numbers = range(self._restorer.topic.partitions)
         committed = self._committed(numbers)
         before = self._restorer.partitions_before(committed.values())
+        if None in committed.values():  # else all have begun, and some process has not told it yet
+            self._restorer.check_growth(before)
         problems = dict[int, PartitionStateError]()
         for number in numbers:
             try:

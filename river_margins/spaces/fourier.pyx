@@ -229,9 +229,18 @@ def name_of(key):
         return repr(int(key))
     if isinstance(key, frozenset):  # whose repr has an order that differs between processes
         return f"frozenset({sorted(map(name_of, key))})"
+    if isinstance(key, tuple) and not has_stable_repr(key):
+        return f"({', '.join(map(name_of, key))})"
     if type(key).__repr__ is object.__repr__:
         raise TypeError(
             f"feature name {key!r} cannot be hashed for random features, because its repr differs between processes: "
             "use a text, a number or a tuple of these"
         )
     return key if type(key) is str else repr(key)
+
+
+def has_stable_repr(key):
+    """Return whether the repr of a name is the same in every process; tuples of texts and numbers keep theirs."""
+    if isinstance(key, tuple):
+        return all(map(has_stable_repr, key))
+    return not isinstance(key, frozenset) and type(key).__repr__ is not object.__repr__

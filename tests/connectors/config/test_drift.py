@@ -2,7 +2,7 @@
 
 import pytest
 
-from connectors.drift.detectors import MODULES
+from connectors.drift.detectors import MODULES, RiseDetector
 from connectors.drift.watch import Plan
 from tests.connectors.config.test_load import load, problems  # noqa: F401
 
@@ -95,3 +95,9 @@ def test_who_is_promoted_must_explain_its_predictions_too(problems):  # noqa: F8
     assert line.startswith(
         "p.yaml:10:9: `drift.then`: `odd` would have to explain its predictions, because of `output."
     )
+
+
+def test_a_detector_is_tried_once(load, monkeypatch):  # noqa: F811
+    found = load(GOOD.replace("ADWIN", "{PageHinkley: {min_instances: 777}}"))
+    monkeypatch.setattr(RiseDetector, "update", lambda *_: pytest.fail("tried again"))
+    assert found.drift_plan.detector == "PageHinkley"

@@ -417,3 +417,18 @@ def test_the_label_of_the_first_record_is_read():
     found._keep_start_or_load({0: None}, 1)
     ((offset, labels),) = starts
     assert labels == 5 and offset >= 5
+
+
+def test_growth_is_refused_only_while_a_partition_has_not_begun():
+    found, _ = assignment(partitions=3)
+
+    def refuse(before):
+        raise StateError(f"had {before}")
+
+    found.restorer.partitions_before, found.restorer.check_growth = (lambda committed: 2), refuse
+    committed = dict.fromkeys(range(3), Committed(7, ""))
+    found._consumer.committed = lambda numbers, seconds: {n: committed[n] for n in numbers}
+    assert found._partitions_before({0: committed[0]}) == 2 and found.told == 3
+    committed[2] = None
+    with pytest.raises(StateError, match="had 2"):
+        found._partitions_before({0: committed[0]})

@@ -7,6 +7,7 @@ from kafka import KafkaAdminClient
 
 from connectors import cli, config
 from connectors.errors import StartError
+from connectors.kafka.kafka_python.producer import PACKAGES
 from connectors.kafka.local import LocalKafka
 from connectors.topics import check_broker
 from tests.docs.test_permissions import GUARDED, NEEDED, permission
@@ -134,3 +135,14 @@ def test_each_permission_that_lacks_is_named(guarded, tmp_path):
         admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items()])
     assert problems(stream) == [forgets]
     assert any("needs `DescribeConfigs` on topic" in note for note in notes(stream))
+
+
+@pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+def test_a_package_that_compresses_and_is_missing(stream, monkeypatch, guarantee):
+    monkeypatch.setitem(PACKAGES, "lz4", (lambda: False, "lz4"))
+    stream.settings["kafka"] = {
+        "bootstrap_servers": stream.kafka.bootstrap_servers, "client": "kafka-python",
+        "producer": {"compression_type": "lz4"},
+    }  # fmt: skip
+    found = check_broker.check(stream.config(checkpoint={"guarantee": guarantee}))
+    assert any("needs a package" in str(finding) for finding in found)

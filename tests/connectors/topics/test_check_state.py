@@ -151,3 +151,12 @@ def test_the_command_ends_with_the_code_of_the_problem(learned, monkeypatch, cap
         cli.main()
     assert left.value.code == StateError.exit_code
     assert "problem: the snapshot `" in (shown := capsys.readouterr().out) and "partition 6" in shown
+
+
+def test_a_store_that_cannot_be_opened_is_a_finding(learned, monkeypatch):
+    def refuse(url, **options):
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr("fsspec.url_to_fs", refuse)
+    found = check_broker.check(learned.config(snapshots="sftp://host/models"))
+    assert any("cannot be opened" in str(finding) for finding in found)

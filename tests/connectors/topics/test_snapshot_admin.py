@@ -1,12 +1,13 @@
 """The commands of an operator, each tried on a real Kafka: what follows is what the bare learner gives."""
 
+import contextlib
 import json
 import re
 import shutil
 import time
 
 import pytest
-from kafka import TopicPartition
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from typer.testing import CliRunner
 
@@ -373,3 +374,18 @@ def test_a_snapshot_of_another_partition_is_refused(kafka, tmp_path):
     before = [stream.committed(n) for n in range(2)]
     Operator(stream).run("rewind", "--to", stream.pointer(0).snapshot, "--partition", 1, fails=2)
     assert [stream.committed(n) for n in range(2)] == before
+
+
+def test_a_rewind_leaves_new_partitions_new(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.settings["input"] = {"topic": stream.input, "start": "latest", "new_partitions": "start"}
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0) and stream.committed(1), "the first commits")
+        process.end()
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_partitions({stream.input: 3})
+    stream.produce(phishing(10), partition=2)
+    Operator(stream).run("rewind", "--time", "now")
+    assert stream.pointer(0).partitions == 2
+    with running(stream.config()):
+        stream.read(stream.output, 10)

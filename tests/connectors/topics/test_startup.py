@@ -1,6 +1,8 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
+import concurrent.futures
 import logging
+import time
 import uuid
 from types import SimpleNamespace
 
@@ -310,7 +312,7 @@ def test_records_that_others_read_before_retention_deleted_them(file, tmp_path):
     assert "offset 3 of partition 0 of `events` is out of range" in str(problem)
 
 
-def test_the_schemas_that_are_known_stay_known_after_a_rebalance(tmp_path):
+def test_the_schemas_that_are_known_stay_known_after_a_rebalance(tmp_path, monkeypatch):
     path = tmp_path / "p.yaml"
     path.write_text(
         f"name: p\nkafka: {{bootstrap_servers: 'localhost:9'}}\ninput: {{topic: i}}\noutput: {{topic: o}}\n"
@@ -319,4 +321,9 @@ def test_the_schemas_that_are_known_stay_known_after_a_rebalance(tmp_path):
     file = config.load(path)
     cluster = Cluster("c", {topic: Topic(f"{topic}-id", 1) for topic in ("i", "o")}, ["i", "o"])
     first = startup.restorer_of(file, cluster)
+    made = []
+    monkeypatch.setattr("connectors.topics.restore.Formats", lambda _: (time.sleep(0.1), made.append(1), object())[2])
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: first._formats, range(4)))
+    assert len(made) == 1 and len(set(map(id, found))) == 1
     assert startup.restorer_of(file, cluster, first)._formats is first._formats

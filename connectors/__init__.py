@@ -145,7 +145,7 @@ def evaluate(
     metrics
         Metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
     delay
-        After how many further examples a label becomes known, 0 or more; default: at once.
+        A label becomes known right before the example that comes so many later, 0 or more; default: at once.
     labels
         A file with labels that come later than the records of `data`, as the section `labels` of the processor says;
         default: the file of that section, if `data` is not given. A prediction is measured when its label comes.

@@ -42,7 +42,8 @@ def evaluate(
         typer.Option(help="The field with the time of a label, if `labels.time` names none.", show_default=False),
     ] = None,
     delay: Annotated[
-        int | None, typer.Option(help="After how many further examples a label becomes known.", min=0)
+        int | None,
+        typer.Option(help="A label becomes known right before the example that comes so many later.", min=0),
     ] = None,
     plot: Annotated[
         pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png file.")

@@ -263,6 +263,8 @@ class LateLearning:
         if is_judged:
             record.prediction, record.answers = found.prediction, found.answers
             is_watched = watch is None or found.sequence > watch.past.since
+        elif found.answers is not None:  # who refused the features does not learn them, whatever the label
+            record.answers = {name: None for name, answer in found.answers.items() if answer is None}
         self.model.learn(record, is_late=True, is_watched=is_watched)
         return record
 

@@ -118,7 +118,7 @@ class ContestModel(PartitionModel):
     def _learn(self, record: Record, is_late: bool) -> None:
         super()._learn(record, is_late)
         answers = record.answers or {}
-        if answers:
+        if any(answers.values()):  # else they only tell who refused the features, and nothing is judged
             self.standings.judge(self._losses(answers, record.label))
         for name, model in self.challengers.items():
             if answers.get(name, ()) is None:  # it refused the features

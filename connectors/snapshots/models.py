@@ -175,10 +175,11 @@ class Builder:
         watch = self._watch(self._config.drift_plan)
         return self._model("", learners, dict.fromkeys(learners, 0), {}, Standings(), self._config.champion, watch)
 
-    def restore(self, name: str, examples: int, found: Found) -> PartitionModel:
+    def restore(self, name: str, examples: int, found: Found, replays: bool = False) -> PartitionModel:
         """Return the models of a snapshot by its name, with those that it does not have yet.
 
-        `examples` is how many examples the model has learned that the snapshot holds itself. Raise SnapshotError.
+        `examples` is how many examples the model has learned that the snapshot holds itself. `replays` tells that
+        inputs since then are read again, also if the file has no `snapshots.every` any more. Raise SnapshotError.
         """
         counts, standings = {self._config.champion: examples}, Standings()
         if found.contest is not None:
@@ -202,7 +203,7 @@ class Builder:
             )  # fmt: skip
         elif watch is not None:
             watch.past.instead_of = ""
-        first, is_put_off = watch, self._can_replay and bool(found.other_drift)
+        first, is_put_off = watch, (self._can_replay or replays) and bool(found.other_drift)
         if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
             first = self._watch(found.drift.plan, found.drift) if found.drift else None
         awaited = [each for each in found.new if self._config.challengers[each].reads_input]

@@ -16,7 +16,6 @@ from connectors.snapshots.models import champion_of
 from river_margins import snapshot
 
 LEVEL = 0.95
-DEVIATIONS = 1.959963984540054  # of a normal distribution, to both sides, for that level
 LIFE, RECENT = "life", f"last {BLOCK * BLOCKS:,}"
 TITLES = ("over", "challenger", "compared", "loss of the champion", "its loss", "difference", "95 % interval", "better")
 
@@ -168,16 +167,18 @@ def interval_of_shares(count: int, difference: float, squares: float) -> tuple[f
 
 
 def interval_of_mean(count: int, difference: float, squares: float) -> tuple[float, float]:
-    """Return an interval for the mean of differences, by its standard error, from their sum and that of their squares.
+    """Return an interval for the mean of differences, by Student's t, from their sum and that of their squares.
 
     >>> interval_of_mean(4, 4.0, 12.0)  # of 3, 1, -1, 1
-    (-0.60..., 2.60...)
+    (-1.59..., 3.59...)
     """
     if count < 2:
         return -math.inf, math.inf
+    from scipy.stats import t
+
     mean = difference / count
     variance = max(0.0, squares - count * mean * mean) / (count - 1)
-    margin = DEVIATIONS * math.sqrt(variance / count)
+    margin = float(t.ppf((1 + LEVEL) / 2, count - 1)) * math.sqrt(variance / count)
     return mean - margin, mean + margin
 
 

@@ -178,7 +178,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
     source
         Where examples come from.
     delay
-        After how many further examples with a label an example's own label becomes known; None: at once, or with
+        A label becomes known right before the labelled example that comes so many later; None: at once, or with
         labels in a file of their own, when they come.
     """
     if isinstance(source, LateSource):
@@ -196,7 +196,9 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
         try:
             if label is None:  # the example comes first, and its label in a later round
                 model.predict(record)
-                probabilities = model.learner.predict_proba_one(features) if result.needs_probabilities else None
+                probabilities = None
+                if result.needs_probabilities:  # of a copy: steps may change what they are given
+                    probabilities = model.learner.predict_proba_one(model.features_of(record))
                 pending[number] = record, probabilities
                 if watch is not None:
                     watch.past.newest = number

@@ -130,7 +130,7 @@ class _Judge:
     def _remembering(self, model: PartitionModel, predict: Callable[[Record], None]) -> Callable[[Record], None]:
         def remembering(record: Record) -> None:
             predict(record)
-            self._last = model.learner.predict_proba_one(record.features)
+            self._last = model.learner.predict_proba_one(model.features_of(record))
 
         return remembering
 
@@ -181,4 +181,6 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
         yield result.examples
     result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
     result.queries = None if source.asking is None else counts.queries
+    if source.asking is not None and not source.asking.all_wait:  # those that were not asked for did not wait
+        result.unlabelled += source.asking.asked.records - counts.queries
     result.note_end(model)

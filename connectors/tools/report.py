@@ -41,7 +41,7 @@ def run(
     names
         Metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
     delay
-        After how many further examples a label becomes known, 0 or more; default: at once.
+        A label becomes known right before the example that comes so many later, 0 or more; default: at once.
     plot
         Where to draw the metrics over the examples, by the suffix of the name.
     save
@@ -79,10 +79,10 @@ def run(
     if result.reason:
         console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
     try:
-        if plot is not None:
-            draw(result, plot)
         if save is not None:
             snapshot.save(result.learner, save)
+        if plot is not None:  # last, so that what was learned is not lost with its picture
+            draw(result, plot)
     except OSError as error:
         raise StartError(f"`{error.filename or save}` cannot be written: {error.strerror}") from error
     return result

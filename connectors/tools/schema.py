@@ -99,7 +99,9 @@ def of_output(config: Config | FileConfig) -> dict[str, Any]:
             "description": "What the challengers said; null for one that refused the features.",
             "type": "object",
             "properties": {name: _of_challenger(learner) for name, learner in _challengers(config).items()},
-            "required": [name for name in config.challengers if name != _promoted(config)],
+            "required": [  # one that reads the input first is in no output before it takes part
+                name for name, each in config.challengers.items() if name != _promoted(config) and not each.reads_input
+            ],
             "additionalProperties": False,
         },
         "label": {"description": "The label; missing if it is not known or cannot be learned."} | label,

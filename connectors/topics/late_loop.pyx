@@ -158,7 +158,8 @@ cdef class LateRoute(Route):
         """Move the event time on, and let go what has waited too long. Return False if that is left to the other route."""
         self.time = max(self.time, moment)
         if self.time > self.records.due_at or self.time > self.early.due_at:
-            if self.late.otherwise is not None or self.time > self.early.due_at:
+            # With a smaller `pending` than before, labels give way with the first record that expires: these are rejects.
+            if self.late.otherwise is not None or self.time > self.early.due_at or self.early.is_overfull:
                 return False
             self.waiting.time = self.time
             self.late.let_go(self.counts)
@@ -270,7 +271,9 @@ cdef class LateRoute(Route):
         cdef object id = key.decode() if self.id is None else self.id
         cdef object source = f"{self.source}{sequence_in(found)}"
         cdef object delay = self.time - time_in(found)
-        outcome = Outcome(id, prediction, score, label, delay, source, self.labels.record_of(LABELS, message))
+        cdef object label_record = self.labels.record_of(LABELS, message)
+        label_record.id = key.decode()  # which a short message tells
+        outcome = Outcome(id, prediction, score, label, delay, source, label_record)
         self.outbox.send_results(self.number, (message[0], message[1]), Results((outcome,), ()))
         return 0
 

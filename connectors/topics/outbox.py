@@ -133,7 +133,8 @@ class Outbox:
         if level > 1:
             self.pending.add_unsent()
             at = where_read(record.source)
-            log.error("record %s: not even a short message fits into `%s`: %r", record.id, topic, message[1], extra=at)
+            id = getattr(record, "id", record.source)  # a label that was not decoded has none
+            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message[1], extra=at)
             return
         if self._is_transactional and self._opened is None:
             self._open()

@@ -123,7 +123,7 @@ class Restorer:
             examples = name.examples
         self._say(models)
         with self._named(partition, metadata.snapshot):
-            model = self._builder(partition).restore(metadata.snapshot, examples, models)
+            model = self._builder(partition).restore(metadata.snapshot, examples, models, replays=metadata.inputs > 0)
         waiting = self._waiting(partition, metadata)
         found = self._partition(partition, model, committed, waiting)
         found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))

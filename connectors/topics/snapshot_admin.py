@@ -197,15 +197,21 @@ class SnapshotAdmin:
         """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
         before, partitions = self._metadata(), self._told(chosen)
         with self._or_nothing():
-            return self._move(
+            moves = self._move(
                 {n: self._target(entry, self.read(entry), before[n], partitions) for n, entry in chosen.items()}
             )
+        self._take_back_published(chosen)
+        return moves
 
     def _told(self, moved: Collection[int]) -> int:
-        """Return the number of partitions to commit: the former one while others have not begun, which are new then."""
+        """Return the number of partitions to commit: the former one while others have not begun, which are new then.
+
+        With `new_partitions: refuse` it is the present one: who moves partitions after all accepts that they are more.
+        """
         committed, now = self._committed(), self._restorer.topic.partitions
+        is_accepted = self._config.input.new_partitions == "refuse"
         has_all = all(found is not None or number in moved for number, found in committed.items())
-        return now if has_all else self._restorer.partitions_before(committed.values())
+        return now if has_all or is_accepted else self._restorer.partitions_before(committed.values())
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
         """Give partitions a new model, at this offset or, without one, at their committed offset.
@@ -235,7 +241,23 @@ class SnapshotAdmin:
                     self._write_nothing_waits(number, id, self._labels_at(number, at, found and found.labels, before))
                 self._write(number, id, data)
                 targets[number] = self._target(Entry(number, id, name, len(data), False), data, before, told)
-            return self._move(targets)
+            moves = self._move(targets)
+        self._take_back_published(partitions)  # after the move: what was written for it must stay if this fails
+        return moves
+
+    def _take_back_published(self, numbers: Collection[int]) -> None:
+        """Let what partitions have published for mixing count no more: the others would bring back what was undone.
+
+        A partition counts again when it publishes the next time.
+        """
+        if self._config.mixing is None:
+            return
+        kafka, topic = self._config.kafka, self._config.mixing.topic
+        with contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer:
+            for number in numbers:
+                producer.send(topic, 0, f"{self._config.name}:{number}".encode(), None, [], number)
+            producer.flush(self._timeouts.transaction)
+            producer.check()
 
     @contextlib.contextmanager
     def _or_nothing(self) -> Iterator[None]:

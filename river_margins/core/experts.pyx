@@ -346,6 +346,10 @@ cdef class Experts:
                     self.factor = exp(-self.eta * self.fall)
                 self.weight[i] *= self.factor
             total += self.weight[i]
+        if total < 1e-300:  # of large sample weights without a share: its inverse may be infinite
+            total *= 1e300
+            for i in range(self.count):
+                self.weight[i] *= 1e300
         kept = (1.0 - self.share) / total
         for i in range(self.count):
             self.weight[i] = kept * self.weight[i] + self.share / self.count

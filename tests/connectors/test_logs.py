@@ -2,7 +2,6 @@
 
 import json
 import logging
-import socket
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ import pytest
 
 from connectors import logs
 from connectors.model.rejects import log_reject
+from tests.helpers.ports import free_port
 
 ASK = """
 from connectors import logs
@@ -27,8 +27,7 @@ except ClientError:
 
 def test_kafka_python_reports_a_broker_that_is_away_once():
     """Each of its lines, by its text without numbers; lines of the processor are all there."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    port = free_port()
     ended = subprocess.run(
         [sys.executable, "-c", ASK.format(format="plain", port=port)], capture_output=True, text=True
     )

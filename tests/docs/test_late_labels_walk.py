@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from connectors import config
+from connectors.kafka.local import LocalKafka
 from tests.docs.test_quick_start import Terminals
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
@@ -19,6 +20,13 @@ WALK = (ROOT / "docs" / "late-labels.md").read_text().partition("\n## A walk")[2
 ON_FILES, ON_KAFKA = re.findall(r"^```sh\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)
 (TABLE,) = re.findall(r"^```text\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)
 (OUTCOME,) = re.findall(r"^```json\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def kafka():
+    """A broker of its own: the topics have fixed names."""
+    with LocalKafka() as own:
+        yield own
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
 """Fixtures of the tests that run processors or commands; the `conftest.py` of their folders import them."""
 
 import faulthandler
+import gc
 import logging
 import os
 import sys
+import threading
 import zlib
 from collections.abc import Iterator
 
@@ -20,12 +22,15 @@ __all__ = ["client", "hang", "log", "older_kafka"]
 
 @pytest.fixture(autouse=True)
 def log() -> Iterator[None]:
-    """Undo what a command sets up for its own process: handlers, levels, hooks."""
-    root, hook = logging.getLogger(), sys.excepthook
+    """Undo what a command sets up for its own process: handlers, levels, hooks, the threshold of the collector."""
+    root, hooks, threshold = logging.getLogger(), (sys.excepthook, threading.excepthook), gc.get_threshold()
     changed = [root, *map(logging.getLogger, logs.CLIENTS)]
     handlers, levels = root.handlers[:], [logger.level for logger in changed]
     yield
-    root.handlers[:], sys.excepthook = handlers, hook
+    root.handlers[:] = handlers
+    sys.excepthook, threading.excepthook = hooks  # pytest sets that of threads once, and fails tests by it
+    logging.captureWarnings(False)
+    gc.set_threshold(*threshold)
     for logger, level in zip(changed, levels, strict=True):
         logger.setLevel(level)
 

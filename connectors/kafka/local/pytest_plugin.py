@@ -45,10 +45,9 @@ class GivenKafka:
 
 
 @pytest.fixture(scope="session")
-def kafka(pytestconfig: pytest.Config) -> Iterator[LocalKafka | GivenKafka]:
+def kafka() -> Iterator[LocalKafka | GivenKafka]:
     """One real Kafka for the session: `bootstrap_servers`, `create_topics`, `kill`, `start`, `stop`, `resume`."""
     if address := os.environ.get("BOOTSTRAP"):
-        pytestconfig.stash[_summary].source = f"the broker at {address}, named by BOOTSTRAP"
         yield GivenKafka(address)
     else:
         with LocalKafka(version=_version()) as local:
@@ -60,7 +59,10 @@ def _version() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_summary] = _Summary(f"Apache Kafka {_version()} (1 broker, started from pip packages)")
+    source = f"Apache Kafka {_version()} (1 broker, started from pip packages)"
+    if address := os.environ.get("BOOTSTRAP"):
+        source = f"the broker at {address}, named by BOOTSTRAP"
+    config.stash[_summary] = _Summary(source)
     config.addinivalue_line("markers", "kafka: the test starts an Apache Kafka of its own")
 
 

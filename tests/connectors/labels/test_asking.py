@@ -20,6 +20,8 @@ from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder, Record
 from river_margins import (
+    AutoClassifier,
+    Calibrated,
     MarginSampler,
     PAClassifier,
     RandomizedSelectiveSampler,
@@ -244,3 +246,14 @@ def test_a_tenth_of_the_labels_is_enough():
         _, at_random = benchmark.played(drawn, benchmark.NO_BOUND, 3000, 1)
         bounded, _ = benchmark.played(*samplers["`SelectiveSampler`, `at_most: 50 per 1000`"], 3000, 1)
     assert share < 0.15 and error < least + 0.01 and error < at_random - 0.01 and bounded <= 0.05
+
+
+@pytest.mark.parametrize(
+    "classifier", [AutoClassifier, lambda: Calibrated(PAClassifier()), lambda: PAClassifier(intercept=False)]
+)
+def test_labels_are_asked_for_while_the_scaler_has_learned_nothing(classifier):
+    route, counts = make(StandardScaler() | classifier(), SelectiveSampler, all_wait=False), Counts()
+    for n in range(50):
+        for _ in route.take_record(record(n, n, a=n % 7 - 3.0, b=n % 5 - 2.0), n, n, counts).queries:
+            route.take_label(label(n, n, n % 7 > 2, n), n, n, counts)
+    assert counts.learned > 5

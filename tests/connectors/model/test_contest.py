@@ -8,6 +8,9 @@ import pytest
 from river import base
 from river.compose import Renamer
 
+from connectors.labels.label_records import LabelDecoder
+from connectors.labels.late_learning import LateLearning
+from connectors.labels.waiting import WaitingRecords
 from connectors.model.contest import ContestModel
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
@@ -146,3 +149,24 @@ def test_a_step_that_changes_the_features_of_its_caller_changes_those_of_no_othe
             assert tuple(record.challengers["other"].values()) == said[1]
         for model in alone:
             model.learn_one(dict(x), fields["y"])
+
+
+def test_what_a_challenger_refused_it_does_not_learn_with_otherwise():
+    model, counts = contest(PAClassifier(), failing=Failing()), Counts()
+    route = LateLearning(model, WaitingRecords(10, 100), LabelDecoder("of", "label"), ("s-", "l-"), False)
+    for number, (a, time) in enumerate([(9.0, 0), (1.0, 0), (2.0, 100)]):
+        value = json.dumps({"id": number, "a": a}).encode()
+        route.take_record(Record(f"s-{number}", None, value), number, time, counts)
+    assert counts.expired == counts.learned == 2
+    assert model.challengers["failing"].learner.learned == [1.0]
+    refused = model.standings.refused["failing"]
+    assert (refused.features, refused.labels) == (1, 0) and model.standings.life.records == 0
+
+
+def test_who_joins_learns_of_the_last_interval_what_the_champion_has_learned():
+    model = contest(PAClassifier(classes=["a", "b"]))
+    run(model, [{"id": n, "x": 1.0 + n, "y": "abc"[n]} for n in range(3)])
+    make = lambda: PartitionModel(PAClassifier(), "s", 0, None, DECODE)  # noqa: E731
+    model.awaited = {"new": make}
+    model.join("new", snapshot.dumps(PAClassifier()), 0)
+    assert model.challengers["new"].examples == 2

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from connectors import config
+from connectors.kafka.local import LocalKafka
 from tests.helpers import spark as local
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream
@@ -39,6 +40,13 @@ def outputs_of_bare_learners(payments):
         if label is not None:
             learner.learn_one(x, label)
     return found
+
+
+@pytest.fixture
+def kafka():
+    """A broker of its own: the topics have fixed names."""
+    with LocalKafka() as own:
+        yield own
 
 
 @pytest.fixture

@@ -80,7 +80,7 @@ def test_numbers_are_compared_by_the_mean_of_their_differences(tmp_path):
     said, labels = said_by(folder), [3 * value + 1 for value in values]
     errors = [np.abs([said[name][n][0] - labels[n] for n in range(400)]) for name in ("", "shy")]
     difference = errors[0] - errors[1]
-    margin = stats.norm.ppf(0.975) * stats.sem(difference)
+    margin = stats.t.ppf(0.975, len(difference) - 1) * stats.sem(difference)
     row = compare.compare(folder.config())[0]
     assert (row.low, row.high) == pytest.approx((difference.mean() - margin, difference.mean() + margin))
     assert (row.loss, row.its_loss, row.better) == (*map(pytest.approx, (errors[0].mean(), errors[1].mean())), "bold")
@@ -112,3 +112,10 @@ def test_the_models_of_all_partitions_are_compared_together(kafka, tmp_path):
         losses = wrong_by(outputs, "pa")
         assert_shares(compare.compare(stream.config(**settings))[0], losses["pa"], losses["plain"])
         process.end()
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_an_interval_of_few_numbers_holds_the_truth_as_often(count):
+    rows = np.random.default_rng(3).normal(size=(4000, count))
+    found = [compare.interval_of_mean(count, row.sum(), (row * row).sum()) for row in rows]
+    assert np.mean([low <= 0.0 <= high for low, high in found]) == pytest.approx(0.95, abs=0.015)

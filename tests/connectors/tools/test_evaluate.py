@@ -329,3 +329,27 @@ def test_a_metric_that_fails_is_named(settings, answers, tmp_path):
         report.run(settings(learner, record={"label": "y"}), str(path), ["RMSLE"])
     with pytest.raises(ConfigError, match="is refused"):
         report.run(settings(), str(answers[0]), ["ROCAUC(n_thresholds=1)"])
+
+
+@pytest.mark.parametrize("delay", [None, 5])
+def test_a_metric_of_probabilities_changes_no_features(settings, tmp_path, delay):
+    records = [{"a": n % 7 - 3.0, "b": n % 5 - 2.0, "y": n % 7 > 2} for n in range(100)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    learner = [{"river.compose.Renamer": {"mapping": {"a": "t", "b": "a", "t": "b"}}}, "PAClassifier"]
+    config, data = settings(learner, record={"label": "y"}), str(tmp_path / "in.jsonl")
+    one, other = (ours.run(config, data, names=names, delay=delay) for names in (["Accuracy"], ["Accuracy", "LogLoss"]))
+    assert snapshot.dumps(one.learner) == snapshot.dumps(other.learner)
+    assert one.metrics["Accuracy"].get() == other.metrics["Accuracy"].get()
+
+
+def test_a_label_is_known_right_before_the_example_that_many_later(settings):
+    found = [ours.run(settings(), "phishing", delay=delay) for delay in (None, 1, 2)]
+    learners = [snapshot.dumps(each.learner) for each in found]
+    accuracies = [each.metrics["Accuracy"].get() for each in found]
+    assert learners[0] == learners[1] and accuracies[0] == accuracies[1] != accuracies[2]
+
+
+def test_a_plot_that_cannot_be_written_does_not_lose_the_learner(settings, tmp_path):
+    with pytest.raises(StartError, match="cannot be written"):
+        report.run(settings(), "phishing", plot=tmp_path / "none" / "a.png", save=tmp_path / "a.snapshot")
+    assert (tmp_path / "a.snapshot").exists()

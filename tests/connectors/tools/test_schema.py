@@ -191,3 +191,16 @@ def test_registered_classes_are_steps(monkeypatch):
     validator = jsonschema.Draft202012Validator(schema.of_files())
     assert validator.is_valid(GOOD | {"learner": ["my_package.Scaler", "PAClassifier"]})
     assert not validator.is_valid(GOOD | {"learner": ["my_package.Other", "PAClassifier"]})
+
+
+def test_a_challenger_that_reads_the_input_is_in_no_output_before_it_takes_part(tmp_path):
+    arow = {"steps": ["AROWClassifier"], "start_from": "input"}
+    changes = {
+        "learner": {"name": "pa", "steps": ["PAClassifier"]}, "challengers": {"arow": arow},
+        "output": {"topic": "b", "challengers": True},
+    }  # fmt: skip
+    (tmp_path / "t.yaml").write_text(json.dumps(GOOD | changes))
+    of_output = validator(schema.of_output(config.load(tmp_path / "t.yaml")))
+    output = {"id": "a", "prediction": True, "score": 0.5}
+    of_output.validate(output | {"challengers": {}})
+    of_output.validate(output | {"challengers": {"arow": {"prediction": True, "score": 0.5}}})

@@ -137,6 +137,7 @@ def test_each_permission_that_lacks_is_named(guarded, tmp_path):
     assert any("needs `DescribeConfigs` on topic" in note for note in notes(stream))
 
 
+@pytest.mark.parametrize("client", ["kafka-python"], indirect=True)
 @pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
 def test_a_package_that_compresses_and_is_missing(stream, monkeypatch, guarantee):
     monkeypatch.setitem(PACKAGES, "lz4", (lambda: False, "lz4"))

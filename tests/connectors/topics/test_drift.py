@@ -99,3 +99,21 @@ def test_labels_that_come_later_are_judged_by_whom_they_were_predicted(kafka, tm
     data = stream.snapshot_path().read_bytes()
     assert snapshot.dumps(snapshot.loads(data)) == bare.data["pa"]
     assert drift_of(snapshot.beside(data)[0]).past.drifts == len(bare.drifts) > 0
+
+
+def test_a_new_section_waits_until_records_are_read_again_also_without_every(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    stream.forget_the_dead_soon()
+    records = [{"id": f"r{n}", "a": float(n % 2), "y": bool(n % 2) == (n < 600)} for n in range(1200)]
+    stream.produce(records[:1100])
+    process = start(stream.file(snapshots={"folder": stream.settings["snapshots"], "every": "1h"}))
+    try:
+        wait_for(lambda: getattr(stream.committed(0), "offset", 0) == 1100, "its commit")
+    finally:
+        process.kill()
+        process.communicate()
+    stream.produce(records[1100:])
+    drift = {"detector": {"PageHinkley": {"min_instances": 30, "threshold": 5.0}}, "then": "reset"}
+    with running(stream.config(drift=drift)) as second:
+        stream.read(stream.output, 1200)
+        second.end()

@@ -7,11 +7,12 @@ import random
 import pytest
 
 from connectors import config
-from connectors.kafka import Committed
+from connectors.kafka import Committed, TooLarge
 from connectors.labels import state
+from connectors.labels.late_learning import Results
 from connectors.labels.waiting import WaitingRecords
 from connectors.labels.waiting_files import WaitingFiles
-from connectors.model.records import Decoder
+from connectors.model.records import Decoder, Record
 from connectors.model.replay_proof import ReplayProof
 from connectors.snapshots.models import Builder
 from connectors.topics import two_topics
@@ -236,3 +237,42 @@ def test_a_store_that_fails_while_a_model_is_brought_back(tmp_path, monkeypatch)
     with pytest.raises(OSError, match="does not answer"):
         both.take([*records, *labels, (0, 2, None, b"{}", None, FOREVER)], set())
     assert outbox.moved == {0}
+
+
+def test_labels_that_give_way_to_a_smaller_bound_are_rejected_at_once(tmp_path):
+    client = Client()
+    both, partition, _, _ = started(loaded(tmp_path, "two classes", True), client, math.inf)
+    labels = [(-1, n, None, b'{"of": "x%d", "is": true}' % n, None, BEGIN + 10 + n) for n in range(3)]
+    later = (0, 1, None, b'{"id": 1, "a": 1}', None, BEGIN + WITHIN + 1)
+    both.take([(0, 0, None, b'{"id": 0, "a": 1}', None, BEGIN), later, *labels], set())
+    partition.labels.waiting.labels.most = 1  # as after a start with another `pending`
+    both.take([(-1, 3, None, b'{"of": "y", "is": true}', None, FOREVER)], set())
+    assert [each[3] for each in client.sent if each[0] == "rejects"] == [labels[0][3], labels[1][3]]
+
+
+def test_a_label_without_an_id_of_which_not_even_a_short_reject_fits(tmp_path, caplog):
+    class Full(Client):
+        def send(self, topic, partition, key, value, headers, opaque, timestamp=0):
+            raise TooLarge(opaque, "too large")
+
+    outbox = Outbox(loaded(tmp_path, "two classes", True), lambda is_apart: Full())
+    outbox.send_results(0, (-1, 3), Results((), [Record("labels-0-3", None, b"{", "not JSON")]))
+    assert outbox.pending.unsent == 1 and "record labels-0-3: not even a short message" in caplog.text
+
+
+class Small(Client):
+    """Takes no whole outcome."""
+
+    def send(self, topic, partition, key, value, headers, opaque, timestamp=0):
+        if topic == "outcomes" and b'"too_large":true' not in value:
+            raise TooLarge(opaque, "too large")
+        super().send(topic, partition, key, value, headers, opaque, timestamp)
+
+
+def test_short_outcomes_of_both_routes_name_the_same(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "Client", Small)
+    file, found = loaded(tmp_path, "two classes", True), []
+    for route in LateLoop, Nothing:
+        monkeypatch.setattr(two_topics, "LateLoop", route)
+        found.append(result(file, TWO, math.inf, seed=11)[0])
+    assert found[0] == found[1]

@@ -116,8 +116,8 @@ def test_killed_within_a_mixing_then_two_processes(kafka, client, tmp_path):
         wait_for(lambda: stream.mixings() > before, "a mixing after the restart")
         with running(stream.config(**changes)) as second:
             wait_for(lambda: len(stream.members()) == 2, "two members")
+            second_before = stream.mixings()  # without more records nobody mixes again
             stream.produce(records[1800:2100])
-            second_before = stream.mixings()
             wait_for(lambda: stream.mixings() > second_before, "a mixing of two")
             second.end()
         stream.produce(records[2100:])
@@ -384,3 +384,24 @@ def test_prune_leaves_what_a_partition_has_published_last(file, tmp_path, monkey
         "the last three stay, and what partition 0 has published"
     )
     assert names[1] in store.sizes(0)
+
+
+def test_a_rewind_takes_back_what_was_published(kafka, tmp_path):
+    stream, records = MixingStream(kafka, tmp_path), phishing(300)
+
+    def all_have_learned():
+        stream.produce(records[:30])
+        names = {n: SnapshotName.parse(value["snapshot"]) for n, value in stream.history()}
+        return len(names) == PARTITIONS and all(name.examples for name in names.values())
+
+    with running(stream.config()) as process:
+        wait_for(all_have_learned, "what all publish")
+        process.end()
+    with snapshot_admin.opened(stream.config()) as admin:
+        admin.start_anew(list(range(PARTITIONS)), None)
+    before = len(stream.history())
+    with running(stream.config()) as process:
+        stream.produce(records[30:], partition=0)
+        wait_for(lambda: len(stream.history()) > before, "a mixing after it")
+        process.end()
+    assert not any(value["mixed"] for _, value in stream.history()[before:])

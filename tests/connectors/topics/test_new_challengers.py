@@ -363,5 +363,5 @@ def test_the_end_is_not_missed_right_before_a_wait():
     waiting._aimed.clear = end_and_clear
     thread = threading.Thread(target=waiting._wait_before, args=[7], daemon=True)
     thread.start()
-    thread.join(1.0)
+    thread.join(streams.DEADLINE)
     assert not thread.is_alive()

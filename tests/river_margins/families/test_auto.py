@@ -616,3 +616,10 @@ def test_labels_so_close_that_their_variance_vanishes_are_learned(make):
     for y in (0.0, 3e-162, 0.0, 0.0, 0.0, 0.0):
         model.learn_one({"a": 1.0}, y)
     assert math.isfinite(model.predict_one({"a": 1.0}))
+
+
+def test_with_large_sample_weights_the_weights_stay_finite():
+    model = rm.AutoClassifier([Weighed(0), Weighed(1)], eta=0.5, share=0.0)
+    for right in (0, 1, 0):
+        model.learn_one({0: right == 0, 1: right == 1}, True, w=1440.0)  # exp(-720) is subnormal
+        assert sum(weight for weight, _ in model.experts) == pytest.approx(1.0)

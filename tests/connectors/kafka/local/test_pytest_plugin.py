@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_does_without():
 
 
 def run_pytest(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_it.py").write_text(TESTS.replace("TOPIC", repr(f"plugin-{folder.name}")))
+    (folder / "test_it.py").write_text(TESTS.replace("TOPIC", repr(f"plugin-{uuid.uuid4().hex}")))
     (folder / "conftest.py").write_text('pytest_plugins = ["connectors.kafka.local.pytest_plugin"]\n')
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "BOOTSTRAP", "PYTHONPATH")}
     command = [
@@ -37,7 +38,7 @@ def run_pytest(folder: Path, *arguments: str, **environment: str) -> subprocess.
         str(folder),
     ]
     return subprocess.run(
-        command, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, timeout=280, check=False
     )
 
 

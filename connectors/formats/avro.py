@@ -66,14 +66,14 @@ class Avro:
         schema = self._schemas.get(id)
         stream = io.BytesIO(content)
         try:
-            fields = fastavro.schemaless_reader(stream, schema, None)[WHOLE]
+            whole: Any = fastavro.schemaless_reader(stream, schema, None)
         except EOFError:
             raise ValueError(f"the value ends too early for schema {id}") from None
         except Exception as error:  # damaged bytes lead to errors of many classes
             raise ValueError(f"the value does not fit schema {id}: {error}") from error
         if stream.tell() < len(content):
             raise ValueError(f"{len(content) - stream.tell()} bytes follow the value of schema {id}")
-        return plain(fields)  # type: ignore[no-any-return]
+        return plain(whole[WHOLE])  # type: ignore[no-any-return]
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""

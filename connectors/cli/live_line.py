@@ -77,7 +77,7 @@ class Line:
                 found, total = model.committed.models.get(name, OfModel()), totals.setdefault(name, OfModel())
                 total.judged += found.judged
                 total.loss += found.loss
-        is_regressor = any(model.is_regressor for model in models)
+        is_regressor = self._metrics.is_regressor
         return [
             f"{name} {total.loss / total.judged:.4g}" if is_regressor else f"{name} {1 - total.loss / total.judged:.2%}"
             for name, total in totals.items()

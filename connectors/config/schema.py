@@ -20,8 +20,7 @@ from pydantic_core import PydanticCustomError
 from river import base
 
 from connectors.config.checks import contradictions
-from connectors.config.detector import assemble_detector
-from connectors.config.learner import assemble_sampler, build, first_learner, last_step
+from connectors.config.learner import LearnerBuilder, assemble_sampler, build, first_learner, last_step
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
     INPUT,
@@ -369,15 +368,18 @@ class AnyConfig(Section):
         }
 
     @property
+    def is_regressor(self) -> bool:
+        """Whether the models predict numbers."""
+        return isinstance(last_step(self.build_learner()), base.Regressor)
+
+    @property
     def drift_plan(self) -> Plan | None:
         """What watches the loss of the champion; None without `drift`."""
         if self.drift is None:
             return None
-        is_regressor = isinstance(last_step(self.build_learner()), base.Regressor)
-        detector, problems = assemble_detector(self.drift.detector, is_regressor)
-        if detector is None:
-            raise ConfigError("\n".join(sentence for _, sentence in problems))
-        return Plan(detector.name, detector.parameters, *self.drift.then)
+        named = LearnerBuilder().split_step(self.drift.detector, ())
+        assert named is not None  # it was built and tried when the file was loaded
+        return Plan(*named[:2], *self.drift.then)
 
     @classmethod
     def check_mixture(cls, data: dict[str, Any]) -> list[PathProblem]:

@@ -19,7 +19,6 @@ _PLAIN = (bool, int, str, type(None))
 _ADWIN = struct.Struct("<diQ6d4iQ")  # the parameters, four sums, four counts, and the number of rows
 _ADWIN_END = struct.Struct("<diQii")  # the parameters again
 _EWMEAN = struct.Struct("<3d?d")
-_checked = set[str]()  # detectors that have passed: each partition that is loaded asks again
 LONGEST_CHECK = 100_000  # losses
 _MOST_ROWS = 64  # a row holds buckets of twice the size of the row before
 
@@ -56,8 +55,6 @@ def check(detector: RiseDetector) -> None:
 
     Some detectors use their parameters only once a window is full: whatever they raise then is raised here.
     """
-    if (named := f"{detector.name} {detector.parameters!r}") in _checked:
-        return
     for loss in (0.0, 1.0) * 3:
         detector.update(loss)
         state = write(detector)
@@ -67,7 +64,6 @@ def check(detector: RiseDetector) -> None:
     sizes = [value for name, value in given.items() if name != "seed" and type(value) is int]
     for number in range(min(max(sizes, default=0), LONGEST_CHECK) + 1):
         detector.update(float(number % 2))
-    _checked.add(named)
 
 
 def _filled(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> RiseDetector:

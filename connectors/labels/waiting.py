@@ -25,9 +25,9 @@ FORMS = {False: _FALSE, True: _TRUE, None: _NONE}
 _PREDICTIONS = {form: prediction for prediction, form in FORMS.items()}
 # The content of a label: the timestamp of its message, then key, value, and the names and contents of its headers, each
 # behind its length.
-_OFFSET = "\0offset"  # the header with the offset of a label whose number is a higher one
 _TIMESTAMP = struct.Struct("<q")
 _LENGTH = struct.Struct("<i")
+_OFFSET = "\0offset"  # a further header, the last one, with the offset of a label whose number is another one
 
 
 class Gone(enum.IntEnum):
@@ -220,8 +220,10 @@ class WaitingRecords:
         Its number is a higher one if need be: another topic, or one that lost labels, goes on at a lower offset.
         """
         number = max(sequence, self.labels.next_sequence)
-        own = [] if number == sequence else [(_OFFSET, b"%d" % sequence)]
-        self.labels.add(id.encode(), number, self.time, _packed_label(label, own))
+        headers = [*(label.headers or ())]
+        if number != sequence or (headers and headers[-1][0] == _OFFSET):  # any program may have named a header so
+            headers.append((_OFFSET, b"%d" % sequence))
+        self.labels.add(id.encode(), number, self.time, _packed_label(label, headers))
 
     def take_early(self, id: str) -> EarlyLabel | None:
         """Take out the label that came before the record with this id, or return None."""
@@ -283,9 +285,9 @@ def waiting_record(item: Item) -> WaitingRecord:
     return WaitingRecord(item.key.decode(), sequence, time, prediction, score, packed[start:], answers)
 
 
-def _packed_label(label: Record, own: Sequence[tuple[str, bytes]]) -> bytes:
+def _packed_label(label: Record, headers: Sequence[tuple[str, bytes | None]]) -> bytes:
     parts = [label.key, label.value]
-    for name, content in (*(label.headers or ()), *own):
+    for name, content in headers:
         parts += [name.encode(), content]
     packed = [_TIMESTAMP.pack(label.timestamp)]
     for part in parts:

@@ -15,10 +15,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, Info, Proce
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
-from river import base
 
 from connectors.config.files_schema import FileConfig
-from connectors.config.learner import last_step
 from connectors.model.contest import ContestModel
 from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
@@ -116,7 +114,7 @@ class Metrics(Collector):
         self.committed = time.time()
         self.is_file = isinstance(config, FileConfig)
         self.weights = TopWeights() if config.metrics is not None else None
-        self.is_regressor = isinstance(last_step(config.build_learner()), base.Regressor)
+        self.is_regressor = config.is_regressor
         self.has_labels, self.has_queries = config.labels is not None, config.queries is not None
         self.source = pathlib.Path(config.input.file).name if isinstance(config, FileConfig) else config.input.topic
         self.labels = None if isinstance(config, FileConfig) or config.labels is None else config.labels.topic
@@ -301,8 +299,7 @@ class Metrics(Collector):
         """Yield how several models of a partition did on the same records; nothing for a single one."""
         if not models:
             return
-        is_regressor = any(model.is_regressor for model in models.values())
-        what = "Sum of |label - prediction| of these." if is_regressor else "Those of them that were wrong."
+        what = "Sum of |label - prediction| of these." if self.is_regressor else "Those of them that were wrong."
         families = [
             self._of_models("compared_predictions", "Predictions of a model that were judged, in its life."),
             self._of_models("compared_loss", what),

@@ -4,10 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from river import base
-
 from connectors.config import Config, FileConfig
-from connectors.config.learner import last_step
 from connectors.drift.watch import drift_of
 from connectors.errors import ConfigError, StateError
 from connectors.files.processor import committed_snapshot
@@ -70,7 +67,7 @@ def compare(config: Config | FileConfig) -> list[Comparison]:
 
 
 def _compare(config: Config | FileConfig, contests: Sequence[tuple[str, Standings]]) -> list[Comparison]:
-    life, recent, is_regressor = Tally(), Tally(), isinstance(last_step(config.build_learner()), base.Regressor)
+    life, recent, is_regressor = Tally(), Tally(), config.is_regressor
     for _, each in contests:
         life.merge(each.life)
         recent.merge(each.recent)
@@ -186,7 +183,7 @@ def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence
     """Return the titles and the rows of a table for people, and a sentence about roles that a drift has exchanged."""
     _check_challengers(config)
     contests = _contests(config)
-    is_regressor = isinstance(last_step(config.build_learner()), base.Regressor)
+    is_regressor = config.is_regressor
 
     def said(value: float) -> str:
         return "" if math.isnan(value) else f"{value:.4g}" if is_regressor else f"{value:.2%}"

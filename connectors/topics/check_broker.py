@@ -44,7 +44,8 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
         raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
-    findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts), *_transactions(config)]
+    findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts)]
+    findings += [*_producer(config), *_transactions(config)]
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())
         if role == "input" and config.snapshots.every is not None and name in facts.topics and not topic.configs:
@@ -105,15 +106,23 @@ def _group(config: Config, facts: Facts) -> Iterator[Finding]:
         yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
 
 
-def _transactions(config: Config) -> Iterator[Finding]:
-    """Start a producer as the processor does: a transactional one checks permission, time-out and coordinator, too."""
-    kafka, module = config.kafka, client(config.kafka.client)
-    is_exact = config.checkpoint.guarantee == "exactly_once"
-    transactional_id = f"{config.transactional_id_prefix}:check-broker" if is_exact else None
+def _producer(config: Config) -> Iterator[Finding]:
+    """Start a producer without transactions, which checks that all packages are there."""
     try:
-        module.Producer(transactional_id, kafka.producer_settings).close()
-    except StartError as error:  # of a package that is missing
+        client(config.kafka.client).Producer(None, config.kafka.producer_settings).close()
+    except (StartError, ClientError) as error:
         yield Finding(str(error), StartError)
+
+
+def _transactions(config: Config) -> Iterator[Finding]:
+    """Start a transactional producer as the processor does, which checks permission, time-out and coordinator."""
+    if config.checkpoint.guarantee != "exactly_once":
+        return
+    kafka, module = config.kafka, client(config.kafka.client)
+    try:
+        module.Producer(f"{config.transactional_id_prefix}:check-broker", kafka.producer_settings).close()
+    except StartError:
+        return  # found by `_producer`
     except NotPermitted:
         who = f"transactional ids with the prefix `{config.transactional_id_prefix}`"
         yield Finding(f"grant `Write` on {who} to this user, or take `guarantee: at_least_once`", AccessError)

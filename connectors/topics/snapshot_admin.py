@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import pathlib
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -111,9 +111,7 @@ class SnapshotAdmin:
         return self._consumer.committed(self._numbers, self._timeouts.committed)
 
     def _metadata(self) -> dict[int, OffsetMetadata | None]:
-        return {
-            n: OffsetMetadata.from_text(found.metadata) if found else None for n, found in self._committed().items()
-        }
+        return metadata_of(self._committed())
 
     def entry(self, id: str) -> Entry:
         """Return a snapshot by its name, or by the eight characters that make the name unique."""
@@ -195,7 +193,8 @@ class SnapshotAdmin:
 
     def rewind(self, chosen: dict[int, Entry]) -> list[Move]:
         """Move partitions to snapshots, all or none. Raise StateError if a processor of the group runs."""
-        before, partitions = self._metadata(), self._told(chosen)
+        committed = self._committed()
+        before, partitions = metadata_of(committed), self._told(chosen, committed)
         with self._or_nothing():
             moves = self._move(
                 {n: self._target(entry, self.read(entry), before[n], partitions) for n, entry in chosen.items()}
@@ -203,23 +202,25 @@ class SnapshotAdmin:
         self._take_back_published(chosen)
         return moves
 
-    def _told(self, moved: Collection[int]) -> int:
+    def _told(self, moved: Collection[int], committed: Mapping[int, Committed | None]) -> int:
         """Return the number of partitions to commit: the former one while others have not begun, which are new then.
 
         With `new_partitions: refuse` it is the present one: who moves partitions after all accepts that they are more.
         """
-        committed, now = self._committed(), self._restorer.topic.partitions
         is_accepted = self._config.input.new_partitions == "refuse"
         has_all = all(found is not None or number in moved for number, found in committed.items())
-        return now if has_all or is_accepted else self._restorer.partitions_before(committed.values())
+        if has_all or is_accepted:
+            return self._restorer.topic.partitions
+        return self._restorer.partitions_before(committed.values())
 
     def start_anew(self, partitions: list[int], offset: int | None) -> list[Move]:
         """Give partitions a new model, at this offset or, without one, at their committed offset.
 
         Offsets of a topic that was created again are worth nothing there: its first record is the next one.
         """
-        committed, metadata = self._committed(), self._metadata()
-        topic, targets, told = self._restorer.topic, dict[int, Committed](), self._told(partitions)
+        committed = self._committed()
+        metadata, told = metadata_of(committed), self._told(partitions, committed)
+        topic, targets = self._restorer.topic, dict[int, Committed]()
         former = self._restorer.partitions_before(committed.values())
         with self._or_nothing():
             for number in partitions:
@@ -353,6 +354,11 @@ class SnapshotAdmin:
             for number in targets
             if (metadata := after[number])
         ]
+
+
+def metadata_of(committed: Mapping[int, Committed | None]) -> dict[int, OffsetMetadata | None]:
+    """Return the metadata of committed offsets; None where there is no offset, or somebody else committed it."""
+    return {n: OffsetMetadata.from_text(found.metadata) if found else None for n, found in committed.items()}
 
 
 def input_offset_of(labels: Committed) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.core.checks import not_negative, positive, whole
+from river_margins.core.checks import not_negative, positive, signs, whole
 
 __all__ = ["BatchFit", "batch_adaline", "batch_perceptron", "incremental_kernel_perceptron"]
 
@@ -161,7 +161,4 @@ def incremental_kernel_perceptron(gram: ArrayLike, y: ArrayLike, *, max_epochs: 
 
 def signed_rows(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Return the rows y·x; raise ValueError for other labels than +1 and -1."""
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    if not np.isin(y, (-1.0, 1.0)).all():
-        raise ValueError(f"`y` must have the labels +1 and -1 only, not {sorted(set(y.tolist()) - {1.0, -1.0})[0]}")
-    return X * y[:, None]
+    return np.asarray(X, dtype=float) * signs(y)[:, None]

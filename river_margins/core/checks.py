@@ -4,6 +4,7 @@ import math
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from river import base
 
 
@@ -172,3 +173,16 @@ def abridged(value: object) -> str:
 
 def _is_finite(value: object) -> bool:
     return isinstance(value, Real) and math.isfinite(value)
+
+
+def signs(y: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return labels as an array; raise ValueError for others than +1 and -1.
+
+    >>> signs([1, -1]).tolist()
+    [1.0, -1.0]
+    """
+    labels = np.asarray(y, dtype=float)
+    if not np.isin(labels, (-1.0, 1.0)).all():
+        found = sorted(set(labels.tolist()) - {1.0, -1.0})[0]
+        raise ValueError(f"`y` must have the labels +1 and -1 only, not {found}: write 2·y - 1 for False and True")
+    return labels

@@ -48,8 +48,8 @@ cdef str text_of(object key):
         return f"{{{','.join(sorted([part_of(part) for part in key]))}}}"
     if type(key).__repr__ is object.__repr__:
         raise TypeError(
-            f"feature name {key!r} cannot be hashed for `max_features`, because its repr differs between processes: "
-            "use a text, a number or a tuple of these"
+            f"feature name {key!r} cannot be hashed, because its repr differs between processes: use a text, a number or "
+            "a tuple of these"
         )
     return repr(key)
 
@@ -72,8 +72,13 @@ cdef str number_text(object number):
     return f"{numerator:x}/{denominator:x}"
 
 
-def without_numpy(key):
-    """Return a name without types of numpy: their repr names the type, and a snapshot reads `numpy.str_` back as `str`."""
+def stable_name(key):
+    """Return a name whose repr is the same in every process, and for equal names: without sets and types of numpy.
+
+    A snapshot reads `numpy.str_` back as `str`. Raise TypeError if there is none.
+    """
     if isinstance(key, np.generic):
         return key.item()
-    return tuple(map(without_numpy, key)) if type(key) is tuple else key
+    if type(key) is tuple:
+        return tuple(map(stable_name, key))
+    return text_of(key) if isinstance(key, frozenset) or type(key).__repr__ is object.__repr__ else key

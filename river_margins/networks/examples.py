@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_margins.core.checks import abridged
-from river_margins.core.feature_hash import without_numpy
+from river_margins.core.feature_hash import stable_name
 from river_margins.tasks.labels import is_missing, plain, same_kind
 
 Array: TypeAlias = NDArray[np.float64]
@@ -16,7 +16,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 def normal(size: int, *key: Any) -> Array:
     """Return standard normal numbers that depend on the key only, and are the same in every process."""
-    digest = hashlib.blake2b(repr(without_numpy(key)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = hashlib.blake2b(repr(stable_name(key)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest)).standard_normal(size)
 
 

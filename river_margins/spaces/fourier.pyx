@@ -17,7 +17,7 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.expansion cimport room_for
 from river_margins.spaces.random_numbers cimport next_number
 from river_margins.core.checks import positive, whole
-from river_margins.core.feature_hash import without_numpy
+from river_margins.core.feature_hash import stable_name
 
 
 cdef class RandomFourier(Space):
@@ -224,23 +224,7 @@ cdef class RandomFourier(Space):
 
 def name_of(key):
     """Return the text of a feature for hashing. Equal names of different types have the same text, those of numpy too."""
-    key = without_numpy(key)
+    key = stable_name(key)
     if isinstance(key, numbers.Real) and key == key // 1:
         return repr(int(key))
-    if isinstance(key, frozenset):  # whose repr has an order that differs between processes
-        return f"frozenset({sorted(map(name_of, key))})"
-    if isinstance(key, tuple) and not has_stable_repr(key):
-        return f"({', '.join(map(name_of, key))})"
-    if type(key).__repr__ is object.__repr__:
-        raise TypeError(
-            f"feature name {key!r} cannot be hashed for random features, because its repr differs between processes: "
-            "use a text, a number or a tuple of these"
-        )
     return key if type(key) is str else repr(key)
-
-
-def has_stable_repr(key):
-    """Return whether the repr of a name is the same in every process; tuples of texts and numbers keep theirs."""
-    if isinstance(key, tuple):
-        return all(map(has_stable_repr, key))
-    return not isinstance(key, frozenset) and type(key).__repr__ is not object.__repr__

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.core.checks import not_negative, one_of, whole
+from river_margins.core.checks import not_negative, one_of, signs, whole
 
 __all__ = ["Comparator", "best_fixed", "best_sequence", "losses_of", "regret"]
 
@@ -45,8 +45,7 @@ def losses_of(w: ArrayLike, X: ArrayLike, y: ArrayLike, loss: str = "hinge") -> 
     [0.5, 0.0, 3.0]
     """
     one_of("loss", loss, LOSSES)
-    w, X, y = (np.asarray(each, dtype=float) for each in (w, X, y))
-    _check_labels(y, loss)
+    w, X, y = np.asarray(w, dtype=float), np.asarray(X, dtype=float), _targets(y, loss)
     scores = (X * w).sum(axis=1)
     if loss == "hinge":
         return np.maximum(0.0, 1.0 - y * scores)
@@ -76,8 +75,7 @@ def best_fixed(X: ArrayLike, y: ArrayLike, loss: str = "hinge", *, strength: flo
     """
     one_of("loss", loss, LOSSES)
     not_negative("strength", strength)
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    _check_labels(y, loss)
+    X, y = np.asarray(X, dtype=float), _targets(y, loss)
     if loss == "squared":
         more = np.sqrt(strength) * np.eye(X.shape[1])
         return np.linalg.lstsq(np.vstack([X, more]), np.append(y, np.zeros(X.shape[1])), rcond=None)[0]
@@ -86,9 +84,8 @@ def best_fixed(X: ArrayLike, y: ArrayLike, loss: str = "hinge", *, strength: flo
     return _piecewise_linear(X, y, loss) if strength == 0.0 else _with_a_price(X, y, loss, strength)
 
 
-def _check_labels(y: Vector, loss: str) -> None:
-    if loss in ("hinge", "logistic") and not np.isin(y, (-1.0, 1.0)).all():
-        raise ValueError(f"`y` must have the labels +1 and -1 only for loss={loss!r}: write 2·y - 1 for False and True")
+def _targets(y: ArrayLike, loss: str) -> Vector:
+    return signs(y) if loss in ("hinge", "logistic") else np.asarray(y, dtype=float)
 
 
 def _smooth(X: Vector, y: Vector, strength: float) -> Vector:

@@ -241,3 +241,13 @@ def test_labels_of_another_topic_have_lower_offsets():
     waiting.add_early("b", 3, Record("new-0-3", b"k", b"{}"))
     assert waiting.labels.next_sequence == 92
     assert [waiting.take_early(id).sequence for id in "ab"] == [90, 3]
+
+
+@pytest.mark.parametrize("content", [b"7", b"no number", None])
+def test_a_header_of_a_label_may_have_any_name(content):
+    """Also the one behind which the offset of a label stands whose number is another one."""
+    waiting, headers = WaitingRecords(within=1000, pending=10), [("\0offset", content)]
+    waiting.advance(5)
+    waiting.add_early("a", 3, Record("labels-0-3", b"k", b"{}", headers=headers))
+    early = waiting.take_early("a")
+    assert (early.sequence, early.headers) == (3, headers)

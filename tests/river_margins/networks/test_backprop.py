@@ -348,3 +348,14 @@ def test_names_of_numpy_draw_the_weights_of_equal_texts():
     one.learn_one({"a": 1.0}, True)
     other.learn_one({np.str_("a"): 1.0}, True)
     assert one.score_one({"a": 2.0}) == other.score_one({"a": 2.0})
+
+
+def test_a_set_as_a_name_draws_the_same_weights_in_every_process():
+    code = "from river_margins.networks.examples import normal; print(normal(2, 1, frozenset(['a', 'b', 'c'])))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "12345"
+    }
+    assert len(said) == 1

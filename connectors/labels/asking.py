@@ -148,7 +148,7 @@ class Asking:
         self._budget.count_one()
         learner, features = model.learner, model.features_of(record)
         seen = learner.transform_one(features) if isinstance(learner, compose.Pipeline) else features
-        if not self._sampler.query_scored(seen, record.score):
+        if not self._sampler.query_scored(seen, 0.0 if record.score is None else record.score):
             return None
         value = self._said(record)
         if value is None or not self._budget.grants():

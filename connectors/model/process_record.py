@@ -54,10 +54,12 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         counts.add_unlearned(record.known.kind, record.source, record.reason)
 
 
-def first_score(label: Any) -> float | dict[Any, float]:
+def first_score(label: Any) -> float | dict[Any, float] | None:
     """Return the score of a record that comes before the first label: the one that the learner will have after it.
 
     Labels decide whether a score is a number or an object by class. The label of the record itself is the first one if
-    it is known; if not, the labels are taken to be `true` and `false`.
+    it is known; if not, nothing tells the type of the scores yet, and there is none.
     """
-    return 0.0 if label is None or isinstance(label, bool) else {}
+    if label is None:
+        return None
+    return 0.0 if isinstance(label, bool) else {}

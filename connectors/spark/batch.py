@@ -17,6 +17,7 @@ from connectors.errors import ConfigError, StateError
 from connectors.formats.codecs import JSON
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
+from connectors.model.process_record import first_score
 from connectors.model.records import Record, encode
 from connectors.model.rejects import Reject, reason_of
 from connectors.spark.keyed_model import KeyedModels, Recipe, decoder_of
@@ -139,7 +140,8 @@ def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:
     try:
         model.decode(record)
         model.predict(record)
-        output = encode(None if record.id == "" else record.id, record.prediction, record.score, None)
+        score = first_score(None) if record.prediction is None and record.score == {} else record.score
+        output = encode(None if record.id == "" else record.id, record.prediction, score, None)
     except Reject as reject:
         return {"output": None, "reject": reason_of(reject)}
     return {"output": output.decode(), "reject": None}

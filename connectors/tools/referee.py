@@ -191,7 +191,7 @@ def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes,
         "score": last.score_one(transformed),
     }
     if output["score"] == {} and (label is None or label is True or label is False):
-        output["score"] = 0.0  # as long as no label was learned, a score is that of `true` and `false`
+        output["score"] = None if label is None else 0.0  # no label is known yet, or the first one is true or false
     if config.output.explain:
         output["explanation"] = _explanation(config.output.explain, last.explain_one(transformed), output)
     if label is not None:

@@ -186,9 +186,9 @@ class Score:
             "classes": ("`score` is an object with a number for each class, from the first record on.", by_class),
             "labels": (
                 "`score` is a number if the labels are `true` and `false`, and an object with a number for each class "
-                "if they are anything else. A record that comes before any label has the score 0. With other labels, "
-                "list the `classes` of the learner: then `score` is an object from the first record on.",
-                {"anyOf": [number, by_class]},
+                "if they are anything else. As long as no label is known, `score` is null: list the `classes` of the "
+                "learner, and it is never null.",
+                {"anyOf": [{"type": ["number", "null"]}, by_class]},
             ),
         }
         self.sentence, schema = kinds[kind]

@@ -230,7 +230,7 @@ cdef class Route:
         cdef dict said
         cdef bytes text
         if type(score) is not float:
-            return None if prediction is None else encode(id, prediction, score, label)
+            return None if prediction is None and score is not None else encode(id, prediction, score, label)
         if not isfinite(score):
             return None
         if type(id) is str and type(prediction) is bool and (label is None or type(label) is bool):

@@ -351,7 +351,7 @@ def phishing(count: int, unlabelled: int = 5) -> list[dict[str, Any]]:
 def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the bare pipeline says of these records: predict, score, then learn.
 
-    Before the first label the score is 0, unless the record itself has a label that is neither true nor false.
+    Before the first label there is no score, unless the record itself has a label: then 0, or no number for any class.
     """
     said = []
     *transformers, last = model.steps.values() if hasattr(model, "steps") else [model]
@@ -363,7 +363,7 @@ def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         label = record.get("y")
         score = last.score_one(transformed)
         if score == {} and (label is None or isinstance(label, bool)):
-            score = 0.0
+            score = None if label is None else 0.0
         output = {"id": record["id"], "prediction": model.predict_one(features), "score": score}
         said.append(output | ({"label": label} if label is not None else {}))
         if label is not None:

@@ -189,7 +189,7 @@ def test_a_query_holds_what_one_needs_to_label_it():
     taken = Record("in-0-0", b"k", value, None, [("h", b"x")], 1)
     route.model.decode = Decoder("id", "y", ["a"], is_joined=True).decode
     (query,) = route.take_record(taken, 0, 1, Counts()).queries
-    assert query.value == b'{"id":"a","prediction":null,"score":0.0,"record":' + value + b"}"
+    assert query.value == b'{"id":"a","prediction":null,"score":null,"record":' + value + b"}"
     assert (query.record, query.snapshot) == (taken, "s")
     assert json.loads(query.value)["record"] == json.loads(value)
 

@@ -119,8 +119,8 @@ def test_an_outcome_says_what_was_predicted_then():
         [label(0, 0, False, 2), label(1, "one", True, 4), label(2, 2, True, 3)],
     )
     assert [json.loads(outcome.value) for outcome in outcomes] == [
-        {"id": 0, "prediction": None, "score": 0.0, "label": False, "delay": 2},
-        {"id": "one", "prediction": None, "score": 0.0, "label": True, "delay": 3},  # before the first label
+        {"id": 0, "prediction": None, "score": None, "label": False, "delay": 2},
+        {"id": "one", "prediction": None, "score": None, "label": True, "delay": 3},  # before the first label
         {"id": 2, "prediction": outcomes[2].prediction, "score": outcomes[2].score, "label": True, "delay": 1},
     ]
     assert [(outcome.record, outcome.message.source) for outcome in outcomes] == [

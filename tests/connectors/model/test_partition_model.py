@@ -221,7 +221,7 @@ def test_a_known_reject_is_predicted_only_if_its_label_is_to_blame():
         record, counts = Record("s", None, b"", known=known), Counts()
         process_record(model, record, counts)
         assert record.reason == "why" and model.learner.learned == []
-        assert record.output == (b'{"id":"r","prediction":null,"score":0.0}' if is_predicted else None)
+        assert record.output == (b'{"id":"r","prediction":null,"score":null}' if is_predicted else None)
         assert (counts.read, counts.predicted, counts.rejected) == (1, int(is_predicted), 1)
         assert counts.reasons == {known.kind: 1}
 

@@ -53,7 +53,7 @@ def twins(file: Path, examples: Iterable[dict[str, Any]]) -> dict[int, dict[str,
         x, label = {name: example[name] for name in NAMES}, example["y"]
         output = {"id": example["id"], "prediction": learner.predict_one(x), "score": learner.score_one(x)}
         if output["score"] == {}:  # before the first label
-            output["score"] = 0.0
+            output["score"] = None if label is None else 0.0
         outputs[example["id"]] = output if label is None else output | {"label": label}
         if label is not None:
             learner.learn_one(x, label)

@@ -51,7 +51,9 @@ rejects: {{topic: {names["rejects"]}}}
         for number in range(partition, RECORDS, 2):
             features = {key: value for key, value in self.inputs[number].items() if key not in ("id", "y")}
             scaled = learner["StandardScaler"].transform_one(features)
-            score = learner["PAClassifier"].score_one(scaled) or 0.0  # {} before the first label
+            score = learner["PAClassifier"].score_one(scaled)
+            if score == {}:  # before the first label
+                score = 0.0 if "y" in self.inputs[number] and number != unlearned else None
             prediction = learner.predict_one(features)
             output = {"id": f"r{number}", "prediction": prediction, "score": score}
             if "y" in self.inputs[number] and number != unlearned:

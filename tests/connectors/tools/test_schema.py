@@ -131,6 +131,7 @@ THREE = ["red", "green", "blue"]
         ("PAClassifier", "bool", 0, "labels"),
         ("PAClassifier", "bool", 3, "labels"),
         ("PAClassifier", "text", 0, "labels"),
+        ("PAClassifier", "text", 3, "labels"),
         ("PAClassifier", "number", 0, "labels"),
         ({"PAClassifier": {"classes": THREE}}, "text", 3, "classes"),
         ({"AROWClassifier": {"classes": [1, 2, 3]}}, "number", 3, "classes"),
@@ -160,7 +161,9 @@ def test_outputs_are_what_the_schema_says_with_one_type_of_score(
         of_output.validate(output)
     score = schema.score_of(found)
     by_class = kind == "classes" or (kind == "labels" and labels != "bool")
-    assert score.kind == kind and {type(output["score"]) for output in outputs} == {dict if by_class else float}
+    unknown = unlabelled if kind == "labels" else 0
+    assert score.kind == kind and [output["score"] for output in outputs[:unknown]] == [None] * unknown
+    assert {type(output["score"]) for output in outputs[unknown:]} == {dict if by_class else float}
     assert " ".join(explain(found).split()).count(score.sentence) == 1
     if kind != "labels":
         assert not of_output.is_valid(outputs[0] | {"score": 0.0 if by_class else {}})

@@ -153,6 +153,8 @@ class LateLearning:
             if early is not None:
                 reason = f"`{id}` has a label in its record, which counts"
                 self._reject(self._message(early), Reject(reason, "second_label"), counts)
+        elif record.known is not None and self.otherwise is not None and not self.waiting.has_early(id):
+            self.waiting.forget(id)  # it has a label, though a bad one: `otherwise` would teach something else
         elif not self.waiting.add(id, sequence, record):
             reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
             record.known, record.reason = reject, reason_of(reject)

@@ -225,6 +225,10 @@ class WaitingRecords:
             headers.append((_OFFSET, b"%d" % sequence))
         self.labels.add(id.encode(), number, self.time, _packed_label(label, headers))
 
+    def has_early(self, id: str) -> bool:
+        """Whether a label came before the record with this id."""
+        return id.encode() in self.labels
+
     def take_early(self, id: str) -> EarlyLabel | None:
         """Take out the label that came before the record with this id, or return None."""
         found = self.labels.pop(id.encode())

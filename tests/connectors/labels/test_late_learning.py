@@ -186,6 +186,17 @@ def test_what_gives_way_is_learned_with_otherwise_before_the_next_record_is_pred
     assert snapshot.dumps(route.model.learner) == snapshot.dumps(twin)
 
 
+def test_a_bad_label_in_the_record_is_not_replaced_by_otherwise():
+    labels = [label(0, 1, True, 0), label(1, 0, True, 3)]
+    for otherwise, learned, kinds in ((False, 1, ["second_label"]), (None, 2, [])):
+        counts, route = Counts(), make(PAClassifier(), within=9, otherwise=otherwise)
+        records = [record(0, 1, a=1.0, y=[]), record(1, 2, a=2.0, y=[]), record(2, 20, a=1.0)]
+        outcomes, rejects = run(route, records, labels, counts)
+        assert [outcome.id for outcome in outcomes] == ([1] if otherwise is False else [1, 0])
+        assert (counts.learned, counts.expired, len(route.waiting.records)) == (learned, 0, 1)
+        assert [reject.known.kind for reject in rejects] == kinds
+
+
 def test_a_label_at_the_last_moment_is_in_time():
     route = make(PAClassifier(), within=10)
     outcomes, rejects = run(

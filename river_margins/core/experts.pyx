@@ -359,7 +359,7 @@ cdef class Experts:
 cdef class NumberExperts(Experts):
     """Regressors side by side. They learn labels of mean 0 and variance 1, by the mean and the variance of all labels so far.
 
-    The loss of an expert is its error in units of twice the mean error of the weighted mean, at most 1.
+    The loss of an expert is its error in units of twice the mean error of the weighted mean since the first label, at most 1.
     """
 
     cdef double label_weight, label_mean, squares, mean_error
@@ -426,8 +426,9 @@ cdef class NumberExperts(Experts):
                 if reading.refused[i]:
                     reading.losses[i] = w
             self.lower_weights(reading.losses)
-        error = min(fabs(old_mean + old_unit * combined - label), LARGEST_ERROR)
-        self.mean_error += (error - self.mean_error) * min(max(part, w * ERROR_MEMORY), 1.0)
+        if self.label_weight > 0.0:  # the first error is the label itself, which says nothing about the experts
+            error = min(fabs(old_mean + old_unit * combined - label), LARGEST_ERROR)
+            self.mean_error += (error - self.mean_error) * min(max(part, w * ERROR_MEMORY), 1.0)
         self.label_weight, self.label_mean, self.squares = count, mean, squares
         self.spare_reading = reading
         return predicted

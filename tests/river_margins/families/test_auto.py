@@ -548,9 +548,21 @@ def test_a_regressor_follows_the_formulas(kind):
         if error:
             weights = weights * np.exp(-0.7 * np.minimum(losses / (2.0 * error), 1.0))
             weights = 0.99 * weights / weights.sum() + 0.01 / len(experts)
-        error += (combined - error) / len(labels)
+        if len(labels) > 1:
+            error += (combined - error) / len(labels)
         model.learn_one(x, y)
         assert model._experts.weights == pytest.approx(weights, rel=1e-5)
+
+
+def test_experts_are_told_apart_however_far_the_labels_are_from_0():
+    """The weights are those of the same labels around 0."""
+    weights = []
+    for distance in (0.0, 1e6):
+        model = rm.AutoRegressor()
+        for x, _ in odd("every name"):
+            model.learn_one(x, distance + sum(x.values()))
+        weights.append(model._experts.weights)
+    assert max(weights[0]) > 2.0 / len(weights[0]) and weights[1] == pytest.approx(weights[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("x", [[1.0], None, "red", {"feature 0": object()}, {"feature 0": 1.0, "new": math.inf}])

@@ -418,6 +418,7 @@ EDITS = [
         ("experts that know other features share a row", "reader.agreed >= other.size()", "reader.agreed >= 0"),
         ("a regressor that refuses to learn has no loss", "if reading.refused[i]:", "if False:"),
         ("a large error counts more than 1", "if error < 2.0 * self.mean_error else w", ""),
+        ("the first error counts", "if self.label_weight > 0.0:", "if True:"),
         ("labels are not centred", "(label - mean) / deviation(squares, count)", "label / deviation(squares, count)"),
         ("the scale of losses does not follow a drift", "min(max(part, w * ERROR_MEMORY), 1.0)", "min(part, 1.0)"),
         ("a weight does nothing to the variance of labels", "self.squares + w * (label - old_mean)", "self.squares + (label - old_mean)"),

@@ -1,6 +1,5 @@
 """A real Apache Kafka on this machine, from two pip packages: for demos and for tests with real faults."""
 
-import base64
 import contextlib
 import os
 import shutil
@@ -11,7 +10,6 @@ import sys
 import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -20,6 +18,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import InvalidReplicationFactorError, KafkaError
 
 from connectors.errors import StartError
+from connectors.kafka.local import blank_folder
 from connectors.kafka.local.class_archive import WRITE_TIMEOUT, ClassArchive
 from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
 from connectors.kafka.local.ports import HeldPort
@@ -261,19 +260,19 @@ class LocalKafka:
 
     def _format(self) -> None:
         """Write the properties of each broker and format an empty folder for it, all of one new cluster."""
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        cluster = blank_folder.new_id()
         (self._folder / "log4j").write_text(LOG4J)
-        formatting = []
         for node in self.nodes:
-            file = self._write_properties(node, self._settings)
+            file, folder = self._write_properties(node, self._settings), self._folder / str(node)
+            if blank_folder.make(folder, self.version, cluster, node):
+                continue
             arguments = ["format", f"--cluster-id={cluster}", "-c", str(file)]
             command = self._command("kafka.tools.StorageTool", *arguments, java_flags=self._archive.flags())
             with self._log_file(node).open("wb") as log:
-                formatting.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
-        codes = [process.wait() for process in formatting]
-        for node, code in zip(self.nodes, codes, strict=True):
-            if code:
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+            if done.returncode:
                 raise self._failed(node)
+            blank_folder.keep(folder, self.version)
 
     def _spawn(self, node: int) -> None:
         flags = self._archive.flags(self._new_archive if node == 1 else None)

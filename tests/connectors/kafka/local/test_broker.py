@@ -157,7 +157,7 @@ def test_three_brokers_serve_with_one_killed(topic: str) -> None:
 @pytest.mark.parametrize(
     "setting, value",
     [
-        ("num.partitions", "many"),  # refused while the folder is formatted
+        ("num.partitions", "many"),
         ("group.coordinator.threads", 0),  # likewise, by a range
         ("authorizer.class.name", "no.such.Authorizer"),  # found when the broker starts
     ],

@@ -1,0 +1,45 @@
+"""The folder of a new broker is the one that Kafka's tool makes, but for its ids."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from connectors.kafka.local import VERSION, LocalKafka, blank_folder
+from connectors.kafka.local.jars import kafka_jars
+
+
+def ids(folder: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z.]+)=(\S+)$", (folder / blank_folder.META).read_text(), re.M))
+
+
+def contents(folder: Path) -> bytes:
+    """The checkpoint without checksums and times: the head of each batch of records is 61 bytes, some of them times."""
+    return b"".join(re.findall(rb"[a-z.]{8,}\x00.", (folder / blank_folder.CHECKPOINT).read_bytes(), re.S))
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_have(tmp_path, monkeypatch, brokers):
+    cache = tmp_path / "river-margins" / f"kafka-{VERSION}"
+    cache.mkdir(parents=True)
+    for jar in kafka_jars(VERSION):
+        (cache / jar.name).symlink_to(jar)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    runs = []
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *given, **more: runs.append(given) or run(*given, **more))
+    found = []
+    for number in range(2):
+        with LocalKafka(brokers) as kafka:
+            folders = [kafka._folder / str(node) for node in kafka.nodes]
+            found += [(ids(folder), contents(folder)) for folder in folders]
+            kafka.create_topics({"works": 1})
+        assert sum("kafka.tools.StorageTool" in given[0] for given in runs) == 1, number
+    assert not list(cache.glob("*.partial"))
+    assert len({known for _, known in found}) == 1 and b"metadata.version" in found[0][1]
+    assert {frozenset(names) for names, _ in found} == {frozenset(("version", "cluster.id", "node.id", "directory.id"))}
+    assert [names["node.id"] for names, _ in found] == 2 * [str(node) for node in range(1, brokers + 1)]
+    assert len({names["cluster.id"] for names, _ in found}) == 2
+    assert len({names["directory.id"] for names, _ in found}) == 2 * brokers

@@ -68,6 +68,8 @@ class PartitionModel:
     ----------
     name
         The name of the model beside others; empty if it is alone.
+    can_replay
+        As given.
     has_drifted
         Whether there was a drift since the snapshot.
     learned
@@ -96,7 +98,7 @@ class PartitionModel:
         self.examples, self.watch = examples, watch
         self._explain = explain
         self.decode = decode
-        self._load, self._can_replay = load, can_replay
+        self._load, self.can_replay = load, can_replay
         self._change: Callable[[Any], None] | None = None
         self._next_watch: tuple[Watch | None] | None = None
         self._set_learner(learner)
@@ -256,7 +258,7 @@ class PartitionModel:
             reject = self._blame(error, record)
             self._undo(reject)
             raise reject from error
-        if not self._can_replay:
+        if not self.can_replay:
             value = record.value  # the bytes take less memory than the features
             self.learned.append(record if value is None else (value, record.label, 0) if is_late else value)
         self.examples += 1
@@ -286,8 +288,14 @@ class PartitionModel:
 
         Raise ReplayNeeded if that takes a replay.
         """
-        if self._can_replay:
+        if self.can_replay:
             raise ReplayNeeded(reject) if isinstance(reject, Reject) else reject
+        self.undo()
+
+    def undo_learning(self, error: Exception, value: bytes) -> None:
+        """Bring the model back after its learner alone has failed to learn a record. Raise ReplayNeeded as `learn`."""
+        if self.can_replay:
+            self._undo(self._blame(error, self._example(value)))
         self.undo()
 
     def undo(self) -> None:
@@ -305,9 +313,10 @@ class PartitionModel:
     def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:
         """The fields id, label and features, if that is all that matters of a record for this model; else None.
 
-        Then to predict and learn it is no more than two calls of the learner, and `undo` after a failure of the second.
+        Then to predict and learn it is no more than two calls of the learner, and `undo_learning` after a failure of the
+        second.
         """
-        is_special = self.watch is not None or self._explain or self._can_replay or self._predict_score_one is None
+        is_special = self.watch is not None or self._explain or self._predict_score_one is None
         if type(self) is not PartitionModel or is_special or not self._is_pure:
             return None
         decoder = getattr(self.decode, "__self__", None)

@@ -227,7 +227,7 @@ cdef class LateRoute(Route):
                 self.check_label(label)
         except Exception:
             return False
-        if not self.learn(label):
+        if not self.learn(label, found):
             return False
         self.learned.append((found, label, start))
         self.records.take(key)

@@ -310,7 +310,11 @@ class Processor:
                 for number in {record[0] for record in records[place:]} - skipped:
                     self._assignment.seek(number)
                 return
-            place = self._loop.take(self._assignment.partitions, records, place, skipped, min(committer.due, end))
+            try:
+                place = self._loop.take(self._assignment.partitions, records, place, skipped, min(committer.due, end))
+            except ReplayNeeded as needed:
+                place = self._loop.place
+                self._replay_and_reject(records[place][0], needed, skipped)
             if place < len(records):  # also if a commit is due: to leave a long record may take longer than `every`
                 self._take_one(records[place], skipped)
                 place += 1
@@ -325,12 +329,15 @@ class Processor:
             try:
                 self._process(*record)
             except ReplayNeeded as needed:
-                skipped.add(number)
-                self._assignment.partitions[number].replay_and_reject(needed.reject)
-                self._assignment.seek(number)
+                self._replay_and_reject(number, needed, skipped)
         except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
             self._outbox.add_moved([number])
             raise
+
+    def _replay_and_reject(self, number: int, needed: ReplayNeeded, skipped: set[int]) -> None:
+        skipped.add(number)
+        self._assignment.partitions[number].replay_and_reject(needed.reject)
+        self._assignment.seek(number)
 
     def _longest_poll(self) -> float:
         if self._assignment.loading:

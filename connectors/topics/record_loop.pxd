@@ -10,7 +10,7 @@ cdef class Route:
         list feature_fields, learned
         str source
         bytes encoded_source, model_name
-        bint is_plain, is_regressor, keeps_timestamps, reads_rows
+        bint is_plain, is_regressor, keeps_timestamps, reads_rows, can_replay
         Py_ssize_t examples, taken, learned_now, judged, right
         long long position
         double oldest, error
@@ -20,7 +20,7 @@ cdef class Route:
     cdef int leave(self) except -1
     cdef bint take(self, tuple record) except -1
     cdef bint read(self, object value, Py_ssize_t start=*) except -1
-    cdef bint learn(self, object label) except -1
+    cdef bint learn(self, object label, bytes value) except -1
     cdef bytes encoded(self, object id, object prediction, object score, object label)
     cdef int note(self, object prediction, object score) except -1
     cdef int note_learned(self, object prediction, object label) except -1

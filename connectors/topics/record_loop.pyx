@@ -2,7 +2,7 @@
 
 `Processor._process` is the route of any record, and says what a record leads to. This one does the same for most records, and
 leaves every other one to it untouched: a record that is not taken here has moved nothing. So there are no rejects to write
-here, no replay and no errors to explain.
+here, and no errors to explain.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -67,6 +67,7 @@ cdef class RecordLoop:
 
     cdef dict routes
     cdef object outbox
+    cdef readonly Py_ssize_t place
 
     def __init__(self, outbox):
         self.outbox, self.routes = outbox, {}
@@ -86,6 +87,11 @@ cdef class RecordLoop:
             Partitions whose records are left.
         due
             All records are left after this moment, a time of `time.monotonic`.
+
+        Raises
+        ------
+        ReplayNeeded
+            The record at `place` cannot be learned, and only a replay brings its model back.
         """
         cdef Py_ssize_t i
         cdef tuple record
@@ -93,7 +99,7 @@ cdef class RecordLoop:
         cdef object number = None
         try:
             for i in range(start, len(records)):
-                record = records[i]
+                self.place, record = i, records[i]
                 if record[0] != number:
                     if route is not None:
                         route.leave()
@@ -121,7 +127,7 @@ cdef class Route:
 
     def __init__(self, number, partition, outbox):
         self.number, self.partition, self.outbox = number, partition, outbox
-        self.model, self.proof = partition.model, partition.proof
+        self.model, self.proof, self.can_replay = partition.model, partition.proof, partition.model.can_replay
         self.source, self.encoded_source = partition.source, partition.source.encode()
         fields = self.model.plain_fields
         self.is_plain = fields is not None
@@ -152,7 +158,8 @@ cdef class Route:
         self.outbox.add_moved([self.number], self.oldest)  # also if a record failed half-way
         if self.taken or self.learned_now:
             self.model.examples = self.examples
-            self.proof.pass_inputs(self.position, self.taken)
+            if not self.can_replay:
+                self.proof.pass_inputs(self.position, self.taken)
             counts.add_plain(self.taken, self.learned_now, self.judged, self.right, self.error)
             self.taken = self.learned_now = 0
         return 0
@@ -177,14 +184,17 @@ cdef class Route:
         if output is None:
             return False
         if label is not None:
-            if not self.learn(label):
+            if not self.learn(label, value):
                 return False
-            self.learned.append(value)
+            if not self.can_replay:
+                self.learned.append(value)
         self.note(prediction, score)
         name = with_number(self.model_name, self.examples)
         if label is not None:
             self.note_learned(prediction, label)
         self.position = offset + 1
+        if self.can_replay:
+            self.proof.advance(offset, value, self.examples)
         self.send_output(offset, key, output, headers, sent, id, name)
         return True
 
@@ -214,14 +224,14 @@ cdef class Route:
             return False
         return self.id is None or type(self.id) is str or type(self.id) is int
 
-    cdef bint learn(self, object label) except -1:
+    cdef bint learn(self, object label, bytes value) except -1:
         """Learn the features that were read last, also if they were predicted. If that fails, return False."""
         try:
             if self.is_row:
                 self.rows.row.unread = True
             self.learn_one(self.features, label)
-        except Exception:
-            self.model.undo()
+        except Exception as error:
+            self.model.undo_learning(error, value)
             return False
         return True
 

@@ -284,7 +284,16 @@ def test_nothing_is_explained_unless_asked_for():
 
 
 @pytest.mark.parametrize("can_replay", [False, True])
-def test_inputs_that_may_be_replayed_take_the_route_in_python(can_replay):
-    decode = Decoder(None, "y", None).decode
-    model = PartitionModel(rm.PAClassifier(), "", 0, lambda name: None, decode, can_replay)
-    assert (model.plain_fields is None) == can_replay
+def test_a_learner_that_failed_outside_of_the_model_is_brought_back_or_asks_for_a_replay(can_replay):
+    value = b'{"a": 1.0, "y": "bad"}'
+    model = PartitionModel(Picky(), "s", 0, lambda name: Picky(), Decoder(None, "y", None).decode, can_replay)
+    learn(model, {"a": 1.0}, "good")
+    with pytest.raises(TypeError) as failed:
+        model.learner.learn_one({"a": 1.0}, "bad")
+    if can_replay:
+        with pytest.raises(ReplayNeeded) as needed:
+            model.undo_learning(failed.value, value)
+        assert (str(needed.value.reject), needed.value.reject.kind) == ("TypeError: no such label", "label")
+    else:
+        model.undo_learning(failed.value, value)
+        assert model.learner.learned == ["good"]

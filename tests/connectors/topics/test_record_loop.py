@@ -91,6 +91,8 @@ def integers_as_ids():
 
 
 CASES = {
+    "snapshots at times": (odd_records, PA, {"id": "id", "label": "label"}),
+    "snapshots at times, numbers": (odd_records, ["StandardScaler", "PARegressor"], {"id": "id", "label": "c"}),
     "fields alike": (alike, PA, {"id": "id", "label": "label"}),
     "two classes": (odd_records, PA, {"id": "id", "label": "label"}),
     "no id, named features": (odd_records, PA, {"label": "label", "features": ["a", "b", "odd"]}),
@@ -183,6 +185,8 @@ def test_both_routes_lead_to_the_same(kafka, tmp_path, monkeypatch, case):
         monkeypatch.setattr(processor, "RecordLoop", route)
         other = Stream(kafka, tmp_path, partitions=PARTITIONS, learner=learner, record=fields)
         other.input = other.settings["input"]["topic"] = stream.input
+        if case.startswith("snapshots"):
+            other.settings["snapshots"] = {"path": other.settings["snapshots"], "every": "300ms"}
         found.append(result(other, ends))
     (outputs, rejects, counts, models), (outputs_2, rejects_2, counts_2, models_2) = found
     assert outputs == outputs_2

@@ -4,10 +4,13 @@ import io
 import json
 
 import pytest
+from river.evaluate import progressive_val_score
+from river.metrics import Accuracy
 from sklearn.datasets import dump_svmlight_file
 
 from connectors.files.svmlight import parse
 from connectors.model.rejects import Reject
+from connectors.tools import evaluate
 from tests.connectors.files.test_processor import Folder
 from tests.helpers.streams import twin
 
@@ -52,3 +55,14 @@ def test_a_file_of_scikit_learn_teaches_the_same_as_the_bare_learner(tmp_path):
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()]
     expected = twin(folder.config().build_learner(), records)
     assert found == json.loads(json.dumps(expected))
+
+
+def test_evaluate_equals_river(tmp_path):
+    rows, labels = [[0.5 * n % 7, n % 3, 0.0] for n in range(60)], [1 if n % 7 > n % 3 else -1 for n in range(60)]
+    dump_svmlight_file(rows, labels, str(tmp_path / "in.svm"), zero_based=False)
+    config = Folder(tmp_path, "svm", record={"label": "label"}, output={"file": str(tmp_path / "out.jsonl")}).config()
+    found = evaluate.run(config, str(tmp_path / "in.svm"), ["Accuracy"])
+    examples = [({str(i): x for i, x in enumerate(row, 1) if x}, y) for row, y in zip(rows, labels, strict=True)]
+    expected = progressive_val_score([each for each in examples if each[0]], config.build_learner(), Accuracy())
+    assert found.metrics["Accuracy"].get() == expected.get()
+    assert (found.examples, found.rejected) == (sum(bool(x) for x, _ in examples), sum(not x for x, _ in examples))

@@ -235,19 +235,20 @@ def wait_for_rows(folder, rows, process):
         time.sleep(0.005)
 
 
-def test_evaluate_says_what_it_says_of_the_same_json_lines(tmp_path):
+@pytest.mark.parametrize("table_name", ["in.parquet", "in.feather", "in.arrow"])
+def test_evaluate_says_what_it_says_of_the_same_json_lines(tmp_path, table_name):
     records = phishing(400)
-    folder = folder_of(tmp_path, "in.parquet", records)
+    folder = folder_of(tmp_path, table_name, records)
     folder.put([json.dumps({"y": None, **record}).encode() for record in records])
     of_rows, of_lines = (
         evaluate.run(folder.config(), str(tmp_path / name), ["Accuracy", "ROCAUC"])
-        for name in ("in.parquet", "in.jsonl")
+        for name in (table_name, "in.jsonl")
     )
     assert {name: metric.get() for name, metric in of_rows.metrics.items()} == {
         name: metric.get() for name, metric in of_lines.metrics.items()
     }
     assert (of_rows.examples, of_rows.unlabelled) == (of_lines.examples, of_lines.unlabelled)
-    source = evaluate.source_of(folder.config(), str(tmp_path / "in.parquet"))
+    source = evaluate.source_of(folder.config(), str(tmp_path / table_name))
     assert source.total == 400 and sum(1 for _ in source.records()) == source.done == 400
 
 

@@ -95,8 +95,8 @@ def bare_outputs(stream, records):
 @BOTH_CLIENTS
 def test_killed_within_a_mixing_then_two_processes(kafka, client, tmp_path):
     """kill -9 right before a commit that mixes, then one process, two, one again; one client reads records again."""
-    every = "1h" if client == "confluent" else None
-    stream, records = MixingStream(kafka, tmp_path), phishing(2400)
+    every, kind = ("1h", "AROWClassifier") if client == "confluent" else (None, "PAClassifier")
+    stream, records = MixingStream(kafka, tmp_path, learner=["StandardScaler", kind]), phishing(2400)
     stream.forget_the_dead_soon()
     changes = {"snapshots": {"folder": stream.settings["snapshots"], "every": every}} if every else {}
     process = start(stream.file(**changes), HOLDS_IN_A_MIXING)

@@ -32,6 +32,12 @@ def mounted(service):
     return {volume[1]: DEPLOY / volume[0] for volume in volumes if volume[0].startswith("./")}
 
 
+def test_one_service_builds_the_image():
+    """Services are built side by side, and the second of two that write the same image fails."""
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["processor"]
+    assert SERVICES["topics"]["image"] == SERVICES["processor"]["image"]
+
+
 def test_file_is_valid():
     compose = needs("docker-compose", "apt-get install docker-compose")
     said = yaml.safe_load(check(compose, "--file", FILE, "config", GRAFANA_PASSWORD="secret"))

@@ -14,9 +14,10 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         typer.echo("\n".join("\t".join(line) for line in [titles, *cells]))
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table(*titles)
+    # In a narrow window a cell takes several lines: the end of a snapshot's name is what its commands need.
+    table = Table(*(Column(title, overflow="fold") for title in titles))
     for line in cells:
         table.add_row(*line)
     Console(markup=False, emoji=False).print(table)  # names of features may have brackets

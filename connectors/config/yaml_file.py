@@ -216,9 +216,11 @@ class _Reader:
     def content(self, file: str, path: Path, place: Place) -> str | None:
         """Return the text of a file, such as a mounted secret, without the line break at its end."""
         try:
-            text = pathlib.Path(file).expanduser().read_text(encoding="utf-8")
+            text = pathlib.Path(file).expanduser().read_text(encoding="utf-8-sig")
         except OSError as error:
             self.report(path, place, f"the file `{file}` cannot be read: {error.strerror}")
+        except RuntimeError:
+            self.report(path, place, f"the file `{file}` cannot be read: the home folder that it begins with is not known")
         except UnicodeDecodeError:
             self.report(path, place, f"the file `{file}` is not UTF-8 text")
         else:

@@ -13,7 +13,7 @@ import math
 import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -83,6 +83,7 @@ class State:
     outcomes: Place | None = None
     waiting: Kept | None = None
     queries: Place | None = None
+    has_ended: bool = False  # in order: then what follows a mark was written by somebody else
 
 
 STATE = TypeAdapter(State)
@@ -196,6 +197,7 @@ class FileProcessor:
         self._late = self._late_labels()
         self._old = ""
         self._due = 0.0
+        self._has_ended = False
         self._missing_labels = MissingLabels(log, None if has_labels else config.record.label)
 
     # Start
@@ -255,8 +257,9 @@ class FileProcessor:
     def _writer(self, what: str, path: str, last: Place | None) -> Writer:
         # a mark of length 0 fits any content: it is valid for the same path only
         known = last is not None and last.mark is not None and (last.mark.length > 0 or last.path == path)
+        has_ended = self._state is not None and self._state.has_ended
         with self._named(what, path):
-            return Writer(path, last.mark if last is not None and known else None)
+            return Writer(path, last.mark if last is not None and known else None, has_ended)
 
     @contextlib.contextmanager
     def _named(self, what: str, path: str) -> Iterator[None]:
@@ -299,6 +302,8 @@ class FileProcessor:
                 self.write_state()
                 self.remember()
                 self.delete_superseded()
+            elif self._state is not None and self._state.has_ended:  # from now on, a kill leaves output after the marks
+                self._keep(replace(self._state, has_ended=False))
             with contextlib.ExitStack() as files:
                 self._open(files, "output", self._config.output.file, self._output)
                 if self._config.rejects and self._rejects:
@@ -308,6 +313,7 @@ class FileProcessor:
                 if self._config.queries and self._queries:
                     self._open(files, "queries", self._config.queries.file, self._queries)
                 self._work(stop)
+            self._end()
         except OSError as error:
             raise StartError(
                 f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
@@ -316,6 +322,14 @@ class FileProcessor:
         self._missing_labels.look(self.counts.predicted, self._model.examples, least=1)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
+
+    def _end(self) -> None:
+        """Note in the checkpoint that this process ended in order."""
+        if self.counts.checkpoints:
+            self._has_ended = True
+            self.write_state()
+        elif self._state is not None and self._state.has_ended:  # nothing was written since
+            self._keep(self._state)
 
     def _has_new_file(self) -> bool:
         """Whether a file is written that the last checkpoint does not name."""
@@ -435,7 +449,11 @@ class FileProcessor:
             outcomes=Place(config.outcomes.file, self._outcomes.mark()) if config.outcomes and self._outcomes else None,
             waiting=self._kept,
             queries=Place(config.queries.file, self._queries.mark()) if config.queries and self._queries else None,
+            has_ended=self._has_ended,
         )
+        self._keep(state)
+
+    def _keep(self, state: State) -> None:
         snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
 
     def remember(self) -> None:
@@ -459,11 +477,16 @@ def make_asking(config: AnyConfig, reader: AnyReader, asked: Asked | None) -> As
     queries = getattr(config, "queries", None)
     if queries is None:
         return None
-    parse = reader.parser(config.record.id) or orjson.Fragment
+    parse = reader.parser(config.record.id) or _on_one_line
     try:
         return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
     except BadState as error:
         raise StateError(f"{error}; put the checkpoint back as it was") from error
+
+
+def _on_one_line(value: bytes) -> orjson.Fragment:
+    """Return the JSON object of a line as it is, but for a carriage return between values, which may end a line."""
+    return orjson.Fragment(value.replace(b"\r", b" "))
 
 
 def committed_snapshot(config: FileConfig) -> bytes | None:

@@ -183,6 +183,8 @@ class Writer:
         The file, or `-` for standard output.
     mark
         The mark of the last checkpoint; None if there is none for this file.
+    has_ended
+        Whether the process that made the mark has ended in order. Then nothing may follow the mark.
 
     Raises
     ------
@@ -190,7 +192,7 @@ class Writer:
         The content of the file is not the one of that mark. Nothing was changed.
     """
 
-    def __init__(self, path: str, mark: Mark | None) -> None:
+    def __init__(self, path: str, mark: Mark | None, has_ended: bool = False) -> None:
         self._path, self._is_csv, self._meter = path, is_csv(path), Meter()
         if path == STANDARD:
             return
@@ -201,6 +203,8 @@ class Writer:
         size = os.path.getsize(path) if os.path.exists(path) else 0
         if mark is None and size:
             raise Unfit("it exists already, and is not empty: move it away, or name another file")
+        if mark is not None and has_ended and size > mark.length:
+            raise Unfit(f"it has {size} bytes now, and only {mark.length} were written to it")
         if mark is not None and mark.length:
             self._verify(mark, size)
 
@@ -224,6 +228,8 @@ class Writer:
             if self._is_csv and not self._meter.length:
                 self._sink.write(csv_rows.header())
             yield
+            if not self._meter.length:
+                self._sink.write(b"")  # a compressed file is not a valid one as long as it has 0 bytes
             self._sink.sync()  # also if nothing was read, and so nothing committed
 
     def write(self, value: bytes) -> None:

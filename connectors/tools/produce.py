@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -98,8 +99,6 @@ def produce(
         with _progress(source, limit) as update, contextlib.suppress(KeyboardInterrupt):
             began = time.monotonic()
             for message in _messages(fields, source, counts):
-                if counts.sent == limit:
-                    break
                 if rate is not None:
                     time.sleep(max(0.0, began + counts.sent / rate - time.monotonic()))
                 producer.send(topic, None, message.key, message.value, [], message.place)
@@ -110,6 +109,8 @@ def produce(
                     counts.acknowledged = counts.sent
                 if rate is not None or counts.sent % SELDOM == 0:
                     update(counts.sent)
+                if counts.sent == limit:  # before the next one is taken: a pipe may have none for long
+                    break
         producer.flush(LONGEST_FLUSH)
         producer.check()
     return counts
@@ -208,6 +209,6 @@ def _progress(source: evaluate.FileSource | evaluate.DataSet, limit: int | None)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     records = source.total if isinstance(source, evaluate.DataSet) else None
     total = min(filter(None, (records, limit)), default=None)
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task(source.name, total=total)
         yield lambda sent: progress.update(task, completed=sent)

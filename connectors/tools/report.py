@@ -1,13 +1,17 @@
 """The report of an evaluation: a progress bar on a terminal, a table, a plot."""
 
 import contextlib
+import errno
+import os
 import pathlib
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
@@ -59,6 +63,8 @@ def run(
         The data cannot be read, or the plot or the snapshot cannot be written.
     """
     result = evaluate.start(config, names)
+    if save is not None:
+        check_save(save)
     if plot is not None:
         check_plot(result, plot)
     began, examples = monotonic(), 0
@@ -69,7 +75,8 @@ def run(
                 if number % UPDATE_EVERY == 0:
                     update()
         examples += each.examples
-    console = Console(markup=False, emoji=False)  # names of fields and contents of records may have brackets
+    # Names of fields and contents of records may have brackets. Without a terminal there is no window to fit in.
+    console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
     columns = {config.champion: result} | result.challengers
     console.print(_table(columns, source.name, examples / (monotonic() - began)))
     if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
@@ -93,14 +100,15 @@ def _progress(source: evaluate.Source) -> Iterator[Callable[[], None]]:
     """Show the progress on standard error, if that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as progress:
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
         task = progress.add_task(pathlib.Path(source.name).name, total=source.total)  # a long path would hide the bar
         yield lambda: progress.update(task, completed=source.done)
 
 
 def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table:
     """Return a table with a column for each model, and a header if there are several."""
-    table, all_of = Table("", *results, title=f"progressive validation on {name}"), list(results.values())
+    columns = [Column(title, overflow="fold") for title in ("", *results)]  # a narrow window cuts nothing off
+    table, all_of = Table(*columns, title=f"progressive validation on {name}"), list(results.values())
     table.show_header = len(results) > 1
     for metric in all_of[0].metrics:
         values = [result.metrics[metric] for result in all_of]
@@ -114,6 +122,17 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
         table.add_row("drifts", f"{all_of[0].drifts:,}")
     table.add_row("examples per second", f"{rate:,.0f}")
     return table
+
+
+def check_save(path: pathlib.Path) -> None:
+    """Raise StartError, before the evaluation, if a snapshot cannot be written there after it."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+            pass
+    except OSError as error:
+        raise StartError(f"`{path}` cannot be written: {error.strerror}") from error
 
 
 def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:

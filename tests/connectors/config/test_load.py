@@ -758,6 +758,10 @@ def test_files_fill_values_in(load, problems, tmp_path):
     assert (found.kafka.common["sasl_plain_password"], found.kafka.common["ssl_password"]) == ("pass word", "")
     (line,) = problems(GOOD.replace(servers, f"{servers}  sasl_plain_password: ${{file:{tmp_path / 'none'}}}\n"))
     assert line.startswith(f"p.yaml:4:24: the file `{tmp_path / 'none'}` cannot be read: No such file")
+    (line,) = problems(GOOD.replace(servers, f"{servers}  sasl_plain_password: ${{file:~nobody-here/secret}}\n"))
+    assert line.startswith("p.yaml:4:24: the file `~nobody-here/secret` cannot be read: the home folder")
+    (tmp_path / "secret").write_bytes(b"\xef\xbb\xbfpass word\r\n")
+    assert load(GOOD.replace(servers, servers + more)).kafka.common["sasl_plain_password"] == "pass word"
 
 
 def test_what_has_no_explanation_is_named(load, problems):

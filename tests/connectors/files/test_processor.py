@@ -749,3 +749,27 @@ def test_a_header_without_end_may_get_one(tmp_path, end):
     folder.put(end.join([b"a,y", b"1,true", b""]))
     assert folder.run().read == 1
     assert [row["id"] for row in csv.DictReader(io.StringIO(folder.content().decode()))] == ["in.csv:2"]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "rejects.jsonl"])
+def test_what_another_program_has_added_is_not_cut_off(folder, name):
+    folder.put(lines_of(phishing(5)))
+    folder.run()
+    with (folder.path / name).open("ab") as file:
+        file.write(b"theirs\n")
+    before = (folder.path / name).read_bytes()
+    with pytest.raises(StateError, match=r"it has \d+ bytes now, and only \d+ were written to it"):
+        folder.run()
+    assert (folder.path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_compressed_file_without_records_is_valid(tmp_path, suffix):
+    path = tmp_path / f"rejects.jsonl{suffix}"
+    folder = Folder(tmp_path, rejects={"file": str(path)})
+    folder.put(lines_of(phishing(5)))
+    folder.run()
+    assert path.read_bytes() and UNPACK[suffix](path.read_bytes()) == b""
+    folder.put([*lines_of(phishing(5)), b"{"])
+    assert folder.run().rejected == 1
+    assert UNPACK[suffix](path.read_bytes()).count(b"\n") == 1

@@ -131,3 +131,13 @@ def test_evaluate_and_the_metrics_tell_how_many_labels_were_asked_for(tmp_path):
         assert health.metrics.registry.get_sample_value(f"river_margins_{name}_total") == number > 0
     assert (Counts() + counts).queries == counts.queries
     assert evaluate.run(folder.config(queries=None)).queries is None
+
+
+def test_records_with_the_line_ends_of_windows(tmp_path):
+    folder = AskingFolder(tmp_path, sampler="share")
+    folder.settings["queries"]["sampler"] = {"ShareSampler": {"share": 1.0, "seed": 1}}
+    folder.put(b'{"id": 1, "at": 1, "a": 1.0}\r\n{"id": 2, "at": 2, "a": 2.0}\r\n')
+    folder.put_labels([])
+    folder.run()
+    with (tmp_path / "queries.jsonl").open() as lines:  # as most programs read it
+        assert [json.loads(line)["record"]["id"] for line in lines] == [1, 2]

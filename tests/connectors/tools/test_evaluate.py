@@ -353,3 +353,28 @@ def test_a_plot_that_cannot_be_written_does_not_lose_the_learner(settings, tmp_p
     with pytest.raises(StartError, match="cannot be written"):
         report.run(settings(), "phishing", plot=tmp_path / "none" / "a.png", save=tmp_path / "a.snapshot")
     assert (tmp_path / "a.snapshot").exists()
+
+
+def test_in_a_pipe_the_results_of_many_models_are_whole(settings, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"passive_aggressive_{n}" for n in range(6)]
+    learner = {"name": "champion_of_today", "steps": CLASSIFIER}
+    challengers = dict.fromkeys(names, ["PAClassifier"])
+    report.run(settings(learner, challengers=challengers), "phishing", ["Accuracy", "ROCAUC"])
+    shown = capsys.readouterr().out
+    assert "…" not in shown and all(name in shown for name in names)
+
+
+def test_where_the_learner_goes_is_tried_before_the_evaluation(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(ours, "measure", None)  # it must not come to that
+    for path, said in ((tmp_path / "none" / "a.snapshot", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(StartError, match=f"cannot be written: {said}"):
+            report.run(settings(), "phishing", save=path)
+
+
+def test_a_forced_colour_shows_no_bar_in_a_file(settings, tmp_path):
+    write(tmp_path / "in.jsonl", phishing(3000))
+    settings()
+    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
+    environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm"}
+    assert subprocess.run(line, check=True, capture_output=True, timeout=DEADLINE, env=environment).stderr == b""

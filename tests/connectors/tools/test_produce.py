@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import os
+import sys
+import threading
 import time
 
 import pyarrow as pa
@@ -11,6 +14,7 @@ from river import datasets
 
 from connectors.errors import ConfigError, StartError
 from connectors.tools import produce
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream
 
 
@@ -110,3 +114,16 @@ def test_rows_that_json_cannot_express_are_not_sent(stream, tmp_path):
         counts = produce.produce(stream.config(record={"id": "id"}), str(tmp_path / name))
         assert (counts.sent, counts.skipped) == (1, 1) and "cannot be expressed in JSON" in counts.reason
     assert [message.key for message in stream.read(stream.input, 2)] == [b"b", b"b"]
+
+
+def test_a_limit_does_not_wait_for_one_more_record(stream, monkeypatch):
+    ours, theirs = os.pipe()
+    os.write(theirs, b'{"a": 1}\n{"a": 2}\n')
+    late = threading.Timer(DEADLINE, os.close, [theirs])  # without it, a failure would last for ever
+    late.start()
+    with os.fdopen(ours) as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        assert produce.produce(stream.config(), "-", limit=2).sent == 2
+    assert late.is_alive()
+    late.cancel()
+    os.close(theirs)

@@ -1,6 +1,6 @@
 """A faster `river.compose.Pipeline`."""
 
-from river import compose
+from river import base, compose
 
 cimport cython
 from cpython.object cimport PyObject
@@ -86,7 +86,8 @@ class Pipeline(compose.Pipeline):
         """Return what each feature contributes to the score; the features are those that the last step receives."""
         *before, last = self.steps.values()
         for step in before:
-            x = step.transform_one(x)
+            if not isinstance(step, base.AnomalyFilter):  # which only keeps examples from being learned
+                x = step.transform_one(x)
         return last.explain_one(x)
 
 

@@ -52,6 +52,11 @@ USES: dict[str, Use] = {
         (_FAMILIES, *_ROOMS, "river_margins/core/estimator.pyx", "river_margins/snapshot/changes.py"),
         "overridden, and read: River's `mutate` changes only the attributes that it names",
     ),
+    "_wrapped_model": Use(
+        "base.Wrapper",
+        ("river_margins/families/auto.py",),
+        "whether an expert takes sample weights depends on the model that it wraps",
+    ),
     "_unit_test_params": Use(
         "base.Base",
         (_FAMILIES, *_ROOMS, _CONVERSIONS, _THEORY, "river_margins/preprocessing"),

@@ -316,7 +316,8 @@ cdef class Experts:
             found = self.first_of(reading, labels)
         for i in range(self.count):
             reading.losses[i] = 0.0 if not reading.refused[i] and is_label(PyList_GET_ITEM(reading.said, i), y) else w
-        self.lower_weights(reading.losses)
+        if w != 0.0:  # a round that counts for nothing shares nothing, either
+            self.lower_weights(reading.losses)
         if place_of(<PyObject*> y, labels, len(labels)) < 0 and y not in labels:
             labels.append(y)
         self.spare_reading = reading
@@ -410,7 +411,7 @@ cdef class NumberExperts(Experts):
         cdef double mean = old_mean + (label - old_mean) * part, combined, predicted, error
         cdef double squares = self.squares + w * (label - old_mean) * (label - mean)
         cdef Reading reading
-        if not (isfinite(squares) and isfinite(count)):
+        if not (isfinite(squares + label * label) and isfinite(count)):  # all labels after a huge first one would be refused
             raise OverflowError(
                 f"`AutoRegressor`: the label {y!r} takes the variance of the labels beyond floating point: scale the labels"
             )
@@ -419,7 +420,7 @@ cdef class NumberExperts(Experts):
         self.take_numbers(reading)
         combined = self.mean(reading, False)
         predicted = old_mean + old_unit * self.mean(reading, True)
-        if self.mean_error > 0.0:
+        if self.mean_error > 0.0 and w != 0.0:
             for i in range(self.count):
                 error = fabs(old_mean + old_unit * reading.numbers[i] - label)
                 reading.losses[i] = w * error / (2.0 * self.mean_error) if error < 2.0 * self.mean_error else w

@@ -82,7 +82,7 @@ class _Auto(Described, Estimator):
         for expert in self._experts.members:
             if hasattr(expert, "_check_weight"):
                 expert._check_weight(w)
-            elif "w" not in (taken := inspect.signature(expert.learn_one).parameters) and "params" not in taken:
+            elif not _takes_weights(expert):
                 raise ValueError(
                     f"`{type(expert).__name__}` of the portfolio takes no sample weight, here {w}: leave it out"
                 )
@@ -116,6 +116,15 @@ class _Auto(Described, Estimator):
                 members[i] = inner
 
 
+def _takes_weights(model: Any) -> bool:
+    taken = inspect.signature(model.learn_one).parameters
+    if "w" in taken or "params" in taken:  # the latter is that of River's pipelines
+        return True
+    # River's wrappers, such as DriftRetrainingClassifier, hand further arguments to the model that they wrap.
+    hands_on = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    return hands_on and isinstance(model, base.Wrapper) and _takes_weights(model._wrapped_model)
+
+
 def _copy(expert: Any, kind: type[Any]) -> Any:
     if isinstance(expert, kind):
         return expert.clone()
@@ -146,14 +155,32 @@ class Voting(_Auto, base.Classifier):
         return _leader(votes), _score(votes)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
-        """Return the weight of the experts for each label: a vote. `Calibrated(AutoClassifier())` calibrates it."""
-        return self._experts.votes(x, self._labels)
+        """Return the weight of the experts for each label: a vote. `Calibrated(AutoClassifier())` calibrates it.
+
+        True and False both have a share unless there are other labels: one half each before the first label.
+        """
+        votes: dict[Any, float] = self._experts.votes(x, self._labels)
+        if not votes:  # an active learner that asks where probabilities are equal must ask now
+            return {True: 0.5, False: 0.5}
+        if all(isinstance(label, bool) for label in votes):  # wrappers of River read the share of True
+            for label in (True, False):
+                votes.setdefault(label, 0.0)
+        return votes
 
     def check_label(self, y: Any) -> None:
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
+        refusal = None
         for expert in self._experts.members:
-            if hasattr(expert, "check_label"):
+            if not hasattr(expert, "check_label"):
+                continue
+            try:
                 expert.check_label(y)
+            except ValueError as error:
+                refusal = error
+            else:
+                return  # one expert that takes it is enough to learn it
+        if refusal is not None:
+            raise refusal
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"labels": list(self._labels)}

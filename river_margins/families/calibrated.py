@@ -208,6 +208,15 @@ def _labels_learned(classifier: Any) -> int | None:
     return classifier.n_queries - classifier.n_open if hasattr(classifier, "query_one") else None
 
 
+def _missing_curvature(weight: float, chance: float) -> float:
+    """Return what the curvature lacks in the step of a weight above 1.
+
+    The chance of the label grows during the step, and the curvature with it: copies of the example stop when the label
+    is probable, and one long step would not.
+    """
+    return max(weight - 1.0, 0.0) * max(0.25 - chance, 0.0)
+
+
 class _Calibration:
     """A logistic regression on leads of scores: two slopes that all classes share, and a constant for each class.
 
@@ -268,7 +277,8 @@ class _Calibration:
             constant, curvature = self.constants.get(label, (0.0, 0.0))
             curvature = discount * curvature + weight * chance
             pull = weight * ((label == y) - chance) - (1.0 - discount) * PRECISION * constant
-            self.constants[label] = constant + pull / (curvature + PRECISION), curvature
+            more = _missing_curvature(weight, chance) if label == y else 0.0
+            self.constants[label] = constant + pull / (curvature + PRECISION + more), curvature
 
     def _move_slopes(
         self,
@@ -287,16 +297,18 @@ class _Calibration:
             ff, fg, gg = ff + chance * f * f, fg + chance * f * g, gg + chance * g * g
         # The prior of the first slope is in units of the lead, so that the unit of the scores does not matter.
         f_prior, g_prior = PRECISION * self.squares / self.rounds, PRECISION
-        f, g = functions[y]
-        f_pull = weight * (f - f_mean) - (1.0 - discount) * f_prior * first
-        g_pull = weight * (g - g_mean) - (1.0 - discount) * g_prior * second
-        determinant = (ff + f_prior) * (gg + g_prior) - fg * fg
+        f, g = functions[y][0] - f_mean, functions[y][1] - g_mean
+        f_pull = weight * f - (1.0 - discount) * f_prior * first
+        g_pull = weight * g - (1.0 - discount) * g_prior * second
+        more = _missing_curvature(weight, chances[y])
+        f_all, both, g_all = ff + f_prior + more * f * f, fg + more * f * g, gg + g_prior + more * g * g
+        determinant = f_all * g_all - both * both
         if not 0.0 < determinant < math.inf:
             return
         self.curvature = ff, fg, gg
         self.slopes = (
-            first + ((gg + g_prior) * f_pull - fg * g_pull) / determinant,
-            second + ((ff + f_prior) * g_pull - fg * f_pull) / determinant,
+            first + (g_all * f_pull - both * g_pull) / determinant,
+            second + (f_all * g_pull - both * f_pull) / determinant,
         )
 
     def state(self) -> dict[str, Any]:

@@ -378,8 +378,13 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         count, old = self._count + w, self._mean
         mean = old + (y - old) * (w / count)
         squares = self._squares + w * (y - old) * (y - mean)
-        if math.isfinite(squares):
-            vars(self).update(_count=count, _mean=mean, _squares=squares)
+        # Also the square of the label: a first one has no distance from the mean, but later ones have one from it.
+        if not math.isfinite(squares + y * y):
+            raise OverflowError(
+                f"`{type(self).__name__}`: the label {y!r} takes the variance of the labels beyond floating point: scale the "
+                "labels"
+            )
+        vars(self).update(_count=count, _mean=mean, _squares=squares)
 
     @property
     def _unit(self) -> float:

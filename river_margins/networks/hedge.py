@@ -219,7 +219,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
             self._rows.shrink(features)
             self._labels.known, self._heads[:] = known, heads
             raise
-        self._reweigh(losses, w)
+        if w > 0.0:  # else the floor would move the weights
+            self._reweigh(losses, w)
         vars(self)["n_seen"] += 1
 
     def _step(self, x: Mapping[Any, float], label: int, rate: float) -> Array:

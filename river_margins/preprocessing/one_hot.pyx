@@ -7,6 +7,7 @@ from river import base
 from river_margins.preprocessing.rows cimport RowMaker, numbers_of, text_of
 
 from river_margins.preprocessing.rows import FirstStep
+from river_margins.tasks.labels import plain
 
 
 class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
@@ -45,6 +46,8 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
     def __init__(self, features=None):
         if not (features is None or isinstance(features, Iterable)) or isinstance(features, str):
             raise TypeError(f"`features` must be a list of names or None, not {features!r}")
+        if not (features is None or isinstance(features, (list, tuple, set, frozenset))):
+            features = [plain(name) for name in features]  # of pandas, numpy or an iterator, which is read once
         if isinstance(features, tuple) and not features:
             features = []  # River's clone looks at the first entry of a tuple
         vars(self).update(features=features, _encoded=frozenset(features or ()))

@@ -145,6 +145,7 @@ cdef class Kernel(Space):
         cdef Py_ssize_t block, count = self.expansion.count
         cdef double norm
         cdef object supports = None
+        cdef KernelFunction function = self.function
         row.reserve_scores(blocks)
         row.size = self.size
         row.reserve_evaluations(count + 1)
@@ -154,11 +155,17 @@ cdef class Kernel(Space):
                 row.reserve_evaluations(len(supports) + 1)
                 self.call_user_kernel(self.features_of_row(row), supports, row.evaluations)
         else:
-            norm = self.function.norm(row.value, row.known)
-            if row.fresh:
-                norm += self.function.norm(row.own_value + row.capacity, row.fresh)
-            self.evaluate(row.index, row.value, row.known, row.fresh, norm, row.evaluations)
-            row.evaluations[count] = self.function.of_itself(norm) if isfinite(norm) else INFINITY
+            # As long as no support has features: the kernel that this example would settle, because spaces keep what they
+            # compute from these numbers.
+            self.function = function.settled(row.known + row.fresh - self.reader.intercept)
+            try:
+                norm = self.function.norm(row.value, row.known)
+                if row.fresh:
+                    norm += self.function.norm(row.own_value + row.capacity, row.fresh)
+                self.evaluate(row.index, row.value, row.known, row.fresh, norm, row.evaluations)
+                row.evaluations[count] = self.function.of_itself(norm) if isfinite(norm) else INFINITY
+            finally:
+                self.function = function
         for block in range(blocks):
             row.scores[block] = self.scale * self.expansion.total(row.evaluations, block) if block < self.blocks else 0.0
         return 0

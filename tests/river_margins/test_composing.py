@@ -338,3 +338,12 @@ def test_several_labels_at_once(wrap):
             rounds += 1
         model.learn_one(x, labels)
     assert right / rounds > 0.75
+
+
+def test_a_batch_behind_a_scaler_is_not_its_rows_one_by_one():
+    """As docs/coming-from-river.md says."""
+    rows, one, many = list(phishing()), classifier(), classifier()
+    for x, y in rows:
+        one.learn_one(x, y)
+    many.learn_many(pd.DataFrame([x for x, _ in rows]), pd.Series([y for _, y in rows]))
+    assert one[0].counts == many[0].counts and dict(one[1].weights) != dict(many[1].weights)

@@ -236,3 +236,10 @@ def test_a_transformer_begins_one():
     model = rm.StandardScaler() | (preprocessing.MinMaxScaler() | learner())
     assert list(model.steps) == ["StandardScaler", "MinMaxScaler", "PAClassifier"]
     assert type((rm.StandardScaler() | learner()).clone()) is Pipeline
+
+
+def test_a_filter_has_no_part_in_an_explanation():
+    model = Pipeline(*STEPS["a filter"]())
+    for x, y in datasets.Phishing().take(50):
+        model.learn_one(x, y)
+    assert model.explain_one(x) == model[-1].explain_one(model[0].transform_one(x))

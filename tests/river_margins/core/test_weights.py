@@ -234,3 +234,11 @@ def test_weights_that_cannot_be_are_refused_and_change_nothing(model, given, err
         model.weights = given
     assert message in str(refused.value)
     assert state(model) == before
+
+
+def test_pegasos_forgets_weights_that_are_set_before_its_first_step():
+    """As docs/coming-from-river.md says."""
+    model = rm.PegasosClassifier(intercept=False)
+    model.weights = {"links": 0.5}
+    model.learn_one({"other": 1.0}, True)
+    assert model.weights["links"] == 0.0

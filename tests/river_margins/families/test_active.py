@@ -383,3 +383,9 @@ def test_a_position_written_as_json_goes_on(make):
     twin.go_to(json.loads(json.dumps(model.position)))
     assert played(twin, rows[200:]) == played(model, rows[200:])
     assert twin.position == model.position
+
+
+def test_rivers_entropy_sampler_asks_for_calibrated_votes():
+    model = active.EntropySampler(rm.Calibrated(rm.AutoClassifier()), discount_factor=1, seed=1)
+    (step,) = evaluate.iter_progressive_val_score(Phishing(), model, metrics.Accuracy(), step=1250)
+    assert step["Samples used"] > 1

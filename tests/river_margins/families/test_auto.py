@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from river import base, datasets, linear_model
+from river import base, datasets, drift, linear_model, multioutput
 from river.datasets import synth
 from sklearn.datasets import make_regression
 
@@ -447,6 +447,8 @@ def test_experts_learn_together_what_each_learns_alone(portfolio, kind):
                 votes[predicted] = votes.get(predicted, 0.0) + weight
             if seen and None not in found:
                 assert model.predict_one(x) == max(votes, key=votes.get)
+                if set(votes) <= {True, False}:
+                    votes = {True: 0.0, False: 0.0} | votes
                 assert model.predict_proba_one(x) == pytest.approx(votes)
             model.learn_one(x, y)
             seen = [*dict.fromkeys([*seen, y])]
@@ -635,3 +637,62 @@ def test_with_large_sample_weights_the_weights_stay_finite():
     for right in (0, 1, 0):
         model.learn_one({0: right == 0, 1: right == 1}, True, w=1440.0)  # exp(-720) is subnormal
         assert sum(weight for weight, _ in model.experts) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge, lambda: rm.Calibrated(rm.AutoClassifier())])
+def test_before_the_first_label_true_and_false_are_equally_probable(make):
+    assert make().predict_proba_one({"a": 1.0}) == {True: 0.5, False: 0.5}
+
+
+def test_rivers_chain_takes_votes_of_two_labels():
+    votes = rm.AutoClassifier([linear_model.LogisticRegression(), rm.PAClassifier()])
+    chain = multioutput.ClassifierChain(votes, order=["a", "b"])
+    for _ in range(3):
+        chain.learn_one({"x": 1.0}, {"a": True, "b": False})
+    assert chain.predict_one({"x": 1.0}) == {"a": True, "b": False}
+
+
+def test_a_weight_goes_through_rivers_wrappers():
+    wrapped = drift.DriftRetrainingClassifier(rm.PAClassifier(C=0.1, intercept=False), drift.binary.DDM())
+    model = rm.AutoClassifier([rm.PAClassifier(), wrapped])
+    model.learn_one({"a": 1.0}, True, w=2.0)
+    (inner,) = [each for _, each in model.experts if isinstance(each, drift.DriftRetrainingClassifier)]
+    assert dict(inner.model.weights) == {"a": 0.2}
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge])
+def test_a_label_that_one_expert_takes_is_taken(make):
+    model = make([rm.CenterOfGravityClassifier(), rm.PAClassifier()])
+    model.check_label("spam")
+    rm.SelectiveSampler(model).learn_one({"a": 1.0}, "spam")
+    with pytest.raises(ValueError, match="label None"):
+        model.check_label(None)
+
+
+@pytest.mark.parametrize("before", [0, 20])
+@pytest.mark.parametrize("make", [rm.AutoRegressor, rm.OnlineMLPRegressor])
+def test_a_huge_label_is_refused_wherever_it_comes(make, before):
+    model = make()
+    for n in range(before):
+        model.learn_one({"a": n % 3 - 1.0}, float(n % 5))
+    kept = snapshot.dumps(model)
+    for y in (1e200, -1e300):
+        with pytest.raises(OverflowError, match="the variance of the labels"):
+            model.learn_one({"a": 1.0}, y)
+    assert snapshot.dumps(model) == kept
+    model.learn_one({"a": 1.0}, 2.0)
+    assert abs(model.predict_one({"a": 1.0})) < 100.0
+
+
+def test_a_round_of_weight_0_shares_nothing():
+    model = rm.AutoClassifier([Weighed(0), Weighed(1)], share=0.1)
+    model.learn_one({0: True, 1: False}, True)
+    before = model._experts.weights
+    model.learn_one({0: False, 1: True}, True, w=0.0)
+    assert model._experts.weights == before
+    numbers = rm.AutoRegressor([rm.PARegressor(), rm.PARegressor(0.001, mode=1)], share=0.1)
+    for n in range(20):
+        numbers.learn_one({"a": 1.0}, float(n % 5))
+    before = numbers._experts.weights
+    numbers.learn_one({"a": 1.0}, 3.0, w=0.0)
+    assert numbers._experts.weights == before

@@ -312,3 +312,15 @@ def test_joint_features_see_no_example_but_those_given():
     for y in (True, False):
         model.learn_one({"a": 1.0 if y else -1.0}, y)
     assert set(model.predict_proba_one({"a": 1.0})) == {True, False}
+
+
+def test_one_heavy_label_does_not_make_its_class_certain():
+    """Fifty times False, then True with the weight 100: two thirds by the weights, and soon below one half again."""
+    model = rm.Calibrated(rm.PAClassifier(intercept=False))
+    for _ in range(50):
+        model.learn_one({}, False)
+    model.learn_one({}, True, w=100.0)
+    assert 0.5 < model.predict_proba_one({})[True] < 0.9
+    for _ in range(100):
+        model.learn_one({}, False)
+    assert model.predict_one({}) is False

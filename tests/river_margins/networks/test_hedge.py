@@ -189,3 +189,12 @@ def test_a_depth_that_was_bad_comes_back_without_a_floor():
     for _ in range(160):
         model._reweigh(np.array([1.0, 0.0]), 1.0)
     assert model.depth_weights[1] > 0.99
+
+
+def test_a_round_of_weight_0_leaves_the_depths():
+    model = rm.HedgeBackpropClassifier(layers=3, width=4, beta=0.1, s=0.9)
+    for n in range(50):
+        model.learn_one({"a": n % 7 - 3.0}, n % 3 == 0)
+    before = model.depth_weights
+    model.learn_one({"a": 1.0}, True, w=0.0)
+    assert model.depth_weights == before

@@ -99,3 +99,13 @@ def test_a_scaler_after_the_encoder_is_refused_however_the_pipeline_grows():
         rm.OneHotEncoder() | (rm.StandardScaler() | rm.PAClassifier())
     with pytest.raises(ValueError, match="after `OneHotEncoder`"):
         rm.OneHotEncoder() | rm.Interactions() | rm.StandardScaler() | rm.PAClassifier()
+
+
+@pytest.mark.parametrize(
+    "features",
+    [pd.Index(["shop", "zip"]), np.array(["shop", "zip"]), np.array(["shop"]), {"shop": 1}.keys(), iter(["shop"])],
+)
+def test_names_of_pandas_numpy_and_iterators(features):
+    encoder = rm.OneHotEncoder(features)
+    for twin in (encoder, encoder.clone(), snapshot.loads(snapshot.dumps(encoder))):
+        assert twin.transform_one({"shop": 3}) == {"shop=3": 1.0}

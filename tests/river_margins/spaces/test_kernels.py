@@ -86,12 +86,22 @@ def constant_of(model):
 
 
 def test_an_empty_example_decides_no_gamma():
-    """f = k({}, x) = exp(-gamma·|x|²), with the gamma of 1 that there is before any feature; then gamma is 1/2."""
+    """f = k({}, x) = exp(-gamma·|x|²), with the gamma of 1/2 that the second example decides."""
     for make in (rm.KernelPerceptron, lambda: rm.FOGDClassifier(lr=1.0, components=4000)):
         model = make()
         model.learn_one({}, True)
         model.learn_one({"a": 1.0, "b": 1.0}, False)
         assert model.score_one({}) == pytest.approx(1 - math.exp(-1.0), abs=0.05)
+
+
+@pytest.mark.parametrize("make", [rm.KernelPerceptron, rm.Projectron, rm.KernelSecondOrderPerceptron])
+def test_an_empty_first_example_leaves_the_kernels_of_all(make):
+    """The second example decides a gamma of 1/2, also for its own kernel with the first one."""
+    model, given = make(), make(rm.RBF(0.5))
+    for x, y in [({}, True), ({"a": 1.0, "b": 1.0}, False), ({"a": 1.0, "b": 0.9}, True), ({"a": -1.0}, False)]:
+        model.learn_one(x, y)
+        given.learn_one(x, y)
+        assert model.score_one(x) == pytest.approx(given.score_one(x))
 
 
 def test_a_gamma_that_a_snapshot_forged_is_refused():

@@ -19,7 +19,7 @@ cdef class Queue:
 
 cdef class Inbox:
     cdef double wait
-    cdef Queue records, labels
+    cdef Queue records, labels, pinned
     cdef Queue queue(self, object side)
     cdef Queue following(self)
 

@@ -116,6 +116,8 @@ cdef class Inbox:
     cdef Queue following(self):
         """Return the queue to take from, as `choose` does; None if there is nothing to take, or not yet."""
         cdef Queue records = self.records, labels = self.labels
+        if self.pinned is not None:
+            return self.pinned
         if records.is_empty():
             if labels.is_empty() or labels.head().arrived + self.wait > records.empty_at:
                 return None
@@ -130,9 +132,15 @@ cdef class Inbox:
         cdef Queue queue = self.following()
         return None if queue is None else RECORDS if queue is self.records else LABELS
 
+    def pin(self, side):
+        """Return the head of one side, which is taken next, whatever may come before: its step has begun."""
+        self.pinned = self.queue(side)
+        return self.pinned.head()
+
     def take(self, side):
         """Take out the head of one side."""
         cdef Queue queue = self.queue(side)
+        self.pinned = None
         cdef Arrived found = queue.head()
         queue.drop_head()
         return found
@@ -177,3 +185,4 @@ cdef class Inbox:
         """Drop all that was not taken: it is read again."""
         self.records.clear()
         self.labels.clear()
+        self.pinned = None

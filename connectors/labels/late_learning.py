@@ -1,5 +1,6 @@
 """The route of a record and of a label through a model, when labels come later than records."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -74,6 +75,7 @@ class Results(NamedTuple):
 
 
 NOTHING = Results((), ())
+AT_ONCE = 10_000  # records that are learned with `otherwise` between two polls: about half a second
 
 
 class LateLearning:
@@ -218,16 +220,30 @@ class LateLearning:
         self._outcomes, self._rejects, self._queries = [], [], []
         return results
 
-    def let_go(self, counts: Counts) -> None:
-        """Let all leave that have waited too long, and the oldest of too many."""
-        for found, why in self.waiting.expired():
+    def let_some_go(self, time: float, counts: Counts) -> Results | None:
+        """Let `AT_ONCE` leave that have waited too long at this time; None if fewer are left, which the next step does.
+
+        For those who must do something else from time to time: they call it before they take the record or label of
+        this time, until it returns None.
+        """
+        if self.otherwise is None or not (self.waiting.advance(time) or self.waiting.records.is_overfull):
+            return None
+        return self._results() if self.let_go(counts, AT_ONCE) == AT_ONCE else None
+
+    def let_go(self, counts: Counts, most: int | None = None) -> int:
+        """Let all records leave that have waited too long, and the oldest of too many, or `most`; return how many."""
+        number = 0
+        for number, (found, why) in enumerate(itertools.islice(self.waiting.expired(), most), 1):
             counts.expired += why is Gone.EXPIRED
             counts.displaced += why is Gone.DISPLACED
             if self.otherwise is not None:
                 self._learn_otherwise(found, counts)
+        if number == most:
+            return number
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
             self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
+        return number
 
     def _learn(self, found: WaitingRecord, message: Record, delay: int, counts: Counts) -> None:
         counts.add_delay(delay)

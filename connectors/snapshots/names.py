@@ -1,6 +1,7 @@
 """Names of snapshots. A name tells the offset, the examples learned, the time, and whether any record was read."""
 
 import calendar
+import functools
 import re
 import secrets
 import time
@@ -61,6 +62,7 @@ class SnapshotName(NamedTuple):
             return None
 
 
+@functools.lru_cache(maxsize=4096)  # each commit looks at the names of the last minute, of all partitions
 def seconds_since_1970(moment: str) -> int:
     """Convert the time in a name to seconds since 1970.
 

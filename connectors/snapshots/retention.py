@@ -1,11 +1,11 @@
 """Retention of old snapshots."""
 
 import concurrent.futures
-import contextlib
+import functools
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from connectors.config.schema import Keep
 from connectors.snapshots.names import SnapshotName
@@ -50,6 +50,7 @@ class Superseded:
         self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
         self._files: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)  # needed by a snapshot beside its own
         self._orphans: dict[int, dict[str, float]] = defaultdict(dict)  # files that no snapshot needs, since when
+        self._unknown = set[int]()  # partitions of which it is not known what older snapshots need
         self._lock = threading.Lock()
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
         self._running: list[concurrent.futures.Future[None]] = []
@@ -70,6 +71,11 @@ class Superseded:
         """Note which files a snapshot needs beside its own; several snapshots may need the same one."""
         with self._lock:
             self._files[partition][name] = files
+
+    def note_unknown(self, partition: int) -> None:
+        """Note that it is not known which files older snapshots need: the next owner looks again, and deletes them."""
+        with self._lock:
+            self._unknown.add(partition)
 
     def add_found(
         self, partition: int, current: str, store: Store, needed: Mapping[str, frozenset[str]] | None = None
@@ -92,6 +98,7 @@ class Superseded:
                 self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
             if needed is None:
                 return
+            self._unknown.discard(partition)
             files = {name: files for name, files in needed.items() if name in there}
             self._files[partition].update(files)
             wanted = frozenset().union(*files.values())
@@ -122,13 +129,21 @@ class Superseded:
         old = [name for name, since in names.items() if since < began - self._transaction - GRACE]
         for name in [name for name in old if name not in wanted]:
             del names[name]
+            again = functools.partial(self._note_again, partition, name, self._files[partition].get(name))
             files = [name, *self._only_needed_by(partition, name)]
-            self._running.append(self._threads.submit(self._delete, partition, files, store, began))
+            self._running.append(self._threads.submit(self._delete, partition, files, store, began, again))
+
+    def _note_again(self, partition: int, name: str, needs: frozenset[str] | None) -> None:
+        """Note a snapshot that was not deleted as superseded now, so that a store that refuses is not asked at once."""
+        self.add(partition, [name])
+        if needs is not None:
+            self.note_files(partition, name, needs)
 
     def _only_needed_by(self, partition: int, name: str) -> Iterable[str]:
         """Forget a snapshot, and return the files that no other one needs."""
         files = self._files[partition]
-        return files.pop(name, frozenset()).difference(*files.values())
+        own = files.pop(name, frozenset[str]())
+        return () if partition in self._unknown else own.difference(*files.values())
 
     def _delete_orphans(self, partition: int, store: Store, began: float) -> None:
         orphans = self._orphans[partition]
@@ -139,12 +154,17 @@ class Superseded:
             self._running.append(self._threads.submit(self._delete, partition, unneeded, store, began))
 
     @staticmethod
-    def _delete(partition: int, names: Iterable[str], store: Store, began: float) -> None:
-        # A process that slept may have lost its partitions. What it leaves is found by the next one that owns them.
-        for name in names:
-            if time.monotonic() - began < MAX_DELETING:
-                with contextlib.suppress(OSError):
-                    store.delete(partition, name)
+    def _delete(
+        partition: int, names: Iterable[str], store: Store, began: float, again: Callable[[], None] = lambda: None
+    ) -> None:
+        # A process that slept may have lost its partitions: it goes on after a commit that shows that it has them.
+        try:
+            for name in names:
+                if time.monotonic() - began >= MAX_DELETING:
+                    raise TimeoutError
+                store.delete(partition, name)
+        except OSError:
+            again()
 
     def close(self) -> None:
         """Wait a little for the deletions that were begun."""

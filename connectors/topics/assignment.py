@@ -232,11 +232,13 @@ class Assignment:
     def _restore(self, number: int, committed: Committed) -> Partition:
         with self._metrics.restore_seconds.time():
             partition = self.restorer.restore(number, committed)
-        with contextlib.suppress(OSError):  # the next owner looks again
-            store = self.restorer.store
-            files = needed(store, number) if self._config.labels else None
+        store = self.restorer.store
+        try:
+            files = needed(store, number)  # also if the file has no labels any more: what waited is deleted then
             self._superseded.add_found(number, partition.model.snapshot, store, files)
             store.delete_unfinished(number)
+        except OSError:
+            self._superseded.note_unknown(number)
         return partition
 
     def resume(self) -> None:

@@ -4,7 +4,8 @@ The checks change nothing, except that those of an exactly-once processor leave 
 `<name>::check-broker`, and that the folder of the snapshots is made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
@@ -38,13 +39,16 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
     """
     kafka = config.kafka
     roles = config.topics
+    ask, names = client(kafka.client).read_facts, list(config.topics.values())
     try:
-        facts = client(kafka.client).read_facts(list(roles.values()), config.name, kafka.consumer_settings, BROKER_WAIT)
+        facts = written = ask(names, config.name, kafka.consumer_settings, BROKER_WAIT)
+        if _user(kafka.consumer_settings) != _user(kafka.producer_settings):
+            written = ask(names, config.name, kafka.producer_settings, BROKER_WAIT)
     except NotPermitted as error:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
         raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
-    findings = [*_topics(roles, facts), *_partitions(roles, facts), *_group(config, facts)]
+    findings = [*_topics(roles, facts, written), *_partitions(roles, facts), *_group(config, facts, written)]
     findings += [*_producer(config), *_transactions(config)]
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())
@@ -69,17 +73,24 @@ def exit_code(findings: list[Finding]) -> int:
     return next((finding.kind.exit_code for finding in findings if finding.kind), 0)
 
 
-def _topics(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
+def _user(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of one side that say who it is."""
+    return {key: value for key, value in settings.items() if key.startswith(("sasl", "ssl", "security"))}
+
+
+def _topics(roles: dict[str, str], facts: Facts, written: Facts) -> Iterator[Finding]:
     for role, name in roles.items():
         topic = facts.topics.get(name)
+        may = set(topic.operations) - {"WRITE"} if topic else set()
+        may |= {"WRITE"} & set(written.topics.get(name, TopicFacts()).operations)
         needed = {"READ", "WRITE"} if role == "mixing" else {"READ" if role in READ else "WRITE"}
         if topic is None:
             hint = instead_of_missing(name, roles.values(), facts.names)
             yield Finding(f"topic `{name}` ({role}) does not exist{hint}", StartError)
-        elif lacking := sorted(needed - set(topic.operations)):
+        elif lacking := sorted(needed - may):
             grant = " and ".join(f"`{each.capitalize()}`" for each in lacking)
             said = f"grant {grant} on topic `{name}` ({role}) to this user, who may do "
-            yield Finding(said + (", ".join(sorted(topic.operations)) or "nothing there"), AccessError)
+            yield Finding(said + (", ".join(sorted(may)) or "nothing there"), AccessError)
 
 
 def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
@@ -101,8 +112,9 @@ def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _group(config: Config, facts: Facts) -> Iterator[Finding]:
-    if "READ" not in facts.group_operations:
+def _group(config: Config, facts: Facts, written: Facts) -> Iterator[Finding]:
+    asked = [facts, written] if config.checkpoint.guarantee == "exactly_once" else [facts]  # offsets are sent as outputs
+    if any("READ" not in each.group_operations for each in asked):
         yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
 
 

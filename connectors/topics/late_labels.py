@@ -99,6 +99,10 @@ class LateLabels:
         sent = timestamp if timestamp is not None and timestamp > 0 else 0
         return Record(f"{self._sources[side]}{offset}", key, value, None, headers, sent)
 
+    def let_some_go(self, time: float, counts: Counts) -> Results | None:
+        """Let some records leave that have waited too long, as `LateLearning.let_some_go`."""
+        return self.route.let_some_go(time, counts)
+
     def process(self, side: Side, record: Record, offset: int, time: float, counts: Counts) -> Results:
         """Take a record or a label through the model, and return what became of labels."""
         if side is Side.RECORDS:

@@ -149,6 +149,7 @@ cdef class LateRoute(Route):
                 if not (self.take(<tuple> head.record) if queue is self.inbox.records else self.take_label(<tuple> head.record)):
                     return True
                 queue.drop_head()
+                self.inbox.pinned = None
                 if now() >= due:
                     return False
         finally:

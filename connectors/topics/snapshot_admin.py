@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 import pathlib
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -186,7 +187,7 @@ class SnapshotAdmin:
 
     def _delete(self, partition: int, names: list[str]) -> None:
         """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""
-        files = needed(self._store, partition) if self._config.labels else {}
+        files = needed(self._store, partition)  # also if the file has no labels any more
         unneeded = [files.pop(name, frozenset()) for name in names]
         for name in [*names, *frozenset().union(*unneeded).difference(*files.values())]:
             self._store.delete(partition, name)
@@ -393,13 +394,13 @@ def choose(entries: list[Entry], partitions: list[int], offset: int | None, mome
 
 
 def moment_of(text: str) -> float:
-    """Read a time; it is UTC if it names no zone.
+    """Read a time; it is UTC if it names no zone. `now` is after all snapshots, whatever the clocks of their hosts say.
 
     >>> moment_of("1970-01-02T00:00:01"), moment_of("1970-01-01T01:00+01:00")
     (86401.0, 0.0)
     """
     if text == "now":
-        return time.time()
+        return math.inf
     found = datetime.fromisoformat(text)
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 

@@ -99,13 +99,17 @@ class TwoTopics:
     def _take_one(self, number: int, partition: Partition, labels: LateLabels) -> None:
         side, outbox = labels.inbox.next, self._outbox
         assert side is not None
+        head = labels.inbox.pin(side)
+        outbox.add_moved([number])  # also if what follows fails half-way
+        some = labels.let_some_go(head.time, outbox.pending)
+        if some is not None:  # the others leave after a look at the clock, and perhaps a poll
+            outbox.send_results(number, (place_of(side, number), head.offset), some)
+            if not self._has_rejects:
+                self._log_rejects(some.rejects)
+            return
         taken = labels.inbox.take(side)
         record = taken.record if isinstance(taken.record, Record) else labels.record_of(side, taken.record)
-        try:
-            results = labels.process(side, record, taken.offset, taken.time, outbox.pending)
-        except OSError:  # the partition has moved half-way: it must be dropped with the uncommitted work
-            outbox.add_moved([number])
-            raise
+        results = labels.process(side, record, taken.offset, taken.time, outbox.pending)
         if side is Side.RECORDS:
             partition.proof.advance(taken.offset, record.value, partition.model.examples)
             outbox.send(number, taken.offset, record, partition)

@@ -7,6 +7,7 @@ import random
 import pytest
 from river import datasets, evaluate, metrics, preprocessing
 
+from connectors.labels import late_learning
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.late_learning import LateLearning
 from connectors.labels.merging import Side, choose
@@ -261,3 +262,19 @@ def test_a_label_whose_id_cannot_be_said_is_rejected():
     deep = Record("labels-0-0", None, b'{"of": %s, "label": true}' % (b"[" * 300 + b"]" * 300))
     found = route.take_label(deep, 0, 0, Counts())
     assert [reject.reason for reject in found.rejects] == ["`of` cannot be expressed in JSON: Recursion limit reached"]
+
+
+def test_what_leaves_in_slices_has_the_same_result(monkeypatch):
+    monkeypatch.setattr(late_learning, "AT_ONCE", 2)
+    found = []
+    for is_sliced in (False, True):
+        counts, slices = Counts(), 0
+        route = make(PAClassifier(), within=9, otherwise=False)
+        for n in range(5):
+            route.take_record(record(n, a=1.0 + n), n, 0, counts)
+        while is_sliced and route.let_some_go(100, counts) is not None:
+            slices += 1
+        route.take_record(record(5, 100, a=2.0), 5, 100, counts)
+        assert slices == (2 if is_sliced else 0)
+        found.append((snapshot.dumps(route.model.learner), counts.expired, counts.learned))
+    assert found[0] == found[1] and found[0][1] == 5

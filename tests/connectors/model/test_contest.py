@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 from river import base
@@ -170,3 +171,20 @@ def test_who_joins_learns_of_the_last_interval_what_the_champion_has_learned():
     model.awaited = {"new": make}
     model.join("new", snapshot.dumps(PAClassifier()), 0)
     assert model.challengers["new"].examples == 2
+
+
+def test_what_was_predicted_before_there_were_challengers_is_watched():
+    champion, seen, counts = PAClassifier(), [], Counts()
+    champion.learn_one({"a": 1.0}, True)
+    waiting, labels = WaitingRecords(10**9, 100), LabelDecoder("of", "label")
+    alone = PartitionModel(champion, "s", 0, None, DECODE)
+    LateLearning(alone, waiting, labels, ("s-", "l-")).take_record(
+        Record("s-0", None, b'{"id": 0, "a": 1.0}'), 0, 0, counts
+    )
+    model = contest(champion, other=PAClassifier())
+    past = SimpleNamespace(since=-1, newest=-1, instead_of="")
+    model.watch = SimpleNamespace(past=past, sees_drift=lambda loss: seen.append(loss))
+    LateLearning(model, waiting, labels, ("s-", "l-")).take_label(
+        Record("l-0", None, b'{"of": 0, "label": false}'), 0, 1, counts
+    )
+    assert seen == [1.0]

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from connectors.config.schema import Keep
-from connectors.snapshots import retention
+from connectors.snapshots import names, retention
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import FolderStore
 from tests.helpers.deadline import DEADLINE
@@ -224,3 +224,42 @@ def test_the_snapshot_of_an_empty_model_is_not_a_file_of_another_one(clock, stor
     clock.now += 71
     superseded.delete({0: name}, store)
     assert names_of(superseded, store) == {name, f"{name}-waiting"}
+
+
+def test_files_stay_if_it_is_not_known_what_older_snapshots_need(clock, store):
+    store.write(0, "shared", b"")  # NAMES[0], which another process has left, needs it too
+    superseded = Superseded(Keep(last=0), transaction=10.0)
+    superseded.note_unknown(0)
+    superseded.note_files(0, NAMES[5], frozenset({"shared"}))
+    superseded.add(0, [NAMES[5]])
+    clock.now += 71
+    superseded.delete({0: NAMES[7]}, store)
+    assert names_of(superseded, store) == {"shared"} and NAMES[5] not in store.sizes(0)
+
+
+def test_what_a_store_did_not_delete_is_deleted_later(clock, store, monkeypatch):
+    superseded, delete, failures = Superseded(Keep(last=0), transaction=10.0), store.delete, [OSError("slow down")]
+
+    def fail_once(partition, name):
+        if failures:
+            raise failures.pop()
+        delete(partition, name)
+
+    monkeypatch.setattr(store, "delete", fail_once)
+    superseded.add(0, NAMES[:1])
+    clock.now += 71
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == list(range(8))
+    clock.now += 71
+    superseded.delete({0: NAMES[7]}, store)
+    assert left(superseded, store) == list(range(1, 8))
+
+
+def test_a_second_is_read_once_for_all_partitions_and_commits(clock, store):
+    names.seconds_since_1970.cache_clear()
+    superseded = Superseded(Keep(last=3), transaction=10.0)
+    for number in range(32):
+        superseded.add(number, NAMES[:7])
+    for _ in range(10):
+        superseded.delete(dict.fromkeys(range(32), NAMES[7]), store)
+    assert names.seconds_since_1970.cache_info().misses == len(NAMES)

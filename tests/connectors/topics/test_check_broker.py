@@ -7,6 +7,7 @@ from kafka import KafkaAdminClient
 
 from connectors import cli, config
 from connectors.errors import StartError
+from connectors.kafka.facts import Facts, TopicFacts
 from connectors.kafka.kafka_python.producer import PACKAGES
 from connectors.kafka.local import LocalKafka
 from connectors.topics import check_broker
@@ -147,3 +148,12 @@ def test_a_package_that_compresses_and_is_missing(stream, monkeypatch, guarantee
     }  # fmt: skip
     found = check_broker.check(stream.config(checkpoint={"guarantee": guarantee}))
     assert any("needs a package" in str(finding) for finding in found)
+
+
+def test_what_is_written_is_asked_with_the_user_who_writes():
+    reads = Facts({"in": TopicFacts(1, 3, frozenset({"READ"})), "out": TopicFacts(1, 3, frozenset())}, [], {}, frozenset())
+    writes = Facts({"in": TopicFacts(), "out": TopicFacts(1, 3, frozenset({"WRITE"}))}, [], {}, frozenset())
+    roles = {"input": "in", "output": "out"}
+    assert [*check_broker._topics(roles, reads, writes)] == []
+    (finding,) = check_broker._topics(roles, reads, reads)
+    assert finding.sentence.startswith("grant `Write` on topic `out` (output)")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from connectors import cli
 from connectors.errors import ConnectorError, StateError
 from connectors.snapshots.names import SnapshotName
-from connectors.topics import processor
+from connectors.topics import processor, snapshot_admin
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
@@ -394,3 +394,9 @@ def test_a_rewind_leaves_new_partitions_new(kafka, tmp_path):
     assert stream.pointer(0).partitions == 2
     with running(stream.config()):
         stream.read(stream.output, 10)
+
+
+def test_now_is_after_what_a_host_with_another_clock_wrote():
+    name = SnapshotName(17, 12, 2**32, "0badcafe", False)
+    entry = snapshot_admin.Entry(0, str(name), name, 4, False)
+    assert snapshot_admin.choose([entry], [0], None, snapshot_admin.moment_of("now")) == {0: entry}

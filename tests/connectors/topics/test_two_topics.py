@@ -79,9 +79,11 @@ def test_what_is_held_is_worked_off_between_polls(monkeypatch):
         for offset in range(10):
             inbox.add(Side.LABELS, offset, Record("l", None, b"{}"), 1000, 100.0)
         inbox.note_asked(Side.RECORDS, 101.0, is_empty=True)
-        return SimpleNamespace(labels=SimpleNamespace(inbox=inbox, process=process), wants_snapshot=False)
+        return SimpleNamespace(
+            labels=SimpleNamespace(inbox=inbox, process=process, let_some_go=lambda *_: None), wants_snapshot=False
+        )
 
-    outbox = SimpleNamespace(pending=None, send_results=lambda *_: None)
+    outbox = SimpleNamespace(pending=None, send_results=lambda *_: None, add_moved=lambda *_: None)
     assignment, committer = SimpleNamespace(partitions={n: partition(n) for n in taken}), SimpleNamespace(due=math.inf)
     two = TwoTopics(Reader(5), assignment, outbox, committer, 0.5, True)
     slices = 0

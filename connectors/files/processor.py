@@ -477,7 +477,8 @@ def make_asking(config: AnyConfig, reader: AnyReader, asked: Asked | None) -> As
     queries = getattr(config, "queries", None)
     if queries is None:
         return None
-    parse = reader.parser(config.record.id) or _on_one_line
+    id = config.record.id and FieldPath.parse(config.record.id).name
+    parse = reader.parser(id) or _on_one_line
     try:
         return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
     except BadState as error:

@@ -101,6 +101,8 @@ class LateLearning:
         The label with which a record is learned whose label did not come in time; None: it is not learned.
     asking
         Decides which labels are asked for; None: none.
+    key_is_id
+        Whether the id of a record is its key.
 
     Attributes
     ----------
@@ -116,7 +118,9 @@ class LateLearning:
         sources: tuple[str, str],
         otherwise: Any = None,
         asking: Asking | None = None,
+        key_is_id: bool = False,
     ) -> None:
+        self._key_is_id = key_is_id
         self.model, self.waiting, self.asking, self.otherwise = model, waiting, asking, otherwise
         self._decode_label, self.label_fields = labels.decode, labels.plain_fields
         self._source_of_records, self._source_of_labels = sources
@@ -158,6 +162,8 @@ class LateLearning:
         elif record.known is not None and self.otherwise is not None and not self.waiting.has_early(id):
             self.waiting.forget(id)  # it has a label, though a bad one: `otherwise` would teach something else
         elif not self.waiting.add(id, sequence, record):
+            if record.known is not None:  # its own label was refused: it is rejected already, with that reason
+                return
             reject = Unjoinable(f"a record with the id `{id}` waits for its label already", "id")
             record.known, record.reason = reject, reason_of(reject)
             counts.add_unlearned(reject.kind, record.source, record.reason)
@@ -242,6 +248,8 @@ class LateLearning:
             return number
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
+            if self.waiting.time <= early.time + self.waiting.labels.within:  # it could have waited longer
+                reason = f"no record `{early.id}` came yet, and more than `labels.pending` labels wait: it gave way"
             self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
         return number
 
@@ -262,7 +270,8 @@ class LateLearning:
         try:
             self._learned(found, self.otherwise)
         except Reject as reject:
-            record = Record(f"{self._source_of_records}{found.sequence}", None, found.value)
+            key = found.id.encode() if self._key_is_id else None
+            record = Record(f"{self._source_of_records}{found.sequence}", key, found.value)
             self._reject(record, reject, counts)
         else:
             counts.learned += 1

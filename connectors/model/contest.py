@@ -138,14 +138,8 @@ class ContestModel(PartitionModel):
         return losses
 
     def _judged(self, record: Record) -> Any:
-        """Return what the present champion said of a record; it may have been a challenger then.
-
-        What waits since before there were challengers has one prediction: that of the learner, which is the champion
-        unless a drift has promoted another one.
-        """
-        if record.answers is None:
-            return None if self.watch is None or self.watch.past.instead_of else record.prediction
-        answer = record.answers.get(self.name)
+        """Return what the present champion said of a record; it may have been a challenger then."""
+        answer = (record.answers or {}).get(self.name)
         return None if answer is None else answer[0]
 
     def _answer_drift(self, watch: Watch) -> str:

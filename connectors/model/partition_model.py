@@ -63,6 +63,8 @@ class PartitionModel:
         How many features `predict` names that weighed most in the score; 0 names none and explains nothing.
     watch
         What watches the loss of the model; None if nothing does.
+    said_as
+        Its name among the answers of several models: records may wait that they have predicted together. Empty: none.
 
     Attributes
     ----------
@@ -94,8 +96,9 @@ class PartitionModel:
         change: Callable[[Any], None] | None = None,
         explain: int = 0,
         watch: Watch | None = None,
+        said_as: str = "",
     ) -> None:
-        self.examples, self.watch = examples, watch
+        self.examples, self.watch, self._said_as = examples, watch, said_as
         self._explain = explain
         self.decode = decode
         self._load, self.can_replay = load, can_replay
@@ -219,8 +222,14 @@ class PartitionModel:
                 self.watch.note(record.source, self._answer_drift(self.watch))
 
     def _judged(self, record: Record) -> Any:
-        """Return the prediction of a record that is judged; None if there is none, as in River."""
-        return record.prediction
+        """Return the prediction of a record that is judged; None if there is none, as in River.
+
+        A record that waited for its label may be of a time when this model was a challenger, and another one counted.
+        """
+        if record.answers is None or not self._said_as:
+            return record.prediction
+        answer = record.answers.get(self._said_as)
+        return None if answer is None else answer[0]
 
     def _answer_drift(self, watch: Watch) -> str:
         """Do what follows a drift, and return a phrase about it."""

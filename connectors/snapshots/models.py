@@ -233,7 +233,7 @@ class Builder:
         first = learners[champion], saved, examples[champion], self._loader(champion), decode
         change, explain = changes.get(champion), config.output.explain  # type: ignore[attr-defined]
         if not config.challengers:
-            return PartitionModel(*first, self._can_replay, change, explain, watch)
+            return PartitionModel(*first, self._can_replay, change, explain, watch, champion)
         challengers = {
             name: PartitionModel(
                 learners[name], saved, examples[name], self._loader(name), decode, change=changes.get(name)

@@ -100,7 +100,9 @@ class Superseded:
                 return
             self._unknown.discard(partition)
             files = {name: files for name, files in needed.items() if name in there}
-            self._files[partition].update(files)
+            # What a former ownership has noted of snapshots that are gone would hold their files for ever.
+            noted = {name: of for name, of in self._files[partition].items() if name in there}
+            self._files[partition] = noted | files
             wanted = frozenset().union(*files.values())
             for text in there:
                 # of a snapshot that was not committed, or was deleted just before a crash

@@ -279,7 +279,7 @@ class Assignment:
             except (StateError, OSError) as error:
                 now = self._read_committed([number])[number]
                 if now is None or now == committed:
-                    self._pause(number, committed, error)
+                    self._pause(number, committed, error, getattr(error, "may_heal", True))
                 else:  # another process has owned the partition meanwhile, and has deleted what it superseded
                     self._loading.add(number, now, self._restore)
         for number, committed in self.bad.take_due().items():

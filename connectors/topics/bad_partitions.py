@@ -15,11 +15,14 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds until the model is loaded agai
 
 
 class PartitionStateError(StateError):
-    """The committed offset of one partition, its snapshot and its records do not fit together."""
+    """The committed offset of one partition, its snapshot and its records do not fit together.
 
-    def __init__(self, partition: int, text: str) -> None:
+    `may_heal` is false if only another committed offset can help.
+    """
+
+    def __init__(self, partition: int, text: str, may_heal: bool = True) -> None:
         super().__init__(text)
-        self.partition = partition
+        self.partition, self.may_heal = partition, may_heal
 
 
 @dataclasses.dataclass(frozen=True)

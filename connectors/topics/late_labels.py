@@ -76,7 +76,8 @@ class LateLabels:
         self._times = {Side.RECORDS: clocks[0].time_of, Side.LABELS: clocks[1].time_of}
         self.is_timestamped = record.time is None and labels.time is None
         decoder = LabelDecoder(labels.id, labels.label, of_labels)
-        self.route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking)
+        is_key = record.id is None
+        self.route = LateLearning(model, files.records, decoder, sources, labels.otherwise, asking, is_key)
 
     @property
     def waiting(self) -> WaitingRecords:

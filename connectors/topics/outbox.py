@@ -67,6 +67,10 @@ class Outbox:
         self._opened: float | None = None
         self._aligned: Collection[str] = ()
         self._shortening: dict[Tag, int] = {}
+        # The size of the smallest message that each topic has refused lately. Compressed, a larger one may fit.
+        self._refused: dict[str, int] = {}
+        settings = config.kafka.producer_settings.items()
+        self._compresses = any("compression" in key and value not in (None, "none") for key, value in settings)
         self._sends_apart = False
         self._keeps_timestamps = config.output.timestamp == "input"
         self._has_bad_timestamps = False
@@ -128,7 +132,11 @@ class Outbox:
     def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
         message = whole
         level = self._shortening.get(tag, 0) if self._shortening else 0
+        if not level and self._refused and _size_of(whole) >= self._refused.get(topic, math.inf):
+            level = self._shortening[tag] = 1  # to try it would be one reset more
         if level:
+            if not self._compresses:
+                self._refused[topic] = min(_size_of(whole), self._refused.get(topic, _size_of(whole)))
             message = shortened(record, message)
         if level > 1:
             self.pending.add_unsent()
@@ -161,7 +169,7 @@ class Outbox:
     @property
     def is_plain(self) -> bool:
         """Whether outputs are JSON, and none has to be shortened."""
-        return self._encode is None and not self._shortening
+        return self._encode is None and not self._shortening and not self._refused
 
     @property
     def has_outcomes(self) -> bool:
@@ -239,6 +247,8 @@ class Outbox:
         self._shortening = {
             tag: level for tag, level in self._shortening.items() if tag[0] in positions and tag[1] >= positions[tag[0]]
         }
+        if not self.pending.shortened and not self.pending.unsent:
+            self._refused = {}
         if self._sends_apart:
             self.connect().close()
             self._producer, self._sends_apart = None, False
@@ -271,3 +281,10 @@ class Outbox:
     def abort_transaction(self) -> None:
         """End a transaction whose producer was closed: a new producer of the same id aborts it."""
         self._make_producer(False).close()
+
+
+def _size_of(message: Message) -> int:
+    """Return about how many bytes a message takes."""
+    key, value, headers = message
+    names = sum(len(name.encode()) + len(content or b"") for name, content in headers)
+    return len(key or b"") + len(value or b"") + names

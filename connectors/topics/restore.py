@@ -235,6 +235,7 @@ class Restorer:
                 f"offset {metadata.labels_offset} of partition {partition} of the labels `{section.topic}` is out of "
                 f"range, there are {first} to {end}: {lost}; to go on with the model and what waits, at the next label "
                 f"that is there: `{REWIND} --to {metadata.snapshot}`; or {self._start_over(partition)}",
+                may_heal=False,
             )
 
     def _check_records(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
@@ -247,6 +248,7 @@ class Restorer:
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
                 f"{self._start_over(partition, first if is_late else end)}",
+                may_heal=False,  # new records get the offsets of lost ones: to go on behind them would skip them
             )
         if metadata.inputs and metadata.snapshot_offset < first:
             raise PartitionStateError(

@@ -162,6 +162,7 @@ def csr_batch(X):
     if X.dtype.kind not in "buif":
         raise ValueError(f"the matrix holds {X.dtype}, and a learner needs numbers")
     matrix = X.tocsr().astype(np.float64, copy=False)
+    check_columns(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -174,6 +175,15 @@ def csr_batch(X):
         matrix.data, lambda flat: (int(np.searchsorted(matrix.indptr, flat, "right")) - 1, names[columns[flat]])
     )
     return Batch(names, matrix.data, columns, matrix.indptr)
+
+
+cdef check_columns(matrix):
+    """Raise ValueError for an entry outside of the matrix: scipy does not look when one is made, and no loop here does."""
+    width, columns = matrix.shape[1], matrix.indices
+    if len(columns) and not 0 <= columns.min() <= columns.max() < width:
+        first = int(np.flatnonzero((columns < 0) | (columns >= width))[0])
+        row = int(np.searchsorted(matrix.indptr, first, "right")) - 1
+        raise ValueError(f"row {row}, column {columns[first]} is outside of the {width} columns of the matrix, which count from 0")
 
 
 cdef refuse_non_finite(values, place):

@@ -134,6 +134,8 @@ def label_column(y: Any) -> Any:
     labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
     if getattr(labels, "ndim", 1) != 1:
         raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
+    if isinstance(labels, np.ma.MaskedArray):
+        return labels.tolist()  # None for what is masked, as for the nulls of pyarrow
     return labels
 
 

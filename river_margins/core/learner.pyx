@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from river.utils import dataframe
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport isfinite, isnan
 from libc.stdlib cimport calloc, free
 
@@ -252,6 +253,8 @@ cdef class Learner(Estimator):
         while i < batch.length and read_at_once(batch, reader, row, i, space.weights, &score):
             self.learn_at_once(row, direction, seen, step, space, space.scale * score, codes[i], weights[i])
             i += 1
+            if i & 1023 == 0:
+                PyErr_CheckSignals()
         return i
 
     cdef int learn_at_once(self, Row row, Direction direction, Seen seen, Step step, Linear space, double score, double code,
@@ -484,7 +487,7 @@ cdef class Learner(Estimator):
 
     def predict_csr(self, X):
         """Predict the rows of a scipy sparse matrix, as an array."""
-        return np.array(self._predict_batch(csr_batch(X)))
+        return array_of(self._predict_batch(csr_batch(X)))
 
     def _learn_batch(self, Batch batch, y, w):
         cdef object labels = label_column(y)
@@ -517,6 +520,7 @@ cdef class Learner(Estimator):
         cdef Py_ssize_t i = 0
         try:
             while i < batch.length:
+                PyErr_CheckSignals()  # no bytecode runs here, so Ctrl-C would wait for the end of the batch
                 if at_once and self.task is task:
                     i = self.learn_known_rows(batch, i, row, direction, seen, step, <Linear> space, codes, weights)
                     if i == batch.length:
@@ -553,6 +557,7 @@ cdef class Learner(Estimator):
         cdef Round round = self.take_round()
         cdef list predictions = []
         for i in range(batch.length):
+            PyErr_CheckSignals()
             batch.fill_row(self.reader, round.row, i)
             self.score_for_prediction(round.row)
             predictions.append(self.task.probabilities(round.row) if probabilities else self.task.predict(round.row))
@@ -649,7 +654,8 @@ cdef class Learner(Estimator):
         self.own_rule = copy.deepcopy(rule)
         self.rule_in_python = type(rule).step is not Rule.step
         self.takes_rows = all(getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X)
-        self.moves_all_classes = isinstance(rule, AllClassesRule)
+        # A method in Python is asked about the wrong class with the best score, as that of any other rule.
+        self.moves_all_classes = isinstance(rule, AllClassesRule) and not self.rule_in_python
         self.has_covariance = not _COVARIANCES.isdisjoint(space.offers)
         self.reader = Reader(intercept, max_features, constant, not (<Space> space).refuses_negative)
         self.own_space = (<Space> space).open(self.reader)
@@ -689,6 +695,17 @@ cdef class Learner(Estimator):
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)
+
+
+cdef object array_of(list labels):
+    """Return an array with the labels as they are: of mixed ones numpy would make texts, and of tuples rows."""
+    cdef set kinds = {type(label) for label in labels}
+    if len(kinds) <= 1 and tuple not in kinds:
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    for i, label in enumerate(labels):
+        array[i] = label
+    return array
 
 
 cdef inline double as_weight(object w) except? -1.0:

@@ -2,6 +2,7 @@
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, uint64_t
@@ -15,12 +16,16 @@ from river_margins.core.feature_hash cimport HASH_VERSION, feature_hash
 from river_margins.core.kernels cimport dot
 from river_margins.core.vocabulary cimport Vocabulary
 
+import numpy as np
+
 from river_margins.core.checks import abridged
 
 
 cdef Py_ssize_t MOST_GUESSES = 4096
 cdef Py_ssize_t CACHED = 4096  # a power of 2
 cdef object NO_FEATURE = object()
+# Of these, numpy makes a number that is none: the nanoseconds of a time, and a complex number without its imaginary part.
+cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.complexfloating)
 
 
 class _Intercept:
@@ -437,6 +442,8 @@ cdef double as_float(object key, object value) except? -1.0:
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
         raise ValueError(f"feature {key!r} is the text {abridged(value)}: {advice_for_text(value)}")
+    if not PyLong_Check(value) and isinstance(value, NO_NUMBERS):
+        raise ValueError(no_number(key, value))
     try:
         return PyFloat_AsDouble(value)
     except OverflowError as error:

@@ -4,6 +4,7 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
@@ -205,6 +206,7 @@ cdef class RunningMoments(RowMaker):
         try:
             row = self.take_row()
             for i in range(batch.length):
+                PyErr_CheckSignals()
                 batch.fill_row(self.reader, row, i)
                 self.learn_row(row)
             self.spare_row = row

@@ -137,6 +137,7 @@ cdef class Rule(Recipe):
         if isinstance(answer, Step):
             out.step, out.scale, out.radius = answer.step, answer.scale, answer.radius
             out.shrink, out.inflate = answer.shrink, answer.inflate
+            out.threshold = (<Step> answer).threshold  # of a compiled rule that the method has asked
         elif isinstance(answer, Real):
             out.step = answer
         else:

@@ -200,11 +200,7 @@ class Consumer:
             self._consumer.resume(place)
 
     def position(self, partition: int) -> int:
-        place = self._place(partition)
-        if place not in self._consumer.assignment():
-            return 0
-        with translated(self._permissions, self._labels):
-            return self._consumer.position(place, timeout_ms=1000) or 0
+        return internals.position(self._consumer, self._place(partition))
 
     def commit(self, offsets: Mapping[int, Committed], ownership: Ownership, seconds: float) -> None:
         # Membership begins only in `poll`. Until the next one the library holds either this generation, and sends its

@@ -84,6 +84,17 @@ def forget_timeouts(consumer: KafkaConsumer) -> None:
     consumer._net.run = run_and_forget
 
 
+def position(consumer: KafkaConsumer, place: TopicPartition) -> int:
+    """Return the offset after all that polls have passed in a partition; 0 if it is not assigned or not known.
+
+    The public `position` walks through all assigned partitions each time, to look for truncated logs. The next poll does
+    that, too, and to ask for each of a thousand partitions would take seconds.
+    """
+    state = consumer._subscription.assignment.get(place)
+    found = None if state is None else state.position
+    return 0 if found is None else int(found.offset)
+
+
 def drop_unreadable_batch() -> None:
     """Let the library fetch again after a batch that cannot be read, such as one with a wrong checksum.
 

@@ -264,6 +264,28 @@ def test_a_label_whose_id_cannot_be_said_is_rejected():
     assert [reject.reason for reject in found.rejects] == ["`of` cannot be expressed in JSON: Recursion limit reached"]
 
 
+def test_a_label_that_gives_way_is_told_so():
+    route = make(PAClassifier(), within=10, pending=1)
+    _, rejects = run(route, [record(0, 50, a=1.0)], [label(0, "x", True, 1), label(1, "y", True, 2)])
+    assert "more than `labels.pending` labels wait" in rejects[0].reason and "within" in rejects[1].reason
+
+
+def test_a_record_that_otherwise_cannot_teach_keeps_its_key():
+    route = make(PAClassifier(mode=1, C=0.1), within=10, otherwise=False)
+    route.model.decode = Decoder(None, None, None, weight="w", is_joined=True).decode
+    route._key_is_id = True
+    taken = Record("in-0-0", b"k", b'{"a": 1, "w": "x"}', timestamp=1)
+    _, rejects = run(route, [taken, Record("in-0-1", b"l", b'{"a": 1}', timestamp=50)], [])
+    assert [(reject.key, reject.known.kind) for reject in rejects] == [(b"k", "weight")]
+
+
+def test_a_record_is_rejected_once():
+    counts, route = Counts(), make(PAClassifier())
+    records = [record(0, 0, a=1.0, y=True), record(1, 1, a=1.0, y="spam"), record(1, 2, a=1.0, y="spam")]
+    run(route, records, [], counts)
+    assert records[1].reason == records[2].reason and counts.rejected == 2 and not counts.reasons["id"]
+
+
 def test_what_leaves_in_slices_has_the_same_result(monkeypatch):
     monkeypatch.setattr(late_learning, "AT_ONCE", 2)
     found = []

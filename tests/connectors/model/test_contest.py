@@ -3,7 +3,6 @@
 import copy
 import json
 import math
-from types import SimpleNamespace
 
 import pytest
 from river import base
@@ -173,18 +172,37 @@ def test_who_joins_learns_of_the_last_interval_what_the_champion_has_learned():
     assert model.challengers["new"].examples == 2
 
 
-def test_what_was_predicted_before_there_were_challengers_is_watched():
-    champion, seen, counts = PAClassifier(), [], Counts()
-    champion.learn_one({"a": 1.0}, True)
-    waiting, labels = WaitingRecords(10**9, 100), LabelDecoder("of", "label")
-    alone = PartitionModel(champion, "s", 0, None, DECODE)
-    LateLearning(alone, waiting, labels, ("s-", "l-")).take_record(
-        Record("s-0", None, b'{"id": 0, "a": 1.0}'), 0, 0, counts
-    )
-    model = contest(champion, other=PAClassifier())
-    past = SimpleNamespace(since=-1, newest=-1, instead_of="")
-    model.watch = SimpleNamespace(past=past, sees_drift=lambda loss: seen.append(loss))
-    LateLearning(model, waiting, labels, ("s-", "l-")).take_label(
-        Record("l-0", None, b'{"of": 0, "label": false}'), 0, 1, counts
-    )
-    assert seen == [1.0]
+class Losses:
+    """Stands for a watch, and keeps what it is told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def save(self):
+        pass
+
+    def sees_drift(self, loss):
+        self.seen.append(loss)
+        return False
+
+
+def test_who_is_alone_again_is_judged_by_what_it_said_as_a_challenger():
+    watch = Losses()
+    model = PartitionModel(PAClassifier(), "s", 0, lambda name: PAClassifier(), DECODE, watch=watch, said_as="arow")
+    record = Record.of_example({"a": 1.0}, True)
+    record.prediction, record.answers = False, {"pa": (False, -1.0), "arow": (True, 1.0)}
+    model.learn(record, is_late=True)
+    record.answers = {"pa": (False, -1.0), "arow": None}  # it refused the features
+    model.learn(record, is_late=True)
+    record.answers = None
+    model.learn(record, is_late=True)
+    assert watch.seen == [0.0, 1.0]
+
+
+def test_what_waited_before_there_were_challengers_is_not_watched():
+    model = contest(PAClassifier(), pa=PAClassifier())
+    model.watch = Losses()
+    record = Record.of_example({"a": 1.0}, True)
+    record.prediction = False
+    model.learn(record, is_late=True)
+    assert model.watch.seen == [] and model.examples == model.challengers["pa"].examples == 1

@@ -263,3 +263,16 @@ def test_a_second_is_read_once_for_all_partitions_and_commits(clock, store):
     for _ in range(10):
         superseded.delete(dict.fromkeys(range(32), NAMES[7]), store)
     assert names.seconds_since_1970.cache_info().misses == len(NAMES)
+
+
+def test_a_snapshot_that_another_owner_has_deleted_holds_no_file(clock, store):
+    """It was the committed one when the partition moved away, and a later one needed its segment, too."""
+    superseded, segment = Superseded(Keep(last=1), transaction=10.0), f"{NAMES[1]}-segment"
+    store.write(0, segment, b"")
+    superseded.note_files(0, NAMES[1], frozenset({segment}))
+    store.delete(0, NAMES[1])
+    needed = {NAMES[4]: frozenset({segment}), NAMES[5]: frozenset()}
+    superseded.add_found(0, NAMES[5], store, needed)
+    clock.now += 71
+    superseded.delete({0: NAMES[5]}, store)
+    assert names_of(superseded, store) == set()

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import time
 
 import pytest
 from kafka.structs import OffsetAndMetadata
@@ -207,3 +208,20 @@ def test_inputs_that_are_not_those_that_were_learned(learned, caplog):
         exact(learned, records, but=BAD)
         process.end()
     assert [r for r in caplog.records if "are not those that were learned" in r.getMessage()]
+
+
+@BOTH_CLIENTS
+def test_an_offset_beyond_the_end_stays_bad_when_the_topic_grows_past_it(learned):
+    """The brokers have lost records. New ones get their offsets: to go on behind them would skip them."""
+    port, records = learned.settings["metrics"]["port"], phishing(600)
+    beyond = OffsetMetadata.from_text(learned.committed(BAD).metadata)._replace(offset=150)
+    with learned.group() as consumer:
+        consumer.commit({learned.place(BAD): ended(OffsetAndMetadata(150, beyond.to_text()))})
+    with running(learned.config()) as process:
+        wait_for(lambda: "the topic lost records" in ask(port, "/ready")[1], "the pause")
+        learned.produce(records[300:])
+        exact(learned, records, but=BAD)
+        time.sleep(3 * bad_partitions.LONGEST_PAUSE)  # in which it would have gone on
+        assert ask(port, "/ready")[0] == 503
+        process.end()
+    assert learned.committed(BAD).offset == 150

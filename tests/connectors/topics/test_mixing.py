@@ -347,15 +347,49 @@ def test_a_message_that_turns_out_to_be_too_large_while_another_is_published(fil
         outbox.publish(1, "mixing", b"p:1", b"{}")
     outbox.drop()
     record = Record("events-0-7", None, b"{}", timestamp=1000)
-    record.id, record.output, record.examples = "a", b"{}", 3
+    record.id, record.output, record.examples = "a", b'{"a":1}', 3
     outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
     assert json.loads(sent[-1][0])["too_large"] is True
     with pytest.raises(NotAccepted, match=r"raise `max\.message\.bytes`"):
         outbox.publish(1, "mixing", b"p:1", b"{}")
     with pytest.raises(BadTimestamp):
         outbox.publish(1, "mixing", b"p:1", b"{}")
+    record.output = b"{}"
     outbox.send(0, 8, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
     assert sent[-1] == (b"{}", 0)
+
+
+def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
+    sent, attempts = [], 0
+
+    def send(topic, partition, key, value, headers, opaque, timestamp=0):
+        sent.append((opaque, len(value)))
+
+    def check():
+        for tag, size in sent:
+            if size > 1000:
+                raise TooLarge(tag, "too large")
+
+    producer = SimpleNamespace(begin=lambda: None, send=send, check=check, close=lambda: None)
+    outbox, partition = Outbox(file, lambda apart: producer), SimpleNamespace(model=SimpleNamespace(snapshot="s"))
+    while True:
+        attempts += 1
+        outbox.drop()
+        sent.clear()
+        for n in range(50):
+            record = Record(f"events-0-{n:02d}", None, b"{}")
+            record.id, record.output, record.examples = "a", b"x" * 2000, 3
+            outbox.send(0, n, record, partition)
+        try:
+            outbox.check_sends()
+            break
+        except TooLarge:
+            assert attempts < 5
+    assert len(sent) == 50
+    outbox.note_commit({0: 50})  # it had short messages: the next interval keeps what was learned
+    assert not outbox.is_plain
+    outbox.note_commit({0: 50})
+    assert outbox.is_plain
 
 
 def test_prune_leaves_what_a_partition_has_published_last(file, tmp_path, monkeypatch):

@@ -327,3 +327,22 @@ def test_a_model_that_cannot_be_loaded_again_is_dropped():
     with pytest.raises(StoreError):
         loop._take_one((0, 0, None, json.dumps(OVERFLOWS).encode(), None, None), set())
     assert moved == {0}
+
+
+def test_a_quiet_partition_gets_its_snapshot_too(stream):
+    """No record comes any more, and those since the last snapshot will expire."""
+    stream.forget_the_dead_soon()
+    stream.settings["snapshots"]["every"] = "2s"
+    stream.produce(phishing(30))
+    process = start(stream.file())
+    try:
+        stream.read(stream.output, 30)
+        wait_for(lambda: (stream.pointer().offset, stream.pointer().inputs) == (30, 0), "a snapshot of a quiet partition")
+    finally:
+        process.kill()
+        process.communicate()
+    with stream.admin() as admin:
+        admin.delete_records({stream.place(0): 30})
+    stream.produce(phishing(40)[30:])
+    with running(stream.config()):
+        assert outputs(stream, 40) == twin(stream.config().build_learner(), phishing(40))

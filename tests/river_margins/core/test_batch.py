@@ -1,6 +1,7 @@
 """Dicts, data frames and sparse matrices teach the same, and a batch is checked whole before any row is learned."""
 
 import pickle
+import signal
 from functools import partial
 
 import numpy as np
@@ -379,3 +380,59 @@ def test_new_classes_may_come_within_a_batch(form):
     proba = by_frame.predict_proba_many(pd.DataFrame(X))
     assert list(proba.columns) == list(by_frame.weights) == [f"class {i}" for i in range(7)]
     assert np.allclose(proba.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "bad"), [([1, 2, 3], "row 2, column 3"), ([0, 9, 1], "row 1, column 9"), ([-1, 0, 1], "row 0, column -1")]
+)
+def test_a_column_outside_of_the_matrix_is_refused(columns, bad):
+    matrix = scipy.sparse.csr_matrix((np.ones(3), columns, [0, 1, 2, 3]), shape=(3, 3))  # scipy does not look
+    model = rm.PAClassifier()
+    for call in (lambda: model.learn_csr(matrix, [True, False, True]), lambda: model.predict_csr(matrix)):
+        with pytest.raises(ValueError, match=f"{bad} is outside of the 3 columns"):
+            call()
+    assert model.n_seen == 0
+
+
+def test_a_signal_ends_a_batch_between_two_rows():
+    class Stop(Exception):
+        pass
+
+    def stop(*_):
+        raise Stop
+
+    X = csr(np.random.default_rng(0).normal(size=(3000, 600)))  # seconds of work
+    y = np.arange(3000) % 2 == 0
+    model = rm.MarginClassifier(rm.AROWRule(), rm.Full(), intercept=False)
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.2)  # of CPU time
+    try:
+        with pytest.raises(Stop):
+            model.learn_csr(X, y)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    assert model.n_seen < 3000
+    model.learn_one({0: 1.0}, True)  # it is not left in the midst of learning
+
+
+@pytest.mark.parametrize(
+    ("make", "labels"),
+    [(rm.PARegressor, [1.0, 999.0]), (rm.PAClassifier, [True, False]), (rm.PAClassifier, ["a", "b"])],
+)
+def test_a_masked_label_is_none(make, labels):
+    model, masked = make(), np.ma.array(labels, mask=[False, True])
+    rows = pd.DataFrame({"a": [1.0, 2.0]})
+    for learn in (lambda: model.learn_many(rows, masked), lambda: model.learn_csr(csr(rows.to_numpy()), masked)):
+        with pytest.raises(ValueError, match="label None"):
+            learn()
+    assert model.n_seen == 0
+
+
+@pytest.mark.parametrize("classes", [[1, "other"], [("a", 1), ("b", 2)], ["a", "b"]])
+def test_a_matrix_is_predicted_with_the_labels_themselves(classes):
+    model, labels = rm.PAClassifier(classes=classes), np.empty(2, dtype=object)
+    labels[0], labels[1] = classes
+    model.learn_csr(csr(np.eye(2)), labels)
+    found = model.predict_csr(csr(np.eye(2)))
+    assert found.shape == (2,) and found.tolist() == [model.predict_one({0: 1.0}), model.predict_one({1: 1.0})]

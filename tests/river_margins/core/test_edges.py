@@ -65,6 +65,9 @@ REFUSED = {
     "frame": ({"a": pd.Series([1.0, 2.0])}, ValueError, "feature 'a' is 0 1.0 1 2.0 dtype: float64, of type Series"),
     "list": ({"a": [1.0]}, ValueError, "of type list"),
     "complex": ({"a": 1j}, ValueError, "of type complex"),
+    "numpy time": ({"a": np.datetime64("2024-01-01", "ns")}, ValueError, "of type datetime64: a number is needed"),
+    "numpy duration": ({"a": np.timedelta64(5, "ns")}, ValueError, "of type timedelta64: a number is needed"),
+    "numpy complex": ({"a": np.complex128(1j)}, ValueError, "of type complex128: a number is needed"),
     "huge int": ({"a": 10**400}, ValueError, "feature 'a' is 10{76}..., which is beyond floating point"),
     "an int that Python does not write": (
         {"a": 10**5000},

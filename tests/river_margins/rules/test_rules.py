@@ -45,3 +45,30 @@ def test_a_rule_that_answers_nan_is_stopped():
     with pytest.raises(OverflowError, match="step nan"):
         model.learn_one({"a": 1.0}, True)
     assert model.n_seen == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "space"),
+    [(rm.FOBOSRule, rm.SoftThreshold), (rm.Subgradient, rm.AdaptiveThreshold), (rm.Subgradient, rm.DualAveraging)],
+)
+def test_what_a_subclass_passes_on_keeps_its_threshold(kind, space):
+    class Same(kind):
+        def step(self, seen):
+            return super().step(seen)
+
+    plain, same = (rm.MarginClassifier(rule(lam=0.5), space(), intercept=False) for rule in (kind, Same))
+    for model in (plain, same):
+        model.learn_one({"a": 1.0, "b": 0.25}, True)
+        model.learn_one({"a": -1.0, "b": 0.5}, False)
+    assert dict(same.weights) == dict(plain.weights)
+
+
+@pytest.mark.parametrize("kind", [rm.SupportClassPA, rm.MIRARule, rm.OriginalMIRARule])
+def test_the_step_of_a_subclass_counts_with_many_classes_too(kind):
+    class Never(kind):
+        def step(self, seen):
+            return 0.0
+
+    model = rm.MarginClassifier(Never(), classes=["a", "b", "c"])
+    model.learn_one({"x": 1.0}, "a")
+    assert (model.n_seen, model.n_updates) == (1, 0)

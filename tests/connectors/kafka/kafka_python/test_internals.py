@@ -438,3 +438,17 @@ def test_drop_unreadable_batch():
     with pytest.raises(kafka_errors.CorruptRecordError):
         records.take(10)
     assert not records, broken(internals.drop_unreadable_batch)
+
+
+def test_position(consumer, topic, monkeypatch):
+    function, place = internals.position, TopicPartition(topic, 1)
+    wait_for(lambda: consumer.poll(100) or consumer.assignment(), "an assignment")
+    consumer.seek(place, 3)
+    assert function(consumer, place) == consumer.position(place) == 3, broken(function)
+    assert function(consumer, TopicPartition("other", 0)) == 0, broken(function)
+    walks = []
+    monkeypatch.setattr(consumer._fetcher, "maybe_validate_positions", lambda: walks.append(1))
+    function(consumer, place)
+    assert not walks
+    consumer.position(place)
+    assert walks, needless(function)

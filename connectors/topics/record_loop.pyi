@@ -5,6 +5,7 @@ from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
 
 class RecordLoop:
+    place: int
     def __init__(self, outbox: Outbox) -> None: ...
     def take(
         self,

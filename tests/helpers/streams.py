@@ -265,6 +265,10 @@ def before_each_record(monkeypatch: pytest.MonkeyPatch, see: Callable[[Any], obj
         def __init__(self, outbox: Any) -> None:
             self._loop = RecordLoop(outbox)
 
+        @property
+        def place(self) -> int:
+            return self._loop.place
+
         def take(self, partitions: Any, records: list[Any], place: int, skipped: set[int], due: float) -> int:
             last = place - 1
             while last < place < len(records) and time.monotonic() < due:

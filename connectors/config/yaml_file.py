@@ -220,7 +220,9 @@ class _Reader:
         except OSError as error:
             self.report(path, place, f"the file `{file}` cannot be read: {error.strerror}")
         except RuntimeError:
-            self.report(path, place, f"the file `{file}` cannot be read: the home folder that it begins with is not known")
+            self.report(
+                path, place, f"the file `{file}` cannot be read: the home folder that it begins with is not known"
+            )
         except UnicodeDecodeError:
             self.report(path, place, f"the file `{file}` is not UTF-8 text")
         else:

@@ -239,7 +239,8 @@ class LateLearning:
     def let_go(self, counts: Counts, most: int | None = None) -> int:
         """Let all records leave that have waited too long, and the oldest of too many, or `most`; return how many."""
         number = 0
-        for number, (found, why) in enumerate(itertools.islice(self.waiting.expired(), most), 1):
+        for found, why in itertools.islice(self.waiting.expired(), most):
+            number += 1
             counts.expired += why is Gone.EXPIRED
             counts.displaced += why is Gone.DISPLACED
             if self.otherwise is not None:

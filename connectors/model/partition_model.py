@@ -322,8 +322,8 @@ class PartitionModel:
     def plain_fields(self) -> tuple[str | None, str | None, list[str] | None] | None:
         """The fields id, label and features, if that is all that matters of a record for this model; else None.
 
-        Then to predict and learn it is no more than two calls of the learner, and `undo_learning` after a failure of the
-        second.
+        Then to predict and learn it is no more than two calls of the learner, and `undo_learning` after a failure of
+        the second.
         """
         is_special = self.watch is not None or self._explain or self._predict_score_one is None
         if type(self) is not PartitionModel or is_special or not self._is_pure:

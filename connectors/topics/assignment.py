@@ -1,7 +1,6 @@
 """The assignment: the partitions that this process has taken over, with their models."""
 
 import concurrent.futures
-import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 

@@ -114,7 +114,9 @@ class Committer:
         ready, partitions = self._newcomers.ready(self._assignment.partitions), self._assignment.partitions
         self._outbox.add_moved(ready)
         if self._config.snapshots.every is not None:  # also where no record comes any more: those to read again expire
-            self._outbox.add_moved([n for n, each in partitions.items() if each.model.snapshot and self._needs_snapshot(each)])
+            self._outbox.add_moved(
+                [n for n, each in partitions.items() if each.model.snapshot and self._needs_snapshot(each)]
+            )
         # After a replay the champion holds inputs from before the committed offset, which a challenger has learned,
         # too: this commit writes a snapshot, and the next one lets the challenger take part.
         self._joining = {n: names for n, names in ready.items() if not partitions[n].is_ahead_of_snapshot}

@@ -295,8 +295,8 @@ class AutoRegressor(_Auto, base.Regressor):
 
     The experts learn labels that are standardised by the mean and the variance of all labels so far. The loss of an
     expert is its absolute error in units of twice the mean absolute error of the combined prediction since the first
-    label, at most 1; it multiplies the weight of the expert by exp(-eta·loss). Then all weights share a small part. The weighted mean is
-    predicted.
+    label, at most 1; it multiplies the weight of the expert by exp(-eta·loss). Then all weights share a small part. The
+    weighted mean is predicted.
 
     Parameters
     ----------

@@ -439,7 +439,7 @@ EDITS = [
         ("the prior counts in full in every round", "- (1.0 - discount) * PRECISION * constant", "- PRECISION * constant"),
         ("the steep function is not used", "+ second * g +", "+"),
         ("a weight does nothing to the constants", "pull = weight * ((label == y) - chance)", "pull = ((label == y) - chance)"),
-        ("the slopes move as if they were independent", "(gg + g_prior) - fg * fg", "(gg + g_prior)"),
+        ("the slopes move as if they were independent", "f_all * g_all - both * both", "f_all * g_all"),
         ("the best class has no lead", "score - (second if score == best else best)", "score - best"),
         ("a round without weight is forgotten for", "        if w > 0.0 and (learned is None", "        if True and (learned is None"),
     ),

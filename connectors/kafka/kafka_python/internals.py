@@ -87,8 +87,8 @@ def forget_timeouts(consumer: KafkaConsumer) -> None:
 def position(consumer: KafkaConsumer, place: TopicPartition) -> int:
     """Return the offset after all that polls have passed in a partition; 0 if it is not assigned or not known.
 
-    The public `position` walks through all assigned partitions each time, to look for truncated logs. The next poll does
-    that, too, and to ask for each of a thousand partitions would take seconds.
+    The public `position` walks through all assigned partitions each time, to look for truncated logs. The next poll
+    does that, too, and to ask for each of a thousand partitions would take seconds.
     """
     state = consumer._subscription.assignment.get(place)
     found = None if state is None else state.position

@@ -74,7 +74,7 @@ def test_what_a_terminal_cannot_show_is_written_in_its_code(monkeypatch):
 
 
 def test_process_number_1_ends_with_sigterm():
-    """As in a container, where a signal without a handler does nothing; anywhere else it ends a process without a code."""
+    """As in a container, where a signal without a handler does nothing; elsewhere it ends a process without a code."""
     code = (
         "import os, signal, sys, connectors.cli; os.getpid = lambda: 1; main = sys.modules['connectors.cli.main']; "
         "main.app = lambda **_: signal.raise_signal(signal.SIGTERM); main.main()"

@@ -241,8 +241,7 @@ def test_evaluate_says_what_it_says_of_the_same_json_lines(tmp_path, table_name)
     folder = folder_of(tmp_path, table_name, records)
     folder.put([json.dumps({"y": None, **record}).encode() for record in records])
     of_rows, of_lines = (
-        evaluate.run(folder.config(), str(tmp_path / name), ["Accuracy", "ROCAUC"])
-        for name in (table_name, "in.jsonl")
+        evaluate.run(folder.config(), str(tmp_path / name), ["Accuracy", "ROCAUC"]) for name in (table_name, "in.jsonl")
     )
     assert {name: metric.get() for name, metric in of_rows.metrics.items()} == {
         name: metric.get() for name, metric in of_lines.metrics.items()

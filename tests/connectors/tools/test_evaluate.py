@@ -359,7 +359,7 @@ def test_in_a_pipe_the_results_of_many_models_are_whole(settings, capsys, monkey
     monkeypatch.setenv("COLUMNS", "80")
     names = [f"passive_aggressive_{n}" for n in range(6)]
     learner = {"name": "champion_of_today", "steps": CLASSIFIER}
-    challengers = dict.fromkeys(names, ["PAClassifier"])
+    challengers = {name: ["PAClassifier"] for name in names}
     report.run(settings(learner, challengers=challengers), "phishing", ["Accuracy", "ROCAUC"])
     shown = capsys.readouterr().out
     assert "…" not in shown and all(name in shown for name in names)

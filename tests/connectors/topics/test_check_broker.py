@@ -151,7 +151,9 @@ def test_a_package_that_compresses_and_is_missing(stream, monkeypatch, guarantee
 
 
 def test_what_is_written_is_asked_with_the_user_who_writes():
-    reads = Facts({"in": TopicFacts(1, 3, frozenset({"READ"})), "out": TopicFacts(1, 3, frozenset())}, [], {}, frozenset())
+    reads = Facts(
+        {"in": TopicFacts(1, 3, frozenset({"READ"})), "out": TopicFacts(1, 3, frozenset())}, [], {}, frozenset()
+    )
     writes = Facts({"in": TopicFacts(), "out": TopicFacts(1, 3, frozenset({"WRITE"}))}, [], {}, frozenset())
     roles = {"input": "in", "output": "out"}
     assert [*check_broker._topics(roles, reads, writes)] == []

@@ -337,7 +337,9 @@ def test_a_quiet_partition_gets_its_snapshot_too(stream):
     process = start(stream.file())
     try:
         stream.read(stream.output, 30)
-        wait_for(lambda: (stream.pointer().offset, stream.pointer().inputs) == (30, 0), "a snapshot of a quiet partition")
+        wait_for(
+            lambda: (stream.pointer().offset, stream.pointer().inputs) == (30, 0), "a snapshot of a quiet partition"
+        )
     finally:
         process.kill()
         process.communicate()

@@ -383,7 +383,8 @@ def test_new_classes_may_come_within_a_batch(form):
 
 
 @pytest.mark.parametrize(
-    ("columns", "bad"), [([1, 2, 3], "row 2, column 3"), ([0, 9, 1], "row 1, column 9"), ([-1, 0, 1], "row 0, column -1")]
+    ("columns", "bad"),
+    [([1, 2, 3], "row 2, column 3"), ([0, 9, 1], "row 1, column 9"), ([-1, 0, 1], "row 0, column -1")],
 )
 def test_a_column_outside_of_the_matrix_is_refused(columns, bad):
     matrix = scipy.sparse.csr_matrix((np.ones(3), columns, [0, 1, 2, 3]), shape=(3, 3))  # scipy does not look

@@ -57,7 +57,7 @@ def write_file(folder: Path, kafka: LocalKafka, client_name: str, at_once: bool)
 
 
 def cpu(process: subprocess.Popen[bytes]) -> float:
-    """Seconds of CPU of all threads, by nanoseconds: a record takes less than the tick of 10 ms that `stat` counts in."""
+    """Seconds of CPU of all threads, by nanoseconds: a record takes less than the tick of 10 ms of `stat`."""
     threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 

@@ -381,8 +381,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         # Also the square of the label: a first one has no distance from the mean, but later ones have one from it.
         if not math.isfinite(squares + y * y):
             raise OverflowError(
-                f"`{type(self).__name__}`: the label {y!r} takes the variance of the labels beyond floating point: scale "
-                "the labels"
+                f"`{type(self).__name__}`: the label {y!r} takes the variance of the labels beyond floating point: "
+                "scale the labels"
             )
         vars(self).update(_count=count, _mean=mean, _squares=squares)
 

@@ -79,7 +79,7 @@ class BuildExtensions(build_ext):
     def build_extensions(self) -> None:
         self.parallel = self.parallel or processors()
         say("translating changed modules to C")
-        self._translate(min(self.parallel, 61))  # Windows allows no more processes in a pool
+        self._translate(self.parallel)
         # The largest first: a large one that starts last keeps one processor busy while the others wait.
         self.extensions.sort(key=lambda module: os.path.getsize(module.sources[0]), reverse=True)
         self._outdated = {module.name for module in self.extensions if self._is_outdated(module)}
@@ -113,4 +113,6 @@ class BuildExtensions(build_ext):
 
 
 if __name__ == "__main__":  # processes that Cython starts may import this file
+    if sys.platform == "win32":
+        sys.exit("river-margins needs Linux or macOS (its processors lock files as POSIX does): on Windows, use WSL")
     setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

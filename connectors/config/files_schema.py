@@ -95,7 +95,7 @@ class InputFile(Section):
     file: File = Field(
         description="The file to read, to its end. Its name ends with `.jsonl` (one JSON object a line), `.csv` or"
         " `.svm` (svmlight), and then perhaps `.gz` or `.zst`; or with `.parquet` or `.arrow` (they need"
-        " `pip install river-margins[arrow]`). `-`: JSON lines from standard input. See [Formats](formats.md)."
+        " `pip install 'river-margins[arrow]'`). `-`: JSON lines from standard input. See [Formats](formats.md)."
     )
 
 

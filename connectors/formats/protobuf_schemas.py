@@ -47,7 +47,7 @@ WAIT = 120.0  # seconds, of which the process may be given few by a busy machine
 COMPILE = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))
-resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+if sys.platform != "darwin": resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))  # macOS refuses it
 resource.setrlimit(resource.RLIMIT_FSIZE, ({LARGEST_RESULT}, {LARGEST_RESULT}))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 import importlib.resources, grpc_tools.protoc

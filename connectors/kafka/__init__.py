@@ -323,7 +323,7 @@ def client(name: str) -> ClientModule:
         if error.name != "confluent_kafka":
             raise
         raise ValueError(
-            "the client `confluent` needs the package `confluent-kafka`: `pip install river-margins[confluent]`"
+            "the client `confluent` needs the package `confluent-kafka`: `pip install 'river-margins[confluent]'`"
         ) from error
     found: ClientModule = module
     return found

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -29,3 +30,12 @@ def test_an_environment_that_failed_is_not_kept(tmp_path, is_old, said):
     command = ["make", ".venv/bin/python", f"PYTHON={python}"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode != 0 and said in ended.stderr and not (tmp_path / ".venv").exists()
+
+
+def test_windows_is_refused_before_anything_is_compiled():
+    code = (
+        "import runpy, sys, Cython.Build, setuptools.command.build_ext, setuptools.modified; sys.platform = 'win32'; "
+        "runpy.run_path('setup.py', run_name='__main__')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 1 and "use WSL" in ended.stderr

@@ -1,6 +1,7 @@
 """The rooms of river_margins that few programs use: imported with the first use of a name, listed like the others."""
 
 import importlib
+import shutil
 import subprocess
 import sys
 
@@ -44,3 +45,11 @@ def test_python_suggests_the_name_that_was_meant():
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="has no attribute 'Hegde'"):
         rm.Hegde  # noqa: B018
+
+
+def test_sources_that_are_not_compiled_say_so(tmp_path):
+    (tmp_path / "river_margins").mkdir()
+    shutil.copy(rm.__file__, tmp_path / "river_margins")
+    line = [sys.executable, "-c", "import river_margins"]
+    said = subprocess.run(line, check=False, cwd=tmp_path, capture_output=True, text=True).stderr
+    assert "sources that are not compiled" in said and "circular" not in said.splitlines()[-1]

@@ -30,6 +30,7 @@ USUAL_PORT = 9092
 # Seconds. A start takes 2 to 5, but two minutes were seen where others took nearly all of the processor.
 START_TIMEOUT = 240.0
 TOPICS_TIMEOUT = 120.0
+LOOK_EVERY = 0.2  # seconds between two looks whether a broker still runs
 Settings = Mapping[str, str | int | bool]
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 JVM = ["-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
@@ -169,7 +170,8 @@ class LocalKafka:
         """Freeze a broker (SIGSTOP): its connections stay open and nothing answers."""
         process = self._running(node)
         os.kill(process.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # some of its threads may run on for a moment
+        if hasattr(os, "waitid"):  # on macOS, Python has it from 3.13 on
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # some of its threads may run on for a moment
 
     def resume(self, node: int) -> None:
         """Let a frozen broker go on (SIGCONT)."""
@@ -188,10 +190,10 @@ class LocalKafka:
     def wait(self) -> None:
         """Block until a broker ends by itself, and raise a StartError with the end of its log."""
         while True:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-            for node, process in self._processes.items():
-                if ended is not None and process.pid == ended.si_pid:
+            for node, process in list(self._processes.items()):
+                if process.poll() is not None:
                     raise self._failed(node)
+            time.sleep(LOOK_EVERY)  # a wait for any child would return for those of the caller, too
 
     def _check(self, node: int) -> None:
         if node not in self.nodes:

@@ -37,10 +37,16 @@ def kafka_jars(version: str) -> list[Path]:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ValueError(f"`version` must be three numbers like 4.3.0, not `{version}`")
     folder = kafka_folder(version)
-    if not folder.is_dir():
-        with _lock(folder.with_name(f"{folder.name}.lock")):
-            if not folder.is_dir():
-                _fetch(version, folder)
+    try:
+        if not folder.is_dir():
+            with _lock(folder.with_name(f"{folder.name}.lock")):
+                if not folder.is_dir():
+                    _fetch(version, folder)
+    except OSError as error:
+        raise LocalKafkaUnavailable(
+            f"the jars of Apache Kafka cannot be kept in `{folder.parent}`: {error.strerror}; name a folder that can be "
+            "written in the environment variable XDG_CACHE_HOME"
+        ) from error
     return sorted(folder.glob("*.jar"))
 
 
@@ -50,7 +56,12 @@ def kafka_folder(version: str) -> Path:
 
 
 def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "river-margins"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "river-margins"
+    except RuntimeError as error:  # as for a user without an entry in the list of users
+        raise LocalKafkaUnavailable(
+            "the home folder is not known: name a folder for the jars of Kafka in the environment variable XDG_CACHE_HOME"
+        ) from error
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from rich.table import Table
 from connectors.errors import ConnectorError
 
 EXAMPLES = pathlib.Path(__file__).parent  # `deploy/examples` of a clone links to the same files
+INSTALLED = EXAMPLES.parents[2]  # the folder of this very package
 
 
 class Processor:
@@ -24,7 +25,10 @@ class Processor:
         self.log = log
         command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
         with log.open("wb") as output:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            # `-m` looks in the working directory first, where the sources of a clone may lie, which are not compiled
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=INSTALLED
+            )
         self.pid = self._process.pid
 
     def has_ended(self) -> bool:

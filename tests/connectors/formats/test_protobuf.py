@@ -278,3 +278,13 @@ def test_an_id_of_64_bits_without_a_sign_stays_exact():
     codec = Protobuf(Memory({1: Schema(OUTPUT)}), "t")
     for id, expected in ((2**63 - 1, {"integer": 2**63 - 1}), (2**63 + 1, {"text": str(2**63 + 1)})):
         assert codec.decode(codec.encode({"id": id, "prediction": True, "score": 0.5}))["id"] == expected
+
+
+def test_macos_has_no_limit_of_memory(monkeypatch):
+    refused = (
+        "resource.setrlimit = lambda which, _: which == resource.RLIMIT_AS and sys.exit(1)\nsys.platform = 'darwin'"
+    )
+    code = protobuf_schemas.COMPILE.replace("import resource, sys", f"import resource, sys\n{refused}", 1)
+    monkeypatch.setattr(protobuf_schemas, "COMPILE", code)
+    codec = Protobuf(Memory({7: Schema(EVENT + "// macOS")}), "t")
+    assert codec.decode(join(7, AT_EVENT)) == NOTHING

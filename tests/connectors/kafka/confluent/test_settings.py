@@ -78,4 +78,4 @@ def test_without_the_package_lint_says_what_to_install(tmp_path):
     said = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert said.returncode == 2
     (line,) = said.stdout.splitlines()
-    assert "p.yaml:3:17: `kafka.client`: " in line and "`pip install river-margins[confluent]`" in line
+    assert "p.yaml:3:17: `kafka.client`: " in line and "`pip install 'river-margins[confluent]'`" in line

@@ -309,11 +309,14 @@ def test_serve_ends_with_an_error_when_a_broker_dies(
     script: Callable[[str], subprocess.Popen[str]],
 ) -> None:
     process = script(
-        "import os, signal, threading, time\n"
+        "import os, signal, subprocess, threading, time\n"
         "from connectors.errors import StartError\n"
         "from connectors.kafka.local import LocalKafka\n"
         "with LocalKafka() as kafka:\n"
         "    os.kill(kafka._running(1).pid, signal.SIGKILL)\n"
+        "    del os.waitid\n"  # as on macOS before Python 3.13
+        "    other = subprocess.Popen(['true'])\n"  # a child that is not a broker
+        "    time.sleep(0.5)\n"
         "    try:\n"
         "        kafka.wait()\n"
         "    except StartError as error:\n"
@@ -395,3 +398,10 @@ def test_a_truncated_jar_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(LocalKafkaUnavailable, match="could not be fetched"):
         jars.kafka_jars("4.3.0")
     assert not (tmp_path / "river-margins" / "kafka-4.3.0").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(LocalKafkaUnavailable, match="XDG_CACHE_HOME"), LocalKafka():
+        pytest.fail("Kafka started without jars")

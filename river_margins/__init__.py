@@ -18,8 +18,8 @@ except ImportError as error:
     if importlib.util.find_spec("river_margins.pipeline") is not None:
         raise
     raise ImportError(  # as in a clone after `pip install .`, where Python finds the sources first
-        f"`{__path__[0]}` holds sources that are not compiled: start Python in another folder to use the package that is "
-        "installed, or run `pip install -e .` there"
+        f"`{__path__[0]}` holds sources that are not compiled: start Python in another folder to use the package that "
+        "is installed, or run `pip install -e .` there"
     ) from error
 from river_margins.core.reader import INTERCEPT
 from river_margins.families.active import MarginSampler, RandomizedSelectiveSampler, SelectiveSampler, ShareSampler

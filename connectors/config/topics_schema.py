@@ -83,7 +83,8 @@ class Kafka(Section):
     )
     client: Annotated[Literal["kafka-python", "confluent"], AfterValidator(_client)] = Field(
         default="kafka-python",
-        description="The Kafka client: `kafka-python`, or `confluent` (needs `pip install 'river-margins[confluent]'`).",
+        description="The Kafka client: `kafka-python`, or `confluent`"
+        " (needs `pip install 'river-margins[confluent]'`).",
     )
     consumer: ClientSettings = Field(default=Settings(), description="Settings of the client for its consumer only.")
     producer: ClientSettings = Field(default=Settings(), description="Settings of the client for its producer only.")

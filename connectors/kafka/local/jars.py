@@ -44,8 +44,8 @@ def kafka_jars(version: str) -> list[Path]:
                     _fetch(version, folder)
     except OSError as error:
         raise LocalKafkaUnavailable(
-            f"the jars of Apache Kafka cannot be kept in `{folder.parent}`: {error.strerror}; name a folder that can be "
-            "written in the environment variable XDG_CACHE_HOME"
+            f"the jars of Apache Kafka cannot be kept in `{folder.parent}`: {error.strerror}; name a folder that can "
+            "be written in the environment variable XDG_CACHE_HOME"
         ) from error
     return sorted(folder.glob("*.jar"))
 
@@ -60,7 +60,8 @@ def _cache() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "river-margins"
     except RuntimeError as error:  # as for a user without an entry in the list of users
         raise LocalKafkaUnavailable(
-            "the home folder is not known: name a folder for the jars of Kafka in the environment variable XDG_CACHE_HOME"
+            "the home folder is not known: name a folder for the jars of Kafka in the environment variable "
+            "XDG_CACHE_HOME"
         ) from error
 
 

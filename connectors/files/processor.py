@@ -132,6 +132,11 @@ def _locked(folder: pathlib.Path) -> Iterator[None]:
             raise StartError(
                 f"another process runs with the snapshots in `{folder}`: give each processor a `name` of its own"
             ) from None
+        except OSError as error:  # some network file systems have no locks
+            raise StartError(
+                f"the folder of the snapshots `{folder}` cannot be locked: {error.strerror}; give `snapshots` a folder on "
+                f"a disk of this machine, or mount this one with locks"
+            ) from error
         yield
 
 

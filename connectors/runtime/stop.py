@@ -33,7 +33,8 @@ class Stop:
             yield
         finally:
             for number, handler in before.items():
-                signal.signal(number, handler)
+                if handler is not None:  # one of a program in C around this Python, which cannot be set from here
+                    signal.signal(number, handler)
 
     def _handle(self, number: int, frame: Any) -> None:
         if self.requested and number == signal.SIGINT:

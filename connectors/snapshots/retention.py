@@ -12,6 +12,7 @@ from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import THREADS, Store
 
 GRACE = 60.0  # seconds that a superseded snapshot is kept after the last transaction that could name it
+Look = Callable[[int, str, Store], None]
 MAX_DELETING = 5.0  # seconds after a commit for which deletions may begin, less than any session of a group
 
 
@@ -50,7 +51,8 @@ class Superseded:
         self._names: dict[int, dict[str, float]] = defaultdict(dict)  # since when, by partition and name
         self._files: dict[int, dict[str, frozenset[str]]] = defaultdict(dict)  # needed by a snapshot beside its own
         self._orphans: dict[int, dict[str, float]] = defaultdict(dict)  # files that no snapshot needs, since when
-        self._unknown = set[int]()  # partitions of which it is not known what older snapshots need
+        # partitions of which it is not known what older snapshots need, since when, and what looks for it
+        self._unknown: dict[int, tuple[float, Look]] = {}
         self._lock = threading.Lock()
         self._threads = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="delete")
         self._running: list[concurrent.futures.Future[None]] = []
@@ -72,10 +74,10 @@ class Superseded:
         with self._lock:
             self._files[partition][name] = files
 
-    def note_unknown(self, partition: int) -> None:
-        """Note that it is not known which files older snapshots need: the next owner looks again, and deletes them."""
+    def note_unknown(self, partition: int, look: Look = lambda *_: None) -> None:
+        """Note that it is not known which files older snapshots need: `look` is called again after a minute."""
         with self._lock:
-            self._unknown.add(partition)
+            self._unknown[partition] = time.monotonic(), look
 
     def add_found(
         self, partition: int, current: str, store: Store, needed: Mapping[str, frozenset[str]] | None = None
@@ -88,6 +90,8 @@ class Superseded:
         """
         named = SnapshotName.parse(current)
         assert named is not None
+        with self._lock:
+            known = set(self._files[partition])
         there = store.sizes(partition)
         names = [(name, text) for text in there if text != current and (name := SnapshotName.parse(text))]
         found = sorted((name.offset, name.time, text) for name, text in names if name.offset <= named.offset)
@@ -98,10 +102,11 @@ class Superseded:
                 self._names[partition].setdefault(text, monotonic - max(0.0, now - moment))
             if needed is None:
                 return
-            self._unknown.discard(partition)
+            self._unknown.pop(partition, None)
             files = {name: files for name, files in needed.items() if name in there}
-            # What a former ownership has noted of snapshots that are gone would hold their files for ever.
-            noted = {name: of for name, of in self._files[partition].items() if name in there}
+            # What a former ownership has noted of snapshots that are gone would hold their files for ever. What was
+            # noted after the list was made stays.
+            noted = {name: of for name, of in self._files[partition].items() if name in there or name not in known}
             self._files[partition] = noted | files
             wanted = frozenset().union(*files.values())
             for text in there:
@@ -124,6 +129,13 @@ class Superseded:
             for partition, current in named.items():
                 self._delete_superseded(partition, current, store, began)
                 self._delete_orphans(partition, store, began)
+                self._look_again(partition, current, store, began)
+
+    def _look_again(self, partition: int, current: str, store: Store, began: float) -> None:
+        since, look = self._unknown.get(partition, (began, None))
+        if look is not None and since < began - GRACE:
+            self._unknown[partition] = began, look
+            self._running.append(self._threads.submit(look, partition, current, store))
 
     def _delete_superseded(self, partition: int, current: str, store: Store, began: float) -> None:
         names = self._names[partition]

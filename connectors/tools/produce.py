@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from connectors.config.schema import Record
 from connectors.errors import AccessError, ConfigError, StartError
 from connectors.formats.codecs import JSON as JSON_FORMAT
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
+from connectors.logs import is_terminal
 from connectors.model.field_paths import MISSING, FieldPath
 from connectors.model.rejects import Reject
 from connectors.tools import evaluate
@@ -209,6 +209,6 @@ def _progress(source: evaluate.FileSource | evaluate.DataSet, limit: int | None)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     records = source.total if isinstance(source, evaluate.DataSet) else None
     total = min(filter(None, (records, limit)), default=None)
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
         task = progress.add_task(source.name, total=total)
         yield lambda sent: progress.update(task, completed=sent)

@@ -6,7 +6,6 @@ a run that is killed, or repeated, sends nothing twice.
 
 import contextlib
 import functools
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,6 +30,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.logs import is_terminal
 from connectors.tools.create_topics import look
 from connectors.topics.messages import SHORT_FIELDS
 from connectors.topics.startup import BROKER_WAIT
@@ -335,6 +335,6 @@ def _progress(topic: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar on standard error if that is a terminal; yield what updates it."""
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
         task = progress.add_task(topic, total=total)
         yield lambda done: progress.update(task, completed=done)

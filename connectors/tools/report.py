@@ -15,6 +15,7 @@ from rich.table import Column, Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
+from connectors.logs import is_terminal
 from connectors.model import missing_labels
 from connectors.tools import evaluate
 from river_margins import snapshot
@@ -100,7 +101,7 @@ def _progress(source: evaluate.Source) -> Iterator[Callable[[], None]]:
     """Show the progress on standard error, if that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as progress:
+    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
         task = progress.add_task(pathlib.Path(source.name).name, total=source.total)  # a long path would hide the bar
         yield lambda: progress.update(task, completed=source.done)
 

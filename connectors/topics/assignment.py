@@ -12,7 +12,7 @@ from connectors.labels.waiting_files import needed
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.metrics import Metrics
 from connectors.snapshots.retention import Superseded
-from connectors.snapshots.stores import THREADS
+from connectors.snapshots.stores import THREADS, Store
 from connectors.topics.bad_partitions import BadPartitions, PartitionStateError
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.loading import Loading
@@ -232,13 +232,18 @@ class Assignment:
         with self._metrics.restore_seconds.time():
             partition = self.restorer.restore(number, committed)
         store = self.restorer.store
+        self._find_superseded(number, partition.model.snapshot, store)
+        with contextlib.suppress(OSError):
+            store.delete_unfinished(number)
+        return partition
+
+    def _find_superseded(self, number: int, current: str, store: Store) -> None:
+        """Note what other processes have left beside the current snapshot; a later commit does it if the store fails."""
         try:
             files = needed(store, number)  # also if the file has no labels any more: what waited is deleted then
-            self._superseded.add_found(number, partition.model.snapshot, store, files)
-            store.delete_unfinished(number)
+            self._superseded.add_found(number, current, store, files)
         except OSError:
-            self._superseded.note_unknown(number)
-        return partition
+            self._superseded.note_unknown(number, self._find_superseded)
 
     def resume(self) -> None:
         """Read on where the models are."""

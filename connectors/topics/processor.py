@@ -253,6 +253,7 @@ class Processor:
         # Freeze the objects loaded so far: rescanning them costs a third of CPU time. The objects of a record are freed
         # without the collector. A high threshold keeps it from scanning them, which costs a tenth.
         gc.collect()
+        was_frozen = gc.get_freeze_count() > 0
         gc.freeze()
         before = gc.get_threshold()
         gc.set_threshold(GC_THRESHOLD)
@@ -272,6 +273,8 @@ class Processor:
         finally:
             self._consumer.before_rebalance = None
             gc.set_threshold(*before)
+            if not was_frozen:  # else nothing of this run, and of the program that calls it, would ever be freed
+                gc.unfreeze()
             self._committer.close()
         log.info("ended %s", self.counts)
         return self.counts

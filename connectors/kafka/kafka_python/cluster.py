@@ -59,7 +59,7 @@ def opened_admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaA
     with translated(), internals.connection_failures() as reasons:
         try:
             timeout = {"bootstrap_timeout_ms": max(1, int(seconds * 1000))}
-            admin = KafkaAdminClient(**admin_settings(settings) | timeout)
+            admin = internals.connected(KafkaAdminClient, **admin_settings(settings) | timeout)
         except kafka_errors.KafkaTimeoutError as error:
             # the last attempt is often cut off by the time-out: that a broker refuses the user says more
             said = "; ".join([str(error), *(internals.authentication_failures(reasons) or reasons)[-1:]])

@@ -70,7 +70,8 @@ class Consumer:
         self._topics = [topic] if labels is None else [topic, labels]
         self._permissions = consumer_permissions(topic, group, labels)
         with translated(self._permissions):
-            self._consumer = KafkaConsumer(
+            self._consumer: KafkaConsumer = internals.connected(
+                KafkaConsumer,
                 *self._topics,
                 **CONSUMER | dict(settings),
                 group_id=group,

@@ -362,6 +362,26 @@ def describe_groups_with_operations(admin: KafkaAdminClient) -> None:
 # Connections
 
 
+def connected(kind: Any, *topics: str, **settings: Any) -> Any:
+    """Return a client of this class. One that cannot connect leaves nothing behind.
+
+    The library starts a thread, with three open files, before it looks for a broker. If it finds none, there is no
+    client that could be closed, and the thread runs as long as the process.
+    """
+    made: list[Any] = []
+
+    def make(**options: Any) -> Any:
+        made.append(kind.DEFAULT_CONFIG["kafka_client"](**options))
+        return made[-1]
+
+    try:
+        return kind(*topics, **settings, kafka_client=make)
+    except BaseException:
+        for each in made:
+            each.close()
+        raise
+
+
 @contextlib.contextmanager
 def connection_failures() -> Iterator[list[str]]:
     """Collect why connections failed within the block, which the library only logs, also where its log is silent."""

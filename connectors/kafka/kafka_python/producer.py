@@ -36,7 +36,8 @@ class Producer:
         self._permissions = producer_permissions(transactional_id)
         _check_compression(settings)
         with translated(self._permissions):
-            self._producer = KafkaProducer(
+            self._producer: KafkaProducer = internals.connected(
+                KafkaProducer,
                 **PRODUCER | dict(settings),
                 transactional_id=transactional_id,
                 enable_idempotence=True,

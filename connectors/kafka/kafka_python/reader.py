@@ -29,7 +29,8 @@ class Reader:
 
     def _connected(self) -> KafkaConsumer:
         if self._consumer is None:
-            self._consumer = KafkaConsumer(
+            self._consumer = internals.connected(
+                KafkaConsumer,
                 **CONSUMER | dict(self._settings),
                 group_id=None,
                 isolation_level="read_committed",

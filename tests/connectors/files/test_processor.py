@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -9,6 +10,7 @@ import io
 import json
 import logging
 import math
+import os
 import pathlib
 import re
 import signal
@@ -773,3 +775,12 @@ def test_a_compressed_file_without_records_is_valid(tmp_path, suffix):
     folder.put([*lines_of(phishing(5)), b"{"])
     assert folder.run().rejected == 1
     assert UNPACK[suffix](path.read_bytes()).count(b"\n") == 1
+
+
+def test_a_folder_without_locks_is_named(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with pytest.raises(StartError, match="cannot be locked: No locks available"), files._locked(tmp_path / "files"):
+        pytest.fail("it was locked")

@@ -422,6 +422,8 @@ def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
             wanted = rb"2 partitions \| 201 records \| .*/s \| 1 rejects \| lag 0 \| accuracy [0-9.]+% \| last commit"
             while not re.search(wanted if is_terminal else rb"rejects=1 ", said):
                 said += os.read(ours, 10_000)
+            shown, hidden = said.rfind(b"\x1b[?25h"), said.rfind(b"\x1b[?25l")
+            assert shown > hidden or not is_terminal, "a second Ctrl-C would leave a terminal without a cursor"
             process.send_signal(signal.SIGTERM)
             with contextlib.suppress(OSError):  # which is how a terminal ends
                 while more := os.read(ours, 10_000):

@@ -184,3 +184,9 @@ def test_an_address_that_is_not_of_this_machine(file):
         health.serving(health.Health(config.load(file([]))), MetricsAddress(port=free_port(), host="not a host")),
     ):
         pass
+
+
+def test_it_runs_without_standard_error(file, tmp_path):
+    command = f"exec {sys.executable} -m connectors.cli run {file(phishing(5))} <&- >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", command], check=False, timeout=DEADLINE).returncode == 0
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 5

@@ -276,3 +276,28 @@ def test_a_snapshot_that_another_owner_has_deleted_holds_no_file(clock, store):
     clock.now += 71
     superseded.delete({0: NAMES[5]}, store)
     assert names_of(superseded, store) == set()
+
+
+def test_what_is_not_known_is_looked_for_again(clock, store):
+    superseded, asked = Superseded(Keep(last=0), transaction=10.0), []
+    superseded.note_unknown(0, lambda *place: asked.append(place))
+    superseded.delete({0: NAMES[7]}, store)
+    concurrent.futures.wait(superseded._running)
+    assert not asked
+    clock.now += 61
+    superseded.delete({0: NAMES[7]}, store)
+    concurrent.futures.wait(superseded._running)
+    assert asked == [(0, NAMES[7], store)]
+
+
+def test_what_is_noted_while_a_list_is_made_stays(clock, store, monkeypatch):
+    superseded, sizes = Superseded(Keep(last=0), transaction=10.0), store.sizes
+
+    def then_commit(partition):
+        found = sizes(partition)
+        superseded.note_files(0, "newer", frozenset({"shared"}))
+        return found
+
+    monkeypatch.setattr(store, "sizes", then_commit)
+    superseded.add_found(0, NAMES[5], store, {})
+    assert superseded._files[0]["newer"] == {"shared"}

@@ -1,5 +1,6 @@
 """The processor end to end on a real Kafka."""
 
+import gc
 import hashlib
 import importlib.metadata
 import json
@@ -614,3 +615,12 @@ def test_a_setting_the_broker_refuses(kafka, tmp_path):
     stream.settings["kafka"]["consumer"] = {"session_timeout_ms": 950_000, "max_poll_interval_ms": 960_000}
     with pytest.raises(StartError, match="does not accept"):
         processor.run(stream.config())
+
+
+def test_a_run_leaves_the_collector_as_it_was(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    stream.produce(phishing(10))
+    gc.unfreeze()
+    with running(stream.config()):
+        stream.outputs(10)
+    assert gc.get_freeze_count() == 0

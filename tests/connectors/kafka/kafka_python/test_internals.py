@@ -7,6 +7,7 @@ import inspect
 import itertools
 import logging
 import socket
+import threading
 import time
 import uuid
 
@@ -452,3 +453,12 @@ def test_position(consumer, topic, monkeypatch):
     assert not walks
     consumer.position(place)
     assert walks, needless(function)
+
+
+@pytest.mark.parametrize("kind", [KafkaConsumer, KafkaAdminClient])
+def test_connected(kind):
+    before = set(threading.enumerate())
+    with pytest.raises(kafka_errors.KafkaError):
+        internals.connected(kind, bootstrap_servers=f"127.0.0.1:{free_port()}", bootstrap_timeout_ms=200)
+    left = [each.name for each in set(threading.enumerate()) - before if each.name.startswith("kafka-io")]
+    assert not left, broken(internals.connected)

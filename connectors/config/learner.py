@@ -26,6 +26,9 @@ NOT_FOR_FILES = {
     "rejected: use `StandardScaler`, or `river.preprocessing.MaxAbsScaler`",
 }
 
+# Parameters that list features, whose names in a record are texts.
+FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
+
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
 _REASONS_TO_USE_PYTHON = {
     "MultiLabelClassifier": "learns sets of labels, and a record has one label: use it in Python",
@@ -259,7 +262,9 @@ class LearnerBuilder:
                 hint = did_you_mean(key, accepted) or f"; its parameters are {', '.join(accepted) or 'none'}"
                 reason = getattr(kind, f"_no_{key}", None) or f"has no parameter `{key}`{hint}"
                 self.report((*path, key), f"`{name}` {reason}")
-            elif isinstance(parameters[key], str) and (wanted := _wanted_for_text(key, accepted[key])):
+            elif FEATURE_LISTS.get(name) == key and (said := _why_no_names(parameters[key])):
+                self.report((*path, key), f"`{key}` of `{name}` must be a list of names, found {said}")
+            elif isinstance(parameters[key], str) and (wanted := _wanted_for_text(kind, key, accepted[key])):
                 self.report((*path, key), f"`{key}` of `{name}` must be {wanted}, found {describe(parameters[key])}")
         for key, parameter in accepted.items():
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
@@ -282,6 +287,10 @@ class LearnerBuilder:
             return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
         is_rivers = kind.__module__.split(".")[0] == "river"
+        if is_rivers and key == "dtype" and isinstance(value, str):  # a file names a type
+            from river_margins.snapshot import river_steps
+
+            return river_steps.NUMBERS.get(value, value)
         part = find_class(name) if isinstance(name, str) and not is_rivers else None
         if part is None:
             return copy.deepcopy(value)
@@ -370,13 +379,24 @@ def _parameters_of(kind: type) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(kind).parameters)
 
 
-def _wanted_for_text(key: str, parameter: inspect.Parameter) -> str | None:
+def _why_no_names(value: Any) -> str | None:
+    """Return what is found in place of names: a text would be a list of its letters, and a number is no name."""
+    if not isinstance(value, list):
+        return None if value is None else describe(value)
+    wrong = [item for item in value if not isinstance(item, str)]
+    return f"{describe(wrong[0])} in it, put it in quotes" if wrong else None
+
+
+def _wanted_for_text(kind: type, key: str, parameter: inspect.Parameter) -> str | None:
     """Return what a parameter needs that would take any text, and silently mean something else; None for others.
 
     YAML reads `no` and `off` as texts, and a text counts as true. The labels in a text would be its letters.
     """
     if isinstance(parameter.default, bool) or key == "intercept":
         return "`true` or `false`"
+    # River's classes take any text as a number, and then fail at each record; ours look at it themselves.
+    if kind.__module__.startswith("river.") and isinstance(parameter.default, int | float):
+        return "a number"
     return "a list of labels" if key == "classes" else None
 
 

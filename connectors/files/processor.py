@@ -134,8 +134,8 @@ def _locked(folder: pathlib.Path) -> Iterator[None]:
             ) from None
         except OSError as error:  # some network file systems have no locks
             raise StartError(
-                f"the folder of the snapshots `{folder}` cannot be locked: {error.strerror}; give `snapshots` a folder on "
-                f"a disk of this machine, or mount this one with locks"
+                f"the folder of the snapshots `{folder}` cannot be locked: {error.strerror}; give `snapshots` a folder "
+                f"on a disk of this machine, or mount this one with locks"
             ) from error
         yield
 

@@ -13,6 +13,7 @@ except ImportError as error:
     raise ValueError(f"the format `avro` needs packages: {INSTALL}") from error
 
 MOST_PARTS = 100_000  # of one value, without the items of its arrays and maps
+MOST_CELLS = 100_000_000  # bytes of a value, times the parts that one of its arrays and maps may become
 WHOLE = "river_margins_value"  # a record with one field has the bytes of that field
 SCALAR = ["null", "boolean", "long", "double", "string"]
 SCORE = ["null", "double", {"type": "map", "values": "double"}]
@@ -63,7 +64,12 @@ class Avro:
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
         id, content = split(value)
-        schema = self._schemas.get(id)
+        schema, density = self._schemas.get(id)
+        if len(content) * density > MOST_CELLS:
+            raise ValueError(
+                f"the value has {len(content):,} bytes, and schema {id} makes up to {density:,.0f} parts of one: "
+                "together they may take too much memory"
+            )
         stream = io.BytesIO(content)
         try:
             whole: Any = fastavro.schemaless_reader(stream, schema, None)
@@ -90,8 +96,9 @@ def _parsed(schema: Schema) -> Any:
     # fastavro hands on the names of references within a record only, and the schema may be a union of them.
     kind = _without_defaults(json.loads(schema.text))
     parsed = fastavro.parse_schema({"type": "record", "name": WHOLE, "fields": [{"name": WHOLE, "type": kind}]}, named)
-    _Extent(named).of(parsed)
-    return parsed
+    extent = _Extent(named)
+    extent.of(parsed)
+    return parsed, extent.density
 
 
 def _without_defaults(schema: Any) -> Any:
@@ -110,6 +117,7 @@ class _Extent:
 
     def __init__(self, named: dict[str, Any]) -> None:
         self._named, self._known, self._open = named, dict[str, tuple[int, int]](), set[str]()
+        self.density = 0.0  # the most parts that a byte of an array or a map may become
 
     def of(self, schema: Any) -> tuple[int, int]:
         """Return both numbers, or raise ValueError for a schema that is refused."""
@@ -125,6 +133,8 @@ class _Extent:
             of_items = self.of(schema["items" if kind == "array" else "values"])
             if kind == "array" and not of_items[1]:
                 raise ValueError("it has an array of items that take no bytes")
+            fewest = of_items[1] + (kind == "map")  # an entry has a key, too
+            self.density = max(self.density, of_items[0] / fewest)
             return self._checked(1 + of_items[0]), 1
         if kind == "fixed":
             return 1, schema["size"]

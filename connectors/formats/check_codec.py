@@ -11,10 +11,12 @@ from connectors.formats.codecs import Codec
 
 OUTPUTS: tuple[dict[str, Any], ...] = (
     {"id": "events-0-7", "prediction": True, "score": 0.5, "label": False},
-    {"id": 7, "prediction": None, "score": 0.0},
+    {"id": 7, "prediction": None, "score": None},  # before the first label
+    {"id": 7, "prediction": None, "score": 0.0, "label": True},
     {"id": "ä", "prediction": "spam", "score": {"ham": -0.5, "spam": 0.5}, "label": "spam"},
     {"id": "a", "prediction": 2.5, "score": 2.5, "label": 3},
     {"id": "a", "prediction": 1, "score": {}, "explanation": {"length": 0.5}},
+    {"id": "a", "prediction": True, "score": 0.5, "challengers": {"b": {"prediction": None, "score": None}, "c": None}},
 )
 NOISE = (b"", b"\0", b"\xff" * 20, bytes(range(256)))
 

@@ -122,7 +122,8 @@ class Registry:
             if max(len(known), depth) > MOST_REFERENCES:
                 raise ValueError(f"the schema refers to more than {MOST_REFERENCES} others")
             what = f"version {reference.version} of `{reference.subject}`"
-            look_up = functools.partial(self._client.get_version, reference.subject, reference.version)
+            # True: also one that was deleted softly, as Confluent's clients ask: records with it are still there.
+            look_up = functools.partial(self._client.get_version, reference.subject, reference.version, True)
             found = self._ask(what, look_up).schema
             self._add_references(found, known, depth + 1)
             known[key] = reference.name, found.schema_str

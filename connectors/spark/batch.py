@@ -20,12 +20,14 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import first_score
 from connectors.model.records import Record, encode
 from connectors.model.rejects import Reject, reason_of
+from connectors.snapshots.check_learner import note_of
 from connectors.spark.keyed_model import KeyedModels, Recipe, decoder_of
-from connectors.spark.rows import KEY, bytes_of, keyed_rows, quoted
+from connectors.spark.rows import KEY, are_columns, bytes_of, keyed_rows, quoted
 from river_margins import snapshot
 
 MODELS = "model BINARY, examples LONG, rejected LONG, reject STRING"
 SCORES = "output STRING, reject STRING"
+APART = "apart"  # what a snapshot tells: the columns of key and order, which are not fields of a record
 
 
 def learn_many_models(
@@ -62,11 +64,12 @@ def learn_many_models(
     columns = StructType.fromDDL(MODELS)
     rows, key_field = keyed_rows(frame, key, config.record, value, order, columns.names)
     schema = StructType([key_field, *columns])
-    train = _trainer(Recipe.of(config), schema.names)
+    apart = [*([order] if isinstance(order, str) else order or ()), *([key] if isinstance(key, str) else [])]
+    train = _trainer(Recipe.of(config), schema.names, apart if are_columns(frame, value) else [])
     return rows.where(rows[KEY].isNotNull()).groupBy(KEY).applyInArrow(train, schema)
 
 
-def _trainer(recipe: Recipe, names: list[str]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def _trainer(recipe: Recipe, names: list[str], apart: list[str]) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
     """Return what trains the model of a key. It takes Arrow tables: in pandas, a null turns integers to floats."""
 
     def train(key: tuple[Any, ...], table: pa.Table) -> pa.Table:
@@ -76,8 +79,8 @@ def _trainer(recipe: Recipe, names: list[str]) -> Callable[[tuple[Any, ...], pa.
         reject = None
         for scored in models.process(model, key[0], rows, counts):
             reject = reject or scored.reject
-        state = models.save(model)
-        row = (table.column(0)[0], state.snapshot, state.examples, counts.rejected, reject)
+        data = model.dumps({**note_of(RecordFields(**recipe.record)), APART: apart})
+        row = (table.column(0)[0], data, model.examples, counts.rejected, reject)
         types = (table.schema.types[0], pa.binary(), pa.int64(), pa.int64(), pa.string())
         return pa.table([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names)
 
@@ -120,7 +123,8 @@ def score(
     while apart in there:
         apart += "_"
     # The format was that of a topic, and its packages may be missing here: rows are JSON.
-    record = RecordFields(**snapshot.beside(data)[0].get("record", {}) | {"format": JSON})
+    about, _ = snapshot.beside(data)
+    record = RecordFields(**about.get("record", {}) | {"format": JSON})
     sent = frame.sparkSession.sparkContext.broadcast(data)
 
     def score_batches(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -130,7 +134,7 @@ def score(
             scored = [_score(scorer, bytes_) for bytes_ in batch.to_pylist()]
             yield pa.array(scored, pa.struct([("output", pa.string()), ("reject", pa.string())]))
 
-    scored = F.arrow_udf(score_batches, SCORES)(bytes_of(frame, record, value))
+    scored = F.arrow_udf(score_batches, SCORES)(bytes_of(frame, record, value, about.get(APART, ())))
     found = (f"{apart}.output", f"{apart}.reject")
     return frame.withColumn(apart, scored).select(*map(quoted, frame.columns), *found)
 

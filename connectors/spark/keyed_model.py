@@ -1,5 +1,6 @@
 """The model of one key: from its state, through the records of the key in order, to its next state."""
 
+import datetime
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -142,4 +143,9 @@ def source_of(position: Sequence[Any]) -> str | None:
 
 def position_of(row: Sequence[Any]) -> tuple[tuple[bool, Any], ...]:
     """Return what a row of bytes and position is sorted by; null comes first, as in Spark."""
-    return tuple((value is not None, value) for value in row[1:])
+    return tuple((value is not None, _instant(value)) for value in row[1:])
+
+
+def _instant(value: Any) -> Any:
+    """Return a time with a zone in UTC: Python compares times of one zone by its clock, which is set back in autumn."""
+    return value.astimezone(datetime.UTC) if isinstance(value, datetime.datetime) and value.tzinfo else value

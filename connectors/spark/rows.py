@@ -1,5 +1,8 @@
 """The rows of a DataFrame as the records of keys."""
 
+import functools
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,6 +82,11 @@ def time_of(frame: DataFrame, section: Record | AnyLabels) -> Column:
     )
 
 
+def are_columns(frame: DataFrame, value: str | None) -> bool:
+    """Tell whether the columns of a row are the fields of its record."""
+    return value is None and not _is_of_kafka(frame)
+
+
 def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, apart: Sequence[str] = ()) -> Column:
     """Return the bytes of the record of each row, a JSON object.
 
@@ -95,7 +103,27 @@ def bytes_of(frame: DataFrame, section: Record | AnyLabels, value: str | None, a
         _without_nan(frame[quoted(name)], kinds[name]).alias(name) for name in frame.columns if name not in left_out
     ]
     fields = F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}) if columns else F.lit("{}")
+    names = [name for name in frame.columns if name not in left_out]
+    found = [test for name in names if (test := _is_infinite(frame[quoted(name)], kinds[name])) is not None]
+    if found:  # `to_json` would write the text "Infinity": such a record is not JSON, and rejected
+        said = F.concat(F.lit("an infinite number in "), fields)
+        fields = F.when(functools.reduce(operator.or_, found), said).otherwise(fields)
     return fields.cast("binary")
+
+
+def _is_infinite(column: Column, kind: DataType) -> Column | None:
+    """Return whether a value holds an infinite number; None for a type that cannot."""
+    if isinstance(kind, FloatType | DoubleType):
+        return F.abs(column) == F.lit(math.inf)
+    if isinstance(kind, MapType):
+        return _is_infinite(F.map_values(column), ArrayType(kind.valueType))
+    if isinstance(kind, ArrayType) and _is_infinite(column, kind.elementType) is not None:
+        return F.exists(column, lambda item: _is_infinite(item, kind.elementType))
+    if isinstance(kind, StructType):
+        parts = (_is_infinite(column.getField(each.name), each.dataType) for each in kind)
+        found = [part for part in parts if part is not None]
+        return functools.reduce(operator.or_, found) if found else None
+    return None
 
 
 def _without_nan(column: Column, kind: DataType) -> Column:

@@ -1,6 +1,7 @@
 """The assignment: the partitions that this process has taken over, with their models."""
 
 import concurrent.futures
+import contextlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
@@ -238,7 +239,7 @@ class Assignment:
         return partition
 
     def _find_superseded(self, number: int, current: str, store: Store) -> None:
-        """Note what other processes have left beside the current snapshot; a later commit does it if the store fails."""
+        """Note what others have left beside the current snapshot; a later commit does it if the store fails."""
         try:
             files = needed(store, number)  # also if the file has no labels any more: what waited is deleted then
             self._superseded.add_found(number, current, store, files)

@@ -9,10 +9,12 @@ from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
+from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.topics.check_state import Progress, check_state
 from connectors.topics.findings import Finding
+from connectors.topics.formats import registry_of
 from connectors.topics.startup import BROKER_WAIT, instead_of_missing, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
@@ -49,7 +51,7 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
     except ClientError as error:
         raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
     findings = [*_topics(roles, facts, written), *_partitions(roles, facts), *_group(config, facts, written)]
-    findings += [*_producer(config), *_transactions(config)]
+    findings += [*_producer(config), *_transactions(config), *_registry(config)]
     for role, name in roles.items():
         topic = facts.topics.get(name, TopicFacts())
         if role == "input" and config.snapshots.every is not None and name in facts.topics and not topic.configs:
@@ -118,6 +120,18 @@ def _group(config: Config, facts: Facts, written: Facts) -> Iterator[Finding]:
     )  # offsets are sent as outputs
     if any("READ" not in each.group_operations for each in asked):
         yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
+
+
+def _registry(config: Config) -> Iterator[Finding]:
+    """Ask the schema registry of the file as the processor does at its start."""
+    try:
+        registry = registry_of(config)
+        if registry is not None:
+            registry.check()
+    except (AccessError, StartError) as error:
+        yield Finding(str(error), type(error))
+    except RegistryUnavailable as error:  # the processor starts without it
+        yield Finding(f"{error}; is `record.registry.url` right? It is asked again when a schema is needed", None)
 
 
 def _producer(config: Config) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from river import base
 from river_margins.core.checks import positive
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
-from river_margins.tasks.labels import is_missing, plain, same_kind
+from river_margins.tasks.labels import is_missing, label_list, plain, same_kind
 
 __all__ = ["CON", "HAL"]
 
@@ -229,6 +229,7 @@ class HAL(FiniteClass):
         self, concepts: Sequence[Concept], *, weights: Sequence[float] | None = None, strict: bool = False
     ) -> None:
         self._open(concepts, strict)
+        weights = label_list("weights", weights)  # a list of an array, as for labels
         vars(self).update(weights=weights)
         if weights is not None:
             if len(weights) != len(concepts):

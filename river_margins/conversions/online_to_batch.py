@@ -115,7 +115,7 @@ class OnlineToBatch(ClassifierWrapper):
         if updates is None or updates_of(self.learner) != updates:
             tested.append(Hypothesis(copied(self.learner), n, 0))
         if len(tested) > self.max_hypotheses:
-            tested = tested[::2]
+            tested = [*tested[:-1:2], tested[-1]]  # the last may stay for ever: it is copied after an update only
         vars(self).update(n_seen=n, _hypotheses=tested)
 
     def _bound(self, hypothesis: Hypothesis) -> float:
@@ -136,7 +136,9 @@ class OnlineToBatch(ClassifierWrapper):
         """Return the probabilities by class of the best hypothesis; 0 for a class that it does not know."""
         known = self.learner.predict_proba_one(x)
         found = self._predictor().predict_proba_one(x)
-        return dict.fromkeys(known, 0.0) | found if found else known
+        # A hypothesis of before the first label names nothing, or True and False, which need not be among the labels.
+        knows_labels = bool(found) and found.keys() <= known.keys()
+        return dict.fromkeys(known, 0.0) | found if knows_labels else known
 
     @property
     def best_(self) -> Any:

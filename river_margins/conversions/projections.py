@@ -74,6 +74,8 @@ def hildreth(
     """
     w, rows, targets = np.array(w, dtype=float), np.asarray(rows, dtype=float), np.asarray(targets, dtype=float)
     positive("tolerance", tolerance)
+    if not largest > 0:  # infinite is the default
+        raise ValueError(f"`largest`, or C of `svm`, must be a number above 0 or infinite, not {largest!r}")
     squares = (rows**2).sum(axis=1)
     multipliers = np.zeros(len(rows))
     for _ in range(whole("max_sweeps", max_sweeps, 1)):

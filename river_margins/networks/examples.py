@@ -40,12 +40,12 @@ class Rows:
 
     def add(self, names: Iterable[Any], rows: Array) -> None:
         """Add new names with their rows."""
-        for name in names:
+        start, size = len(self.places), len(self.places) + len(rows)
+        if size > len(self._buffer):  # twice the room, so that each row is copied a few times at most
+            self._buffer = np.vstack([self._buffer[:start], np.zeros((2 * size - start, self.width))])
+        self._buffer[start:size] = rows
+        for name in names:  # last: a thread that predicts must find the row of each name
             self.places[name] = len(self.places)
-        start = len(self.places) - len(rows)
-        if len(self.places) > len(self._buffer):  # twice the room, so that each row is copied a few times at most
-            self._buffer = np.vstack([self._buffer[:start], np.zeros((2 * len(self.places) - start, self.width))])
-        self._buffer[start : len(self.places)] = rows
 
     def shrink(self, size: int) -> None:
         """Forget all names but the first ones."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from river_margins.core.feature_hash import stable_name
 from river_margins.networks.examples import Array, Rows, normal
 
 Activation = Literal["tanh", "relu", "logistic", "linear"]
@@ -66,7 +67,7 @@ def input_layer(units: int) -> Rows:
 def add_features(rows: Rows, x: Mapping[Any, float], gain: float, seed: int) -> None:
     """Give the new features of x a row: those of the first example random weights, and later ones zeros."""
     # In an order of their own, so that the order of features in x does not matter, not even by rounding.
-    new = sorted((name for name in x if name not in rows.places), key=repr)
+    new = sorted((name for name in x if name not in rows.places), key=lambda name: repr(stable_name(name)))
     if not new:
         return
     units = rows.width

@@ -46,7 +46,9 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
     def __init__(self, features=None):
         if not (features is None or isinstance(features, Iterable)) or isinstance(features, str):
             raise TypeError(f"`features` must be a list of names or None, not {features!r}")
-        if not (features is None or isinstance(features, (list, tuple, set, frozenset))):
+        if isinstance(features, frozenset):
+            features = set(features)  # which a snapshot holds
+        elif not (features is None or isinstance(features, (list, tuple, set))):
             features = [plain(name) for name in features]  # of pandas, numpy or an iterator, which is read once
         if isinstance(features, tuple) and not features:
             features = []  # River's clone looks at the first entry of a tuple

@@ -92,7 +92,7 @@ IMPUTERS = {
     "river.stats.Min": Attributes((), ("min",)),
     "river.stats.Max": Attributes((), ("max",)),
 }
-_NUMBERS = {kind.__name__: kind for kind in (bool, int, float)}
+NUMBERS = {kind.__name__: kind for kind in (bool, int, float)}
 
 
 def public_name(kind: type) -> str:
@@ -158,8 +158,9 @@ def take_apart(step: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if name_of_class == "river.preprocessing.StatImputer":
         return _take_imputers_apart(step)
     if name_of_class == "river.preprocessing.Binarizer":
-        if step.dtype not in _NUMBERS.values():
-            raise SnapshotError(f"turns features into `{step.dtype.__name__}`, which is none of {', '.join(_NUMBERS)}")
+        if step.dtype not in NUMBERS.values():
+            named = getattr(step.dtype, "__name__", step.dtype)
+            raise SnapshotError(f"turns features into `{named}`, which is none of {', '.join(NUMBERS)}")
         return {"threshold": step.threshold, "dtype": step.dtype.__name__}, {}
     inner = contents(step)
     parameters = {name: getattr(step, name) if inner is None else inner for name in known.parameters}
@@ -177,7 +178,7 @@ def put_together(kind: type, parameters: dict[str, Any], learned: dict[str, Any]
     elif public_name(kind) == "river.preprocessing.StatImputer":
         return _put_imputers_together(kind, parameters["imputers"], learned["stats"])
     elif public_name(kind) == "river.preprocessing.Binarizer":
-        step = kind(parameters["threshold"], _NUMBERS[parameters["dtype"]])
+        step = kind(parameters["threshold"], NUMBERS[parameters["dtype"]])
     elif issubclass(kind, compose.Pipeline | compose.TransformerUnion):
         ((name, inner),) = parameters.items()
         if not all(isinstance(part, base.Base) for part in inner.values()):

@@ -7,7 +7,7 @@ from typing import Any
 from river_margins.conversions.wrapper import ClassifierWrapper, positive_label
 from river_margins.core.checks import is_bare, short
 from river_margins.core.reader import INTERCEPT, read_features
-from river_margins.families.composed import MarginClassifier
+from river_margins.families.composed import MarginClassifier, has_intercept
 from river_margins.spaces import Linear
 from river_margins.tasks.labels import plain
 
@@ -142,7 +142,8 @@ class Watched(ClassifierWrapper):
         before, mistakes = self._score(x), self.n_mistakes
         self.learner.learn_one(x, y)
         moved = sign * (self._score(x) - before)
-        q = math.fsum(value * value for value in x.values()) + bool(self.learner.intercept is not False)
+        constant = has_intercept(self.learner.intercept, None)  # the space is `Linear`; 0 is False here, too
+        q = math.fsum(value * value for value in x.values()) + constant
         gain = moved * (1.0 - sign * before - moved / 2) / q if q else 0.0
         vars(self).update(n_seen=self.n_seen + 1, longest=max(self.longest, math.sqrt(q)), dual=self.dual + gain)
         if self.comparator is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from river_margins.core.checks import whole
 from river_margins.core.explain import largest_first
+from river_margins.core.feature_hash import stable_name
 from river_margins.core.reader import INTERCEPT, read_features
 from river_margins.families.parameter_types import Classes
 from river_margins.families.two_labels import TwoLabelClassifier
@@ -88,7 +89,8 @@ class CentreClassifier(TwoLabelClassifier):
         if not mistake or not x or self._body.ended:
             return False
         # In an order of their own, so that the order of the features in x changes no random point and no rounding.
-        self._enter(sorted((name for name in x if name not in self._features), key=repr))
+        new = (name for name in x if name not in self._features)
+        self._enter(sorted(new, key=lambda name: repr(stable_name(name))))  # the repr of a set is that of one process
         direction = np.zeros(len(self._body.centre))
         largest = max(map(abs, x.values()))
         for name, value in x.items():

@@ -134,3 +134,11 @@ def test_a_binarizer_of_an_unknown_kind_is_refused():
         snapshot.check(preprocessing.Binarizer(dtype=complex))
     with pytest.raises(snapshot.SnapshotError, match=r"`river.feature_extraction.BagOfWords` cannot be written"):
         snapshot.check(feature_extraction.BagOfWords(on="t", tokenizer=str.split))
+
+
+def test_a_binarizer_from_a_file():
+    name = "river.preprocessing.Binarizer"
+    learner, problems = assemble([{name: {"dtype": "int"}}, "PAClassifier"])
+    assert problems == [] and learner["Binarizer"].dtype is int
+    ((_, said),) = assemble([{name: {"dtype": "complex"}}, "PAClassifier"])[1]
+    assert "turns features into `complex`, which is none of bool, int, float" in said

@@ -781,3 +781,17 @@ def test_what_has_no_explanation_is_named(load, problems):
     assert line.startswith("p.yaml:5:34: `output.explain`: `") and "no column for it" in line
     (line,) = problems(asked.replace("explain: 3", "explain: -1"))
     assert line.startswith("p.yaml:9:39: `output.explain`: a whole number of at least 0")
+
+
+@pytest.mark.parametrize(
+    ("step", "key", "said"),
+    [
+        ({"river.compose.Discard": {"keys": "user_id"}}, "keys", "must be a list of names, found the text `user_id`"),
+        ({"river.compose.Select": {"keys": ["a", 7]}}, "keys", "found the number `7` in it, put it in quotes"),
+        ({"OneHotEncoder": {"features": [7]}}, "features", "found the number `7` in it, put it in quotes"),
+        ({"river.preprocessing.Normalizer": {"order": "2"}}, "order", "must be a number, found the text `2`"),
+    ],
+)
+def test_parameters_that_would_silently_mean_something_else(step, key, said):
+    ((path, sentence),) = assemble([step, "PAClassifier"])[1]
+    assert path[-1] == key and said in sentence

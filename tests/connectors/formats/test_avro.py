@@ -8,6 +8,7 @@ import json
 import socket
 import socketserver
 import threading
+import types
 import urllib.parse
 import uuid
 
@@ -309,3 +310,29 @@ def test_a_default_that_nobody_reads_need_not_be_right(field):
     schema = {"type": "record", "name": "A", "fields": [{"name": "a", **field}]}
     codec = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t")
     assert codec.decode(join(7, b"\0\0\0\0\0\0\xf8\x3f")) == {"a": 1.5}
+
+
+def test_references_that_were_deleted_softly_are_read(monkeypatch):
+    registry, asked = registries.Registry("http://127.0.0.1:1"), []
+    payment = Schema('"Card"', "AVRO", [SchemaReference("Card", "cards-value", 1)])
+
+    def get_version(subject, version, deleted=False):
+        asked.append((subject, version, deleted))
+        return types.SimpleNamespace(schema=Schema('{"type": "record", "name": "Card", "fields": []}', "AVRO"))
+
+    monkeypatch.setattr(registry._client, "get_schema", lambda id: payment)
+    monkeypatch.setattr(registry._client, "get_version", get_version)
+    assert len(registry.schema(7).references) == 1 and asked == [("cards-value", 1, True)]
+
+
+def test_small_items_that_become_many_parts_are_refused():
+    inner: object = "null"
+    for level in range(4):
+        kinds = [inner, *[f"R{level - 1}" if level else "null"] * 9]
+        fields = [{"name": f"f{n}", "type": kind} for n, kind in enumerate(kinds)]
+        inner = {"type": "record", "name": f"R{level}", "fields": fields}
+    schema = {"type": "array", "items": schema_of({"ok": "boolean", "r": inner}, "Item")}
+    codec = Avro(Memory({7: registries.Schema(json.dumps(schema_of({"items": schema})))}), "t")
+    with pytest.raises(ValueError, match="may take too much memory"):
+        codec.decode(join(7, b"\1" * 100_000))
+    assert codec.decode(join(7, b"\0")) == {"items": []}

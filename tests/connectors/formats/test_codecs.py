@@ -211,3 +211,12 @@ def test_labels_and_queries_with_a_codec_of_another_package(guest, kafka, tmp_pa
         (f"r{n}", n % 2 == 0, 5) for n in range(count)
     ]
     assert (counts.predicted, counts.learned, counts.rejected) == (count, count, 0)
+
+
+def test_a_codec_that_needs_a_score_is_found(guest):
+    def encode(self, fields):
+        scores = fields["score"].values() if isinstance(fields["score"], dict) else [fields["score"]]
+        return str([float(score) for score in scores]).encode()
+
+    with pytest.raises(TypeError, match="NoneType"):
+        check_codec(codec(guest.Pipes, encode=encode), VALUES)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import ssl
 import urllib.request
 import uuid
@@ -14,7 +15,7 @@ from connectors.errors import AccessError, StalledError, StartError
 from connectors.formats.json_schema import OUTPUT
 from connectors.formats.registry import Registry, join
 from connectors.tools import explain
-from connectors.topics import processor
+from connectors.topics import check_broker, processor
 from tests.helpers.ports import free_port
 from tests.helpers.registry import guarded
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
@@ -93,6 +94,8 @@ def test_what_a_registry_refuses_ends_the_start(kafka, registry, authority, tmp_
         config = stream.config(record=stream.settings["record"] | {"format": "json_schema", "registry": address})
         with pytest.raises(error, match=sentence) as caught, running(config) as process:
             process.wait()
+        found = [each for each in check_broker.check(config) if each.kind is error]
+        assert any(re.search(sentence, each.sentence) for each in found)
     assert PASSWORD not in str(caught.value)
     assert stream.committed(0) is None
 

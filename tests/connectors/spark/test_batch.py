@@ -119,3 +119,21 @@ def test_nan_is_null_as_in_other_formats(spark, tmp_path):
 def test_the_format_of_the_topic_does_not_matter(frame):
     model = snapshot.dumps(PAClassifier(), {"record": {"features": ["f0"], "format": "a_codec_that_is_not_here"}})
     assert in_spark.score(frame.where("f0 is not null"), model).where("reject is not null").count() == 0
+
+
+def test_key_and_order_are_no_features_of_the_rows_that_are_scored(spark, tmp_path):
+    rows = [("k", n, n - 1.5, n > 1) for n in range(4)]
+    frame = spark.createDataFrame(rows, "customer STRING, n LONG, a DOUBLE, y BOOLEAN")
+    (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [PAClassifier]\n")
+    data = bytes(in_spark.learn_many_models(frame, "customer", tmp_path / "p.yaml", order="n").first().model)
+    for row in in_spark.score(frame, data).collect():
+        assert row.reject is None
+        assert json.loads(row.output)["score"] == snapshot.loads(data).score_one({"a": row.a})
+
+
+def test_an_infinite_number_is_a_reject_as_in_other_formats(spark, tmp_path):
+    rows = [("k", True, float("inf"), [1.0]), ("k", True, 1.0, [-float("inf")]), ("k", True, 1.0, None)]
+    frame = spark.createDataFrame(rows, "k STRING, y BOOLEAN, a DOUBLE, b ARRAY<DOUBLE>")
+    (tmp_path / "p.yaml").write_text("record: {label: y, features: [a]}\nlearner: [OneHotEncoder, PAClassifier]\n")
+    (row,) = in_spark.learn_many_models(frame, "k", tmp_path / "p.yaml").collect()
+    assert (row.examples, row.rejected) == (1, 2) and "not JSON" in row.reject

@@ -1,5 +1,8 @@
 """The models of keys, without Spark."""
 
+import datetime
+import zoneinfo
+
 from connectors import config
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
@@ -17,3 +20,11 @@ def test_a_refused_record_costs_no_more_after_many(tmp_path, monkeypatch):
     monkeypatch.setattr(PartitionModel, "_learn_one", lambda *given: learned.append(1) or learn_one(*given))
     (scored,) = models.process(model, "k", [[b'{"y": true, "a": null}']], Counts())
     assert scored.reject and len(learned) <= keyed_model.REMEMBERED and models.save(model) == before
+
+
+def test_the_hour_that_comes_twice_is_in_order():
+    zone = zoneinfo.ZoneInfo("Europe/Berlin")
+    first = datetime.datetime(2024, 10, 27, 2, 30, tzinfo=zone)
+    later = datetime.datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=zone)
+    assert keyed_model.position_of((b"", first)) < keyed_model.position_of((b"", later))
+    assert keyed_model.position_of((b"", None)) < keyed_model.position_of((b"", first))

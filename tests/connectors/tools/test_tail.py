@@ -111,3 +111,14 @@ def test_what_cannot_be_shown_as_json_is_text():
     value = b"[" * 300 + b"]" * 300
     record = types.SimpleNamespace(key=None, value=value, headers=None)
     assert json.loads(tail._shown(record, None)) == {"key": None, "value": value.decode()}
+
+
+def test_a_registry_that_is_away_is_named(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    producer.send(stream.output, b"\0\0\0\0\7x").get(timeout=DEADLINE)
+    producer.close()
+    record = stream.settings["record"] | {"registry": "http://127.0.0.1:1"}
+    config = stream.config(record=record, output={"topic": stream.output, "format": "avro"})
+    with pytest.raises(StartError, match=r"cannot be shown: .*http://127\.0\.0\.1:1 does not answer"):
+        lines(1, config, from_beginning=True)

@@ -168,3 +168,9 @@ def test_functions_are_not_written_to_a_snapshot(kind):
         snapshot.dumps(kind([lambda x: True]))
     with pytest.raises(ValueError, match="`alive` must have positions in a list of 1 concepts"):
         kind([[True]]).__setstate__({"alive": [1], "n_seen": 0, "n_mistakes": 0, "inconsistent": False})
+
+
+def test_weights_of_numpy_are_a_list_of_numbers():
+    model = rm.HAL([[False, True], [True, True]], weights=np.array([1.0, 2.0]))
+    assert model.weights == [1.0, 2.0]
+    assert snapshot.difference(snapshot.dumps(model), model) == []

@@ -217,3 +217,11 @@ def test_a_wrapper_of_river_around_a_learner_with_scores_cycles_by_labels():
 def test_svm_refuses_labels_that_are_not_signs():
     with pytest.raises(ValueError, match=r"labels \+1 and -1"):
         svm([[1.0, 0.0], [0.0, 1.0]], [True, False], C=1.0)
+
+
+@pytest.mark.parametrize("price", [0.0, -0.25, np.nan])
+def test_a_price_that_is_none_is_refused(price):
+    with pytest.raises(ValueError, match="above 0 or infinite"):
+        svm([[2.0], [-1.0]], [1, -1], C=price)
+    with pytest.raises(ValueError, match="above 0 or infinite"):
+        hildreth([0.0], [[1.0]], [1.0], largest=price)

@@ -102,3 +102,22 @@ def test_the_best_is_a_copy():
 def test_parameters_out_of_range_are_named(parameters, words):
     with pytest.raises(ValueError, match=words):
         rm.OnlineToBatch(rm.Perceptron(), **parameters)
+
+
+@pytest.mark.parametrize("make", [rm.Perceptron, rm.OnlineMLPClassifier])
+def test_a_hypothesis_of_before_the_first_label_adds_no_classes(make):
+    model = rm.OnlineToBatch(make())
+    for label in ("ham", "spam", "ham"):
+        model.learn_one({"a": 1.0}, label)
+        found = model.predict_proba_one({"a": 1.0})
+        assert found.keys() <= {"ham", "spam"} and sum(found.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5])
+def test_the_newest_hypothesis_is_kept(most):
+    model = rm.OnlineToBatch(rm.Perceptron(intercept=False), max_hypotheses=most)
+    for _ in range(100):
+        for name, label in (("a", True), ("b", True), ("c", False)):
+            model.learn_one({name: 1.0}, label)
+    assert model.predict_one({"c": 1.0}) is False and model.risk_bound_ < 0.15
+    assert len(model._hypotheses) <= most and model._hypotheses[0].born == 0

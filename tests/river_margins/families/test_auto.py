@@ -696,3 +696,21 @@ def test_a_round_of_weight_0_shares_nothing():
     before = numbers._experts.weights
     numbers.learn_one({"a": 1.0}, 3.0, w=0.0)
     assert numbers._experts.weights == before
+
+
+class RefusingTexts(base.Classifier):
+    """Raises what River's linear models raise for a text."""
+
+    def predict_one(self, x):
+        return None
+
+    def learn_one(self, x, y):
+        raise TypeError("can't multiply sequence by non-int of type 'float'")
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge])
+def test_a_type_error_of_one_expert_refuses_nothing(make):
+    model = make([Scripted(0), RefusingTexts()])
+    model.learn_one({0: True}, True)
+    first, second = model._experts.weights
+    assert first > second and model.predict_one({0: True}) is True

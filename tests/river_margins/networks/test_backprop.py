@@ -12,6 +12,7 @@ import pytest
 
 import river_margins as rm
 from river_margins import snapshot
+from river_margins.networks.examples import Rows
 from river_margins.networks.layers import FUNCTIONS
 from tests.helpers.cases import case
 from tests.helpers.paths import ROOT
@@ -359,3 +360,32 @@ def test_a_set_as_a_name_draws_the_same_weights_in_every_process():
         for seed in "12345"
     }
     assert len(said) == 1
+
+
+def test_sets_as_names_have_one_order_in_every_process():
+    code = """if True:
+        import river_margins as rm
+        model = rm.OnlineMLPClassifier()
+        model.learn_one({frozenset([a, b]): 1.0 for a in "abc" for b in "def"}, True)
+        print([sorted(name) for name in list(model._rows.places)[1:]])"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(said) == 1
+
+
+def test_a_name_has_its_row_from_the_moment_it_is_known():
+    """Another thread may predict."""
+
+    class Watching(dict):
+        def __setitem__(self, name, place):
+            super().__setitem__(name, place)
+            assert len(rows._buffer) > place and (rows._buffer[place] == 1.0).all()
+
+    rows = Rows(2)
+    rows.places = Watching()
+    for n in range(20):
+        rows.add([n], np.ones((1, 2)))

@@ -103,7 +103,14 @@ def test_a_scaler_after_the_encoder_is_refused_however_the_pipeline_grows():
 
 @pytest.mark.parametrize(
     "features",
-    [pd.Index(["shop", "zip"]), np.array(["shop", "zip"]), np.array(["shop"]), {"shop": 1}.keys(), iter(["shop"])],
+    [
+        pd.Index(["shop", "zip"]),
+        np.array(["shop", "zip"]),
+        np.array(["shop"]),
+        {"shop": 1}.keys(),
+        iter(["shop"]),
+        frozenset(["shop"]),
+    ],
 )
 def test_names_of_pandas_numpy_and_iterators(features):
     encoder = rm.OneHotEncoder(features)

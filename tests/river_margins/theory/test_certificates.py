@@ -255,3 +255,9 @@ def test_a_learner_that_leaves_ties_has_no_bound(learner):
     with pytest.raises(ValueError, match="learns nothing from a tie"):
         MistakeBound(watched)
     assert "mistake_bound" not in watched.certificates
+
+
+def test_an_intercept_of_0_is_none():
+    watched = rm.Watched(rm.PAClassifier(C=1.0, intercept=0))
+    watched.learn_one({"a": 1.0}, True)
+    assert (watched.longest, watched.dual) == (1.0, 0.5)

@@ -307,8 +307,6 @@ class FileProcessor:
                 self.write_state()
                 self.remember()
                 self.delete_superseded()
-            elif self._state is not None and self._state.has_ended:  # from now on, a kill leaves output after the marks
-                self._keep(replace(self._state, has_ended=False))
             with contextlib.ExitStack() as files:
                 self._open(files, "output", self._config.output.file, self._output)
                 if self._config.rejects and self._rejects:
@@ -317,6 +315,9 @@ class FileProcessor:
                     self._open(files, "outcomes", self._config.outcomes.file, self._outcomes)
                 if self._config.queries and self._queries:
                     self._open(files, "queries", self._config.queries.file, self._queries)
+                # From now on, a kill leaves output after the marks. Not before: the locks show that nobody else writes.
+                if not self.counts.checkpoints and self._state is not None and self._state.has_ended:
+                    self._keep(replace(self._state, has_ended=False))
                 self._work(stop)
             self._end()
         except OSError as error:

@@ -157,7 +157,9 @@ class Superseded:
         """Forget a snapshot, and return the files that no other one needs."""
         files = self._files[partition]
         own = files.pop(name, frozenset[str]())
-        return () if partition in self._unknown else own.difference(*files.values())
+        if partition in self._unknown:  # older snapshots may need what is older, but not what came with this one
+            own = frozenset(file for file in own if file.startswith(name))
+        return own.difference(*files.values())
 
     def _delete_orphans(self, partition: int, store: Store, began: float) -> None:
         orphans = self._orphans[partition]

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 # message. Of several messages that one record leads to, each has its own source too.
 Tag = tuple[Any, ...]
 PUBLISHED = -1  # in place of the offset, for what a partition tells the other ones
+TRY_AGAIN = 60.0  # seconds after which a message as large as a refused one is tried: the topic may take it by then
 
 
 class Outbox:
@@ -69,6 +70,7 @@ class Outbox:
         self._shortening: dict[Tag, int] = {}
         # The size of the smallest message that each topic has refused lately. Compressed, a larger one may fit.
         self._refused: dict[str, int] = {}
+        self._refused_at = -math.inf
         settings = config.kafka.producer_settings.items()
         self._compresses = any("compression" in key and value not in (None, "none") for key, value in settings)
         self._sends_apart = False
@@ -201,6 +203,7 @@ class Outbox:
                 f"`{topic}`: raise `max.message.bytes` of this topic"
             )
         self._shortening[tag] = self._shortening.get(tag, 0) + 1
+        self._refused_at = time.monotonic()
 
     def _open(self) -> None:
         self.connect().begin()
@@ -247,7 +250,8 @@ class Outbox:
         self._shortening = {
             tag: level for tag, level in self._shortening.items() if tag[0] in positions and tag[1] >= positions[tag[0]]
         }
-        if not self.pending.shortened and not self.pending.unsent:
+        is_old = time.monotonic() - self._refused_at > TRY_AGAIN
+        if is_old or not (self.pending.shortened or self.pending.unsent):
             self._refused = {}
         if self._sends_apart:
             self.connect().close()

@@ -20,7 +20,7 @@ cdef class Learner(Estimator):
     cdef ClassWeights class_weights  # or None
     cdef Round spare_round
     cdef bint rule_in_python  # whether `step` is a method of Python
-    cdef bint moves_all_classes  # whether the rule is an `AllClassesRule`
+    cdef bint moves_all_classes  # whether the rule is an `AllClassesRule` without a `step` in Python
     cdef bint has_covariance  # whether the space keeps a covariance, which a step of 0 may change, too
     cdef bint takes_rows  # whether a `TransformedRow` may stand for a dict: no method of a subclass in Python reads x
     cdef readonly long long n_seen, n_mistakes, n_updates

@@ -142,7 +142,14 @@ cdef class RBF(KernelFunction):
         return KernelFunction.__call__(self, x, z)
 
     cdef KernelFunction settled(self, Py_ssize_t features):
-        return RBF(1.0 / features, c0=self.c0) if self.gamma is None and features else self
+        cdef RBF made
+        if self.gamma is not None or not features:
+            return self
+        # Without `__init__`, which runs code of Python: another thread could learn in the middle of a score then.
+        made = RBF.__new__(RBF)
+        made.gamma = made.rate = 1.0 / features
+        made.c0 = self.c0
+        return made
 
     cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
                    const double* value, Py_ssize_t length, double norm) noexcept:

@@ -62,7 +62,6 @@ def test_manifests_fit_together(kustomize, overlay):
     assert found["Service"]["spec"]["publishNotReadyAddresses"] is True, "Prometheus must see a pod that is not ready"
     assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
     assert found["PodDisruptionBudget"]["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
-    assert found["PodDisruptionBudget"]["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     assert set(volumes) == {mount["name"] for mount in processor["volumeMounts"]}
     assert volumes["processor"]["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]

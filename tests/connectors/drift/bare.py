@@ -34,13 +34,15 @@ class Bare:
         self.detector, self.then, self.champion = detector, then, champion
         self.drifts = []
 
-    def say(self, features):
+    def say(self, features, label=None):
         """Return what each model says, the champion first."""
         found = {}
         for name in sorted(self.models, key=lambda name: name != self.champion):
             model = self.models[name]
             score = model.score_one(features)
-            found[name] = (model.predict_one(features), 0.0 if score == {} else score)
+            if score == {}:  # before the first label
+                score = None if label is None else 0.0
+            found[name] = (model.predict_one(features), score)
         return found
 
     def learn(self, id, features, label):
@@ -66,7 +68,8 @@ class Bare:
         outputs = []
         for record in records:
             features = {name: value for name, value in record.items() if name not in ("id", "y")}
-            label, said = record.get("y"), self.say(features)
+            label = record.get("y")
+            said = self.say(features, label)
             (first, _), *_ = said.values()
             told = [{"prediction": prediction, "score": score} for prediction, score in said.values()]
             output = {"id": record["id"], **told[0]}

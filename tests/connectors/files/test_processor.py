@@ -144,7 +144,7 @@ def test_outputs_are_explained(folder, name):
     folder.run(learner=learner, output={"file": str(folder.path / "out.jsonl"), "explain": 3})
     every = [json.loads(line) for line in (folder.path / "all.jsonl").read_bytes().splitlines()]
     for output, full in zip(folder.output(), every, strict=True):
-        assert math.fsum(full["explanation"].values()) == pytest.approx(full["score"], abs=1e-12)
+        assert math.fsum(full["explanation"].values()) == pytest.approx(full["score"] or 0.0, abs=1e-12)
         largest = sorted(full["explanation"].items(), key=lambda pair: -abs(pair[1]))[:3]
         assert list(output["explanation"].items()) == largest
     assert len(output["explanation"]) == 3
@@ -605,6 +605,9 @@ def test_two_processes_with_one_output(folder):
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(StartError, match=r"out\.jsonl`: another process writes to it$"):
             folder.run()
+        file.write("theirs\n")
+    with pytest.raises(StateError, match="and only"):
+        folder.run()
 
 
 def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):

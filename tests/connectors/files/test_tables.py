@@ -248,7 +248,8 @@ def test_evaluate_says_what_it_says_of_the_same_json_lines(tmp_path, table_name)
     }
     assert (of_rows.examples, of_rows.unlabelled) == (of_lines.examples, of_lines.unlabelled)
     source = evaluate.source_of(folder.config(), str(tmp_path / table_name))
-    assert source.total == 400 and sum(1 for _ in source.records()) == source.done == 400
+    assert source.total == (400 if table_name == "in.parquet" else None)
+    assert sum(1 for _ in source.records()) == source.done == 400
 
 
 def test_labels_in_a_file_of_their_own(tmp_path):

@@ -228,9 +228,10 @@ def test_the_snapshot_of_an_empty_model_is_not_a_file_of_another_one(clock, stor
 
 def test_files_stay_if_it_is_not_known_what_older_snapshots_need(clock, store):
     store.write(0, "shared", b"")  # NAMES[0], which another process has left, needs it too
+    store.write(0, f"{NAMES[5]}-waiting", b"")
     superseded = Superseded(Keep(last=0), transaction=10.0)
     superseded.note_unknown(0)
-    superseded.note_files(0, NAMES[5], frozenset({"shared"}))
+    superseded.note_files(0, NAMES[5], frozenset({"shared", f"{NAMES[5]}-waiting"}))
     superseded.add(0, [NAMES[5]])
     clock.now += 71
     superseded.delete({0: NAMES[7]}, store)

@@ -35,7 +35,10 @@ def outputs_of_bare_learners(payments):
     for customer, payment in payments:
         learner = learners.setdefault(customer, config.load_for_spark(EXAMPLES / "customers.yaml").build_learner())
         x, label = {name: payment[name] for name in NAMES}, payment.get("is_fraud")
-        output = {"id": payment["id"], "prediction": learner.predict_one(x), "score": learner.score_one(x) or 0.0}
+        score = learner.score_one(x)
+        if score == {}:  # before the first label
+            score = None if label is None else 0.0
+        output = {"id": payment["id"], "prediction": learner.predict_one(x), "score": score}
         found[payment["id"]] = customer, output if label is None else output | {"label": label}
         if label is not None:
             learner.learn_one(x, label)

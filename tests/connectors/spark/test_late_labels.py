@@ -59,7 +59,8 @@ class Twin:
     def record(self, row):
         self.expire(row["at"])
         x, id = {name: row[name] for name in NAMES}, str(row["id"])
-        said = self.learner.predict_one(x), self.learner.score_one(x) or 0.0
+        score = self.learner.score_one(x)
+        said = self.learner.predict_one(x), None if score == {} else score
         self.outputs[row["id"]] = {"id": row["id"], "prediction": said[0], "score": said[1]}
         self.waiting[id] = row["at"], x, said, row["id"]
         if id in self.early:

@@ -345,7 +345,7 @@ def test_outputs_are_explained_after_a_restart_too(kafka, tmp_path):
             found = stream.outputs(end)
             process.end()
     for output in found[0]:
-        assert math.fsum(output.pop("explanation").values()) == pytest.approx(output["score"], abs=1e-12)
+        assert math.fsum(output.pop("explanation").values()) == pytest.approx(output["score"] or 0.0, abs=1e-12)
     stream.assert_exact(records, found)
 
 

@@ -186,7 +186,7 @@ def test_both_routes_lead_to_the_same(kafka, tmp_path, monkeypatch, case):
         other = Stream(kafka, tmp_path, partitions=PARTITIONS, learner=learner, record=fields)
         other.input = other.settings["input"]["topic"] = stream.input
         if case.startswith("snapshots"):
-            other.settings["snapshots"] = {"path": other.settings["snapshots"], "every": "300ms"}
+            other.settings["snapshots"] = {"folder": other.settings["snapshots"], "every": "300ms"}
         found.append(result(other, ends))
     (outputs, rejects, counts, models), (outputs_2, rejects_2, counts_2, models_2) = found
     assert outputs == outputs_2

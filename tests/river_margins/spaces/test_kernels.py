@@ -104,6 +104,12 @@ def test_an_empty_first_example_leaves_the_kernels_of_all(make):
         assert model.score_one(x) == pytest.approx(given.score_one(x))
 
 
+def test_a_prediction_before_the_first_support_runs_no_code_of_python(monkeypatch):
+    model = rm.KernelPARegressor()
+    monkeypatch.setattr("river_margins.spaces.kernel_functions.positive", None)
+    assert model.predict_one({"a": 1.0}) == 0.0
+
+
 def test_a_gamma_that_a_snapshot_forged_is_refused():
     for model, name in ((rm.KernelPerceptron(), "gamma"), (rm.FOGDClassifier(), "rate")):
         model.learn_one({"a": 1.0}, True)

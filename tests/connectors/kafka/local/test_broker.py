@@ -157,8 +157,8 @@ def test_three_brokers_serve_with_one_killed(topic: str) -> None:
 @pytest.mark.parametrize(
     "setting, value",
     [
-        ("num.partitions", "many"),
-        ("group.coordinator.threads", 0),  # likewise, by a range
+        ("num.partitions", "many"),  # refused by its type
+        ("group.coordinator.threads", 0),  # by its range
         ("authorizer.class.name", "no.such.Authorizer"),  # found when the broker starts
     ],
 )

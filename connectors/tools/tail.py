@@ -9,7 +9,6 @@ from kafka import KafkaConsumer, TopicPartition
 
 from connectors.config import Config
 from connectors.errors import AccessError, ConfigError, StartError
-from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, NotPermitted
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import from_any_client
@@ -66,8 +65,6 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
         raise AccessError(f"grant `Read` on topic `{topic}` to this user ({error})") from error
     except ClientError as error:
         raise StartError(f"the topic `{topic}` cannot be read: {error}") from error
-    except RegistryUnavailable as error:
-        raise StartError(f"the records of `{topic}` cannot be shown: {error}") from error
 
 
 def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:

@@ -186,6 +186,8 @@ def test_weights_of_records(folder, scaler):
             weight = record.get("meta", {}).get("w")
             bare.learn_one(features, record["y"], w=1.0 if weight is None else weight)
             said["label"] = record["y"]
+            if said["score"] is None:  # of the first label
+                said["score"] = 0.0
         expected.append(said)
     assert folder.output() == expected
     assert folder.model() == snapshot.dumps(bare)

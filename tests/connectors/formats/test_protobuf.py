@@ -103,11 +103,11 @@ def test_the_codec_keeps_the_contract_and_registers_what_it_writes(registry, wri
         (join(id, b"\x06\x02\x02\x00\x08\x05"), {"number": 5}),  # the type [1, 1, 0] with its field 1
     ]
     check_codec(codec, values)
-    assert codec.decode(codec.encode(OUTPUTS[2])) == {
+    assert codec.decode(codec.encode(OUTPUTS[3])) == {
         "id": {"text": "ä"}, "prediction": {"text": "spam"}, "scores": {"ham": -0.5, "spam": 0.5},
         "label": {"text": "spam"}, "explanation": {}, "challengers": {},
     }  # fmt: skip
-    turned = OUTPUTS[2] | {"score": {str(n): float(n) for n in range(100)}}
+    turned = OUTPUTS[3] | {"score": {str(n): float(n) for n in range(100)}}
     assert codec.encode(turned) == codec.encode(turned | {"score": dict(reversed(turned["score"].items()))})
     said = {"arow": {"prediction": 2**70, "score": 0.5}, "other": None}
     found = codec.decode(codec.encode({"id": [1], "prediction": None, "score": None, "challengers": said}))

@@ -188,8 +188,8 @@ def test_what_gives_way_is_learned_with_otherwise_before_the_next_record_is_pred
 
 
 def test_a_bad_label_in_the_record_is_not_replaced_by_otherwise():
-    labels = [label(0, 1, True, 0), label(1, 0, True, 3)]
     for otherwise, learned, kinds in ((False, 1, ["second_label"]), (None, 2, [])):
+        labels = [label(0, 1, True, 0), label(1, 0, True, 3)]
         counts, route = Counts(), make(PAClassifier(), within=9, otherwise=otherwise)
         records = [record(0, 1, a=1.0, y=[]), record(1, 2, a=2.0, y=[]), record(2, 20, a=1.0)]
         outcomes, rejects = run(route, records, labels, counts)

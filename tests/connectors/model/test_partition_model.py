@@ -164,7 +164,7 @@ def test_a_label_that_cannot_be_taken_moves_no_step():
     assert snapshot.dumps(model.learner) == before
 
 
-@pytest.mark.parametrize(("label", "score"), [(None, 0.0), (False, 0.0), ("red", {}), (3, {}), (0, {})])
+@pytest.mark.parametrize(("label", "score"), [(None, None), (False, 0.0), ("red", {}), (3, {}), (0, {})])
 def test_a_score_before_the_first_label_has_the_type_of_those_after_it(label, score):
     def decode(record):
         record.id, record.features, record.label = "r", {"a": 1.0}, label
@@ -221,7 +221,7 @@ def test_a_known_reject_is_predicted_only_if_its_label_is_to_blame():
         record, counts = Record("s", None, b"", known=known), Counts()
         process_record(model, record, counts)
         assert record.reason == "why" and model.learner.learned == []
-        assert record.output == (b'{"id":"r","prediction":null,"score":null}' if is_predicted else None)
+        assert record.output == (b'{"id":"r","prediction":null,"score":0.0}' if is_predicted else None)
         assert (counts.read, counts.predicted, counts.rejected) == (1, int(is_predicted), 1)
         assert counts.reasons == {known.kind: 1}
 

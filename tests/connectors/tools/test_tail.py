@@ -120,5 +120,5 @@ def test_a_registry_that_is_away_is_named(kafka, tmp_path):
     producer.close()
     record = stream.settings["record"] | {"registry": "http://127.0.0.1:1"}
     config = stream.config(record=record, output={"topic": stream.output, "format": "avro"})
-    with pytest.raises(StartError, match=r"cannot be shown: .*http://127\.0\.0\.1:1 does not answer"):
+    with pytest.raises(StartError, match=r"cannot be read: .*http://127\.0\.0\.1:1 does not answer"):
         lines(1, config, from_beginning=True)

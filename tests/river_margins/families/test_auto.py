@@ -204,9 +204,9 @@ class RefusingNumbers(base.Regressor):
 
 
 def test_a_regressor_that_refuses_an_example_has_the_largest_loss():
-    """exp(-ln 2) each time, from the second label on, which is the first with a scale."""
+    """exp(-ln 2) each time, from the third label on: the second error is the first scale. The other one loses less."""
     model = rm.AutoRegressor([RefusingNumbers(), rm.OGDRegressor(1e-9)], eta=math.log(2), share=0.0)
-    for y in (1.0, -1.0, 1.0, -1.0):
+    for y in (1.0, -1.0, 1.0, -1.0, 1.0, -1.0):
         model.learn_one({"a": 1.0}, y)
     (_, first), (least, second) = model.experts
     assert (type(first), type(second)) == (rm.OGDRegressor, RefusingNumbers)

@@ -51,7 +51,8 @@ def test_sources_that_are_not_compiled_say_so(tmp_path):
     (tmp_path / "river_margins").mkdir()
     shutil.copy(rm.__file__, tmp_path / "river_margins")
     # An editable install finds the compiled modules wherever Python starts.
-    code = "import sys; sys.meta_path = [each for each in sys.meta_path if 'ditable' not in repr(each)]; import river_margins"
+    code = "import sys; sys.meta_path = [each for each in sys.meta_path if 'ditable' not in repr(each)]; "
+    code += "import river_margins"
     line = [sys.executable, "-c", code]
     said = subprocess.run(line, check=False, cwd=tmp_path, capture_output=True, text=True).stderr
     assert "sources that are not compiled" in said and "circular" not in said.splitlines()[-1]

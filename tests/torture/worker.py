@@ -148,11 +148,14 @@ def newest(module: Any) -> None:
 def uncommitted(module: Any) -> None:
     """Wrong: takes committed offsets as they are while another's transaction may still move them, and looks once."""
     Committer._check_committed = lambda self: None  # type: ignore[method-assign]
-    consumers = kafka_python.KafkaConsumer, confluent_kafka.Consumer
-    kafka_python.KafkaConsumer = lambda *topics, **settings: consumers[0](  # type: ignore[misc, assignment]
-        *topics, **settings | {"isolation_level": "read_uncommitted"}
-    )
-    confluent_kafka.Consumer = lambda settings: consumers[1](  # type: ignore[misc, assignment]
+    consumer = confluent_kafka.Consumer
+
+    class Uncommitted(kafka_python.KafkaConsumer):
+        def __init__(self, *topics: str, **settings: Any) -> None:
+            super().__init__(*topics, **settings | {"isolation_level": "read_uncommitted"})
+
+    kafka_python.KafkaConsumer = Uncommitted  # type: ignore[misc]
+    confluent_kafka.Consumer = lambda settings: consumer(  # type: ignore[misc, assignment]
         settings | {"isolation.level": "read_uncommitted"}
     )
 

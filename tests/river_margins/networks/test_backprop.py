@@ -15,6 +15,7 @@ from river_margins import snapshot
 from river_margins.networks.examples import Rows
 from river_margins.networks.layers import FUNCTIONS
 from tests.helpers.cases import case
+from tests.helpers.hash_seeds import said_by_processes
 from tests.helpers.paths import ROOT
 from tests.helpers.rounds import state, stream
 
@@ -353,13 +354,7 @@ def test_names_of_numpy_draw_the_weights_of_equal_texts():
 
 def test_a_set_as_a_name_draws_the_same_weights_in_every_process():
     code = "from river_margins.networks.examples import normal; print(normal(2, 1, frozenset(['a', 'b', 'c'])))"
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in "12345"
-    }
-    assert len(said) == 1
+    assert len(said_by_processes(code)) == 1
 
 
 def test_sets_as_names_have_one_order_in_every_process():
@@ -368,13 +363,7 @@ def test_sets_as_names_have_one_order_in_every_process():
         model = rm.OnlineMLPClassifier()
         model.learn_one({frozenset([a, b]): 1.0 for a in "abc" for b in "def"}, True)
         print([sorted(name) for name in list(model._rows.places)[1:]])"""
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in "123"
-    }
-    assert len(said) == 1
+    assert len(said_by_processes(code)) == 1
 
 
 def test_a_name_has_its_row_from_the_moment_it_is_known():

@@ -2,15 +2,13 @@
 
 import hashlib
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import river_margins as rm
 from river_margins import snapshot
+from tests.helpers.hash_seeds import said_by_processes
 from tests.helpers.rounds import stream
 
 
@@ -83,12 +81,6 @@ def test_equal_names_have_the_same_frequencies(name, same):
 def test_a_set_as_a_name_has_the_same_frequencies_in_every_process():
     name = "frozenset(['a', 'b', 'c', 1.0])"
     code = f"from river_margins.spaces.fourier import name_of; print(name_of({name}), name_of(('s', {name})))"
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in "12345"
-    }
-    assert len(said) == 1
+    assert len(said_by_processes(code)) == 1
     with pytest.raises(TypeError, match="its repr differs between processes"):
         rm.FOGDClassifier(0.1).learn_one({("s", object()): 1.0}, True)

@@ -192,7 +192,7 @@ def test_a_depth_that_was_bad_comes_back_without_a_floor():
 
 
 def test_a_round_of_weight_0_leaves_the_depths():
-    model = rm.HedgeBackpropClassifier(layers=3, width=4, beta=0.1, s=0.9)
+    model = rm.HedgeBackpropClassifier(layers=3, width=4, beta=0.9, s=0.2)
     for n in range(50):
         model.learn_one({"a": n % 7 - 3.0}, n % 3 == 0)
     before = model.depth_weights

@@ -130,5 +130,5 @@ def say_last(error: Exception) -> None:
     formatter = logging.getLogger().handlers[0].formatter
     if isinstance(formatter, JsonFormatter):
         logging.getLogger("connectors").critical(error)
-    else:
+    elif sys.stderr is not None:  # `print` would take standard output in its place, which may be data
         print(error, file=sys.stderr)

@@ -73,9 +73,8 @@ app.add_typer(topics.app, name="topics")
 
 def main() -> None:
     """Run a command and turn its errors into sentences and exit codes."""
-    if (
-        os.getpid() == 1
-    ):  # of a container: there, a signal without a handler does nothing, and `run` has its own only later
+    # The first process of a container: there, a signal without a handler does nothing, and `run` sets its own later.
+    if os.getpid() == 1:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
     gc.set_threshold(50_000)  # most objects come with modules and stay: to walk through them takes a tenth of `lint`
     for stream in (sys.stdout, sys.stderr):  # in a locale that is not UTF-8, what it cannot show is written in its code

@@ -109,38 +109,41 @@ def _without_defaults(schema: Any) -> Any:
 
 
 class _Extent:
-    """The largest number of parts of a value, without the items of its arrays and maps, and its fewest bytes.
+    """The most parts of a value, without the items of its arrays and maps, its fewest bytes, and its density.
+
+    The density is a bound on the parts that come of a byte, for a value that takes bytes. It is not the quotient of the
+    two numbers: of a union, the branch with the most parts is seldom the one with the fewest bytes.
 
     Whoever writes a record chooses its schema. With some, a few bytes would end the process or occupy it for years:
     with a type that refers to itself, with arrays of items that take no bytes, and with records of records of records.
     """
 
     def __init__(self, named: dict[str, Any]) -> None:
-        self._named, self._known, self._open = named, dict[str, tuple[int, int]](), set[str]()
+        self._named, self._known, self._open = named, dict[str, tuple[int, int, float]](), set[str]()
         self.density = 0.0  # the most parts that a byte of an array or a map may become
 
-    def of(self, schema: Any) -> tuple[int, int]:
-        """Return both numbers, or raise ValueError for a schema that is refused."""
+    def of(self, schema: Any) -> tuple[int, int, float]:
+        """Return the three numbers, or raise ValueError for a schema that is refused."""
         if isinstance(schema, list):
             found = [self.of(one) for one in schema]
-            return 1 + max((parts for parts, _ in found), default=0), 1
+            dense = [density if size else 1.0 + parts for parts, size, density in found]  # a union takes a byte itself
+            return 1 + max((parts for parts, _, _ in found), default=0), 1, max([1.0, *dense])
         if isinstance(schema, str):
-            return self._of_named(schema, self._named[schema]) if schema in self._named else (1, schema != "null")
+            return self._of_named(schema, self._named[schema]) if schema in self._named else (1, schema != "null", 1.0)
         kind = schema["type"]
         if kind in ("record", "error"):
             return self._of_named(schema["name"], schema)
         if kind in ("array", "map"):
-            of_items = self.of(schema["items" if kind == "array" else "values"])
-            if kind == "array" and not of_items[1]:
+            parts, size, density = self.of(schema["items" if kind == "array" else "values"])
+            if kind == "array" and not size:
                 raise ValueError("it has an array of items that take no bytes")
-            fewest = of_items[1] + (kind == "map")  # an entry has a key, too
-            self.density = max(self.density, of_items[0] / fewest)
-            return self._checked(1 + of_items[0]), 1
+            self.density = max(self.density, density if size else parts)  # an entry of a map has a byte for its key
+            return self._checked(1 + parts), 1, 1.0
         if kind == "fixed":
-            return 1, schema["size"]
-        return (1, 1) if kind == "enum" else self.of(kind)
+            return 1, schema["size"], 1.0
+        return (1, 1, 1.0) if kind == "enum" else self.of(kind)
 
-    def _of_named(self, name: str, schema: Any) -> tuple[int, int]:
+    def _of_named(self, name: str, schema: Any) -> tuple[int, int, float]:
         if schema["type"] not in ("record", "error"):
             return self.of(schema)
         if name in self._open:
@@ -149,7 +152,11 @@ class _Extent:
             self._open.add(name)
             found = [self.of(field["type"]) for field in schema["fields"]]
             self._open.remove(name)
-            self._known[name] = self._checked(1 + sum(parts for parts, _ in found)), sum(size for _, size in found)
+            parts = self._checked(1 + sum(parts for parts, _, _ in found))
+            size = sum(size for _, size, _ in found)
+            empty = 1 + sum(parts for parts, size, _ in found if not size)
+            dense = max((density for _, size, density in found if size), default=0.0)
+            self._known[name] = parts, size, min(parts / size, empty / size + dense) if size else 0.0
         return self._known[name]
 
     def _checked(self, parts: int) -> int:

@@ -115,9 +115,8 @@ def _partitions(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
 
 
 def _group(config: Config, facts: Facts, written: Facts) -> Iterator[Finding]:
-    asked = (
-        [facts, written] if config.checkpoint.guarantee == "exactly_once" else [facts]
-    )  # offsets are sent as outputs
+    # With `exactly_once`, the producer sends the offsets, too.
+    asked = [facts, written] if config.checkpoint.guarantee == "exactly_once" else [facts]
     if any("READ" not in each.group_operations for each in asked):
         yield Finding(f"grant `Read` on group `{config.name}` to this user", AccessError)
 

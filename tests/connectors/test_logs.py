@@ -77,3 +77,9 @@ def test_in_json_each_line_is_an_object(logged):
     assert first["message"] == "file=a?\n"
     assert second["level"] == "critical" and "ZeroDivisionError" in second["exception"]
     assert third["level"] == "warning" and "odd" in third["message"]
+
+
+def test_without_standard_error_the_last_sentence_is_not_among_the_data():
+    code = "import sys; sys.stderr = None; from connectors import logs; logs.set_up(); logs.say_last(ValueError('bad'))"
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "")

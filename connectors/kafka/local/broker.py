@@ -160,7 +160,8 @@ class LocalKafka:
     def kill(self, node: int) -> None:
         """End a broker at once, as kill -9 does; its data stays for `start`."""
         process = self._running(node)
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # its whole group was killed by others, and `wait` has seen it
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         assert process.stdin is not None
         process.stdin.close()

@@ -336,3 +336,14 @@ def test_small_items_that_become_many_parts_are_refused():
     with pytest.raises(ValueError, match="may take too much memory"):
         codec.decode(join(7, b"\1" * 100_000))
     assert codec.decode(join(7, b"\0")) == {"items": []}
+
+
+def test_large_arrays_of_records_that_may_be_null_are_read():
+    """The branch of a union with the most parts is not the one that takes a single byte."""
+    item = schema_of({f"f{n}": ["null", "double"] for n in range(100)}, "Item")
+    schema = schema_of({"items": {"type": "array", "items": ["null", item]}})
+    fields = {"items": [None, *[{f"f{n}": 1.5 for n in range(100)}] * 600]}
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), fields)
+    codec = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t")
+    assert len(stream.getvalue()) > 500_000 and codec.decode(join(7, stream.getvalue())) == fields

@@ -326,6 +326,24 @@ def test_serve_ends_with_an_error_when_a_broker_dies(
     assert process.wait(timeout=DEADLINE) == 0
 
 
+@pytest.mark.kafka
+def test_a_broker_whose_group_was_killed_leaves_nothing(script: Callable[[str], subprocess.Popen[str]]) -> None:
+    process = script(
+        "import os, signal, time\n"
+        "from connectors.errors import StartError\n"
+        "from connectors.kafka.local import LocalKafka\n"
+        "try:\n"
+        "    with LocalKafka() as kafka:\n"
+        "        os.killpg(kafka._running(1).pid, signal.SIGKILL)\n"
+        "        time.sleep(0.5)\n"
+        "        kafka.wait()\n"
+        "except StartError as error:\n"
+        "    print(str(error).splitlines()[0], kafka._folder.exists())\n"
+    )
+    assert line_of(process).strip().endswith("False")
+    assert process.wait(timeout=DEADLINE) == 0
+
+
 def test_without_the_packages_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jgo.maven", None)  # Python's own way to say: cannot be imported

@@ -8,7 +8,7 @@ from typing import Any
 
 from connectors.drift.watch import PROMOTE, RESET, Watch
 from connectors.model.partition_model import PartitionModel, loss_of
-from connectors.model.process_record import first_score
+from connectors.model.process_record import known_score
 from connectors.model.records import Record, check_score
 from connectors.model.rejects import Reject
 from connectors.model.standings import Contest, Standings
@@ -111,9 +111,7 @@ class ContestModel(PartitionModel):
         except Reject:
             self.standings.of_refused(name).features += 1
             return None
-        if asked.prediction is None and asked.score == {}:
-            return None, first_score(record.label)
-        return asked.prediction, asked.score
+        return asked.prediction, known_score(asked, record.label)
 
     def _learn(self, record: Record, is_late: bool) -> None:
         super()._learn(record, is_late)

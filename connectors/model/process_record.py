@@ -34,8 +34,7 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
                 raise record.known
             record.label = None
         model.predict(record)
-        if record.prediction is None and record.score == {}:
-            record.score = first_score(record.label)
+        record.score = known_score(record, record.label)
         record.output = encode(
             record.id, record.prediction, record.score, record.label, record.explanation, record.challengers
         )
@@ -54,12 +53,14 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         counts.add_unlearned(record.known.kind, record.source, record.reason)
 
 
-def first_score(label: Any) -> float | dict[Any, float] | None:
-    """Return the score of a record that comes before the first label: the one that the learner will have after it.
+def known_score(record: Record, label: Any) -> Any:
+    """Return the score of a predicted record as it is told: before the first label, the one that the learner will have.
 
     Labels decide whether a score is a number or an object by class. The label of the record itself is the first one if
     it is known; if not, nothing tells the type of the scores yet, and there is none.
     """
+    if record.prediction is not None or record.score != {}:
+        return record.score
     if label is None:
         return None
     return 0.0 if isinstance(label, bool) else {}

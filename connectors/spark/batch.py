@@ -17,10 +17,9 @@ from connectors.errors import ConfigError, StateError
 from connectors.formats.codecs import JSON
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
-from connectors.model.process_record import first_score
+from connectors.model.process_record import known_score
 from connectors.model.records import Record, encode
 from connectors.model.rejects import Reject, reason_of
-from connectors.snapshots.check_learner import note_of
 from connectors.spark.keyed_model import KeyedModels, Recipe, decoder_of
 from connectors.spark.rows import KEY, are_columns, bytes_of, keyed_rows, quoted
 from river_margins import snapshot
@@ -79,8 +78,8 @@ def _trainer(recipe: Recipe, names: list[str], apart: list[str]) -> Callable[[tu
         reject = None
         for scored in models.process(model, key[0], rows, counts):
             reject = reject or scored.reject
-        data = model.dumps({**note_of(RecordFields(**recipe.record)), APART: apart})
-        row = (table.column(0)[0], data, model.examples, counts.rejected, reject)
+        state = models.save(model, {APART: apart})
+        row = (table.column(0)[0], state.snapshot, state.examples, counts.rejected, reject)
         types = (table.schema.types[0], pa.binary(), pa.int64(), pa.int64(), pa.string())
         return pa.table([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names)
 
@@ -144,8 +143,8 @@ def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:
     try:
         model.decode(record)
         model.predict(record)
-        score = first_score(None) if record.prediction is None and record.score == {} else record.score
-        output = encode(None if record.id == "" else record.id, record.prediction, score, None)
+        id = None if record.id == "" else record.id
+        output = encode(id, record.prediction, known_score(record, None), None)
     except Reject as reject:
         return {"output": None, "reject": reason_of(reject)}
     return {"output": output.decode(), "reject": None}

@@ -3,7 +3,7 @@
 import datetime
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -103,9 +103,9 @@ class KeyedModels:
         examples = 0 if state is None else state.examples
         return PartitionModel(load(), "", examples, load, self._decode, explain=self._recipe.explain)
 
-    def save(self, model: PartitionModel) -> State:
-        """Return the state of a key with this model."""
-        return State(model.dumps(note_of(self._record)), model.examples, self._digest)
+    def save(self, model: PartitionModel, about: Mapping[str, Any] | None = None) -> State:
+        """Return the state of a key with this model, whose snapshot also tells this about it."""
+        return State(model.dumps({**note_of(self._record), **(about or {})}), model.examples, self._digest)
 
     def process(
         self, model: PartitionModel, key: Any, rows: Iterable[Sequence[Any]], counts: Counts

@@ -9,13 +9,11 @@ from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, StartError
-from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.topics.check_state import Progress, check_state
 from connectors.topics.findings import Finding
-from connectors.topics.formats import registry_of
-from connectors.topics.startup import BROKER_WAIT, instead_of_missing, no_answer
+from connectors.topics.startup import BROKER_WAIT, check_registry, instead_of_missing, no_answer
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
@@ -124,13 +122,12 @@ def _group(config: Config, facts: Facts, written: Facts) -> Iterator[Finding]:
 def _registry(config: Config) -> Iterator[Finding]:
     """Ask the schema registry of the file as the processor does at its start."""
     try:
-        registry = registry_of(config)
-        if registry is not None:
-            registry.check()
+        away = check_registry(config)
     except (AccessError, StartError) as error:
         yield Finding(str(error), type(error))
-    except RegistryUnavailable as error:  # the processor starts without it
-        yield Finding(f"{error}; is `record.registry.url` right? It is asked again when a schema is needed", None)
+    else:
+        if away is not None:  # the processor starts without it
+            yield Finding(away, None)
 
 
 def _producer(config: Config) -> Iterator[Finding]:

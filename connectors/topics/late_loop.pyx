@@ -184,7 +184,7 @@ cdef class LateRoute(Route):
                 return False
             prediction, score = self.predict_score_one(self.features)
             if prediction is None and score == {}:
-                score = None  # as `first_score`
+                score = None  # as `known_score`
             output = self.encoded(id, prediction, score, None)
         except Exception:  # the other route tells why; so far nothing has moved
             return False

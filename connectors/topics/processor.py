@@ -124,7 +124,8 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         return startup.make_restorer(config, for_consumer, before=restorer)
 
     startup.check_store(config)
-    startup.check_registry(config)
+    if (away := startup.check_registry(config)) is not None:
+        log.warning("%s", away)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
         consumer = make_consumer(config.instance)

@@ -1,6 +1,5 @@
 """Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -15,8 +14,6 @@ from connectors.suggest import did_you_mean
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.formats import registry_of
 from connectors.topics.restore import Restorer
-
-log = logging.getLogger(__name__)
 
 BROKER_WAIT = 15.0  # seconds for a broker to answer
 TOPIC_MISSING_TIMEOUT = 3.0  # seconds: a broker that was silent knows of no topic for a moment
@@ -155,14 +152,15 @@ def check_store(config: Config) -> None:
         raise StartError(f"the folder of the snapshots {error}") from error
 
 
-def check_registry(config: Config) -> None:
-    """Raise AccessError or StartError if the schema registry of the file refuses. One that is away may come back."""
+def check_registry(config: Config) -> str | None:
+    """Return that the schema registry of the file is away, as it may come back; raise AccessError or StartError."""
     registry = registry_of(config)
     if registry is not None:
         try:
             registry.check()
         except RegistryUnavailable as error:
-            log.warning("%s; is `record.registry.url` right? It is asked again when a schema is needed", error)
+            return f"{error}; is `record.registry.url` right? It is asked again when a schema is needed"
+    return None
 
 
 def _store(config: Config, *below: str) -> Store:

@@ -4,6 +4,7 @@ The checks change nothing, except that those of an exactly-once processor leave 
 `<name>::check-broker`, and that the folder of the snapshots is made.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -64,6 +65,8 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
     if config.labels is not None:
         findings += _retention(config, config.labels.topic, facts)
     findings += [*_sizes(roles, facts), *_broker(config, facts)]
+    if config.output.timestamp == "input":
+        findings += _kept_shorter(roles, facts)
     findings += check_state(config, progress)
     return sorted(findings, key=lambda finding: finding.kind is None)
 
@@ -202,6 +205,22 @@ def _retention(config: Config, name: str, facts: Facts) -> Iterator[Finding]:
     if size >= 0:
         said = "measure how long that is; a processor that stands still for longer refuses to go on (exit code 4)"
         yield Finding(f"`{name}` keeps {size:,} bytes a partition, however new: {said}", None)
+
+
+def _kept_shorter(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
+    """Yield a note for each topic that loses records sooner than the input, whose timestamps they have."""
+    kept = {name: float(topic.configs.get("retention.ms", "nan")) for name, topic in facts.topics.items()}
+    reads = kept.get(roles["input"], math.nan)
+    for role in ("output", "rejects"):
+        writes = kept.get(roles.get(role, ""), math.nan)
+        if 0 <= writes < (math.inf if reads < 0 else reads):
+            yield Finding(
+                f"`{roles[role]}` ({role}) keeps records for {writes / 1000:g} s from the timestamp of their input, "
+                f"and `{roles['input']}` keeps them for {'ever' if reads < 0 else f'{reads / 1000:g} s'}: what comes "
+                f"of an old record may be deleted within minutes; set `retention.ms` as in the input, or "
+                f"`output.timestamp: now`",
+                None,
+            )
 
 
 def _sizes(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:

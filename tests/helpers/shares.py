@@ -10,9 +10,13 @@ PARTS = 12  # of a module whose tests are many and quick, and share nothing
 LONG = (  # have few tests, and take from twenty seconds to some minutes
     "tests/torture/",
     "tests/river_margins/test_defaults.py",
-    *(f"tests/connectors/kafka/local/test_{name}.py" for name in ("broker", "class_archive", "pytest_plugin")),
+    *(f"tests/connectors/kafka/local/test_{name}.py" for name in ("blank_folder", "broker", "class_archive")),
+    "tests/connectors/kafka/test_clients.py",
     "tests/connectors/tools/demo/",
-    *(f"tests/connectors/topics/test_{name}.py" for name in ("drift", "instance", "queries", "three_brokers")),
+    *(
+        f"tests/connectors/topics/test_{name}.py"
+        for name in ("checkpoint", "drift", "instance", "queries", "record_loop", "three_brokers")
+    ),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "quick_start")),
 )
 UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from connectors.kafka.local import VERSION, LocalKafka, blank_folder
-from connectors.kafka.local.jars import kafka_jars
+from connectors.kafka.local.jars import kafka_folder, kafka_jars
 
 
 def ids(folder: Path) -> dict[str, str]:
@@ -19,27 +19,30 @@ def contents(folder: Path) -> bytes:
     return b"".join(re.findall(rb"[a-z.]{8,}\x00.", (folder / blank_folder.CHECKPOINT).read_bytes(), re.S))
 
 
+BROKERS = 3
+
+
 @pytest.mark.kafka
-@pytest.mark.parametrize("brokers", [1, 3])
-def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_have(tmp_path, monkeypatch, brokers):
+def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_have(kafka, tmp_path, monkeypatch):
+    """The archives of classes, which the fixture `kafka` has made, save time here."""
     cache = tmp_path / "river-margins" / f"kafka-{VERSION}"
     cache.mkdir(parents=True)
-    for jar in kafka_jars(VERSION):
-        (cache / jar.name).symlink_to(jar)
+    for file in (*kafka_jars(VERSION), *kafka_folder(VERSION).glob("*.jsa")):
+        (cache / file.name).symlink_to(file)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     runs = []
     run = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *given, **more: runs.append(given) or run(*given, **more))
     found = []
     for number in range(2):
-        with LocalKafka(brokers) as kafka:
-            folders = [kafka._folder / str(node) for node in kafka.nodes]
+        with LocalKafka(BROKERS) as own:
+            folders = [own._folder / str(node) for node in own.nodes]
             found += [(ids(folder), contents(folder)) for folder in folders]
-            kafka.create_topics({"works": 1})
+            own.create_topics({"works": 1})
         assert sum("kafka.tools.StorageTool" in given[0] for given in runs) == 1, number
     assert not list(cache.glob("*.partial"))
     assert len({known for _, known in found}) == 1 and b"metadata.version" in found[0][1]
     assert {frozenset(names) for names, _ in found} == {frozenset(("version", "cluster.id", "node.id", "directory.id"))}
-    assert [names["node.id"] for names, _ in found] == 2 * [str(node) for node in range(1, brokers + 1)]
+    assert [names["node.id"] for names, _ in found] == 2 * [str(node) for node in range(1, BROKERS + 1)]
     assert len({names["cluster.id"] for names, _ in found}) == 2
-    assert len({names["directory.id"] for names, _ in found}) == 2 * brokers
+    assert len({names["directory.id"] for names, _ in found}) == 2 * BROKERS

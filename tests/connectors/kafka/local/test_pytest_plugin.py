@@ -55,9 +55,8 @@ def without_java(tmp_path: Path) -> str:
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two processes"])
-def test_tests_run_against_a_broker_from_pip(tmp_path: Path, processes: tuple[str, ...]) -> None:
-    process = run_pytest(tmp_path, *processes)
+def test_tests_run_against_a_broker_from_pip(tmp_path: Path) -> None:
+    process = run_pytest(tmp_path, "-n", "2")
     assert process.returncode == 0, process.stdout
     assert "3 passed" in process.stdout
     assert last_line(process) == "Kafka: 2 tests ran against Apache Kafka 4.3.0 (1 broker, started from pip packages)"

@@ -48,7 +48,17 @@ class Pipeline(compose.Pipeline):
     def __ror__(self, other):
         """Insert a step at the start of the pipeline."""
         check_order([other, *self.steps.values()])
+        if type(other) is compose.Pipeline:  # whose constructor adds its steps so, and keeps itself, not what comes of it
+            return compose.Pipeline.__or__(other, self)
         return super().__ror__(other)
+
+    def learn_many(self, X, y=None, **params):
+        """Teach each step with the rows of a frame. A pipeline with a step that takes no frames is refused before."""
+        for step in self.steps.values():
+            method = "transform_many" if isinstance(step, base.Transformer) else "learn_many"
+            if not (hasattr(step, method) or isinstance(step, base.AnomalyFilter)):
+                raise AttributeError(f"`{type(step).__name__}` takes no frames: call `learn_one` for each row")
+        super().learn_many(X, y, **params)
 
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""

@@ -8,7 +8,7 @@ import numpy as np
 from river import base
 
 from river_margins.adaptation.joint import Joint, JointFeatures, joint, put, weights_of
-from river_margins.core.checks import not_negative, one_of, positive, whole
+from river_margins.core.checks import not_negative, one_of, positive, sample_weight, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import INTERCEPT
@@ -143,7 +143,7 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        not_negative("w", w)
+        sample_weight(w)
         self.check_label(y)
         labels = self._labels.including(y)
         found = joint(self.phi, self.intercept, x, labels)

@@ -5,7 +5,7 @@ from typing import Any
 
 from river import base
 
-from river_margins.core.checks import not_negative, short, whole
+from river_margins.core.checks import sample_weight, short, whole
 from river_margins.core.learner import Learner
 from river_margins.families.composed import MarginClassifier, MarginRegressor, has_intercept
 from river_margins.families.delegating import Delegating, DelegatingClassifier
@@ -44,7 +44,7 @@ class Averaging(Delegating):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Let the learner learn an example, and move the mean towards its weights; w also counts in the mean."""
-        not_negative("w", w)
+        sample_weight(w)
         self.learner.learn_one(x, y, **({} if w == 1.0 else {"w": w}))
         vars(self).update(n_seen=self.n_seen + 1)
         if self.n_seen > self.burn_in and w > 0.0:

@@ -101,7 +101,7 @@ def batch_adaline(
     ----------
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits.
     """
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    X, y = rows_with(X, y)
     lr = 1 / np.linalg.eigvalsh(X.T @ X)[-1] if lr is None else positive("lr", lr)
     w = np.zeros(X.shape[1])
     least = not_negative("tolerance", tolerance) * np.linalg.norm(X.T @ y)
@@ -161,4 +161,15 @@ def incremental_kernel_perceptron(gram: ArrayLike, y: ArrayLike, *, max_epochs: 
 
 def signed_rows(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Return the rows y·x; raise ValueError for other labels than +1 and -1."""
-    return np.asarray(X, dtype=float) * signs(y)[:, None]
+    rows, labels = rows_with(X, signs(y))
+    return rows * labels[:, None]
+
+
+def rows_with(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return examples, as rows, and a number for each; raise ValueError for other shapes and for infinite numbers."""
+    rows, numbers = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    if rows.ndim != 2 or numbers.shape != rows.shape[:1]:
+        raise ValueError(f"a row and a number for each example are needed, not shapes {rows.shape} and {numbers.shape}")
+    if not (np.isfinite(rows).all() and np.isfinite(numbers).all()):
+        raise ValueError("the examples and their numbers must be finite")
+    return rows, numbers

@@ -6,7 +6,7 @@ from typing import Any
 from river import base
 
 from river_margins.conversions.wrapper import ClassifierWrapper, is_mistaken
-from river_margins.core.checks import not_negative
+from river_margins.core.checks import sample_weight
 
 __all__ = ["Conservative"]
 
@@ -61,7 +61,7 @@ class Conservative(ClassifierWrapper):
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn x and y if the classifier is wrong on x; with the sample weight w, which other rounds ignore."""
         self.check_label(y)
-        not_negative("w", w)
+        sample_weight(w)
         mistaken = is_mistaken(self.learner, x, y)
         if mistaken:
             self.learner.learn_one(x, y, **({} if w == 1.0 else {"w": w}))

@@ -7,7 +7,7 @@ from typing import Any
 from river import base
 
 from river_margins.conversions.wrapper import ClassifierWrapper
-from river_margins.core.checks import inside_unit, not_negative, whole
+from river_margins.core.checks import inside_unit, sample_weight, whole
 from river_margins.families.delegating import copied
 
 __all__ = ["OnlineToPAC"]
@@ -113,7 +113,7 @@ class OnlineToPAC(ClassifierWrapper):
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Use an example: if the label of the classifier is wrong, let it learn, with the sample weight w."""
         self.check_label(y)
-        not_negative("w", w)
+        sample_weight(w)
         if self.done:
             vars(self).update(n_seen=self.n_seen + 1)
             return

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.conversions.batch import signed_rows
+from river_margins.conversions.batch import rows_with, signed_rows
 from river_margins.core.checks import positive, whole
 
 __all__ = ["SVM", "Projection", "hildreth", "svm"]
@@ -72,7 +72,7 @@ def hildreth(
     ----------
     Hildreth, C., 1957. A quadratic programming procedure. Naval Research Logistics Quarterly 4.
     """
-    w, rows, targets = np.array(w, dtype=float), np.asarray(rows, dtype=float), np.asarray(targets, dtype=float)
+    w, (rows, targets) = np.array(w, dtype=float), rows_with(rows, targets)
     positive("tolerance", tolerance)
     if not largest > 0:  # infinite is the default
         raise ValueError(f"`largest`, or C of `svm`, must be a number above 0 or infinite, not {largest!r}")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from river import base
 
+LARGEST_WEIGHT = 1e100
+
 
 def positive(name: str, value: float) -> float:
     """Return `value` if it is a finite number above 0.
@@ -27,6 +29,18 @@ def not_negative(name: str, value: float) -> float:
     0
     """
     return at_least(name, 0, value)
+
+
+def sample_weight(w: float) -> float:
+    """Return `w` if it is a weight of an example: at most `LARGEST_WEIGHT`, so that sums of weights stay finite.
+
+    >>> sample_weight(1e101)
+    Traceback (most recent call last):
+    ValueError: `w` must be a finite number of at least 0 and at most 1e+100, not 1e+101
+    """
+    if not (_is_finite(w) and 0 <= w <= LARGEST_WEIGHT):
+        raise ValueError(f"`w` must be a finite number of at least 0 and at most {LARGEST_WEIGHT:g}, not {w!r}")
+    return w
 
 
 def at_least(name: str, least: float, value: float) -> float:
@@ -83,6 +97,8 @@ def whole(name: str, value: int, least: int = 0) -> int:
     Traceback (most recent call last):
     ValueError: `burn_in` must be a whole number of at least 0, not 2.5
     """
+    if isinstance(value, np.integer):
+        value = int(value)
     if type(value) is not int or value < least:
         raise ValueError(f"`{name}` must be a whole number of at least {least}, not {value!r}")
     return value
@@ -131,6 +147,10 @@ def label_column(y: Any) -> Any:
     """
     if hasattr(y, "to_pylist"):  # of pyarrow, which makes an array neither of bools nor of what has nulls
         return y.to_pylist()
+    if not hasattr(y, "__iter__"):
+        raise TypeError(f"one label for each row is needed, not {abridged(y)}")
+    if hasattr(y, "columns"):
+        raise ValueError('one label for each row is needed, not a frame: name its column, as in y["label"]')
     labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
     if getattr(labels, "ndim", 1) != 1:
         raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")

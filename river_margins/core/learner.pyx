@@ -24,11 +24,13 @@ from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import as_frame, csr_batch, frame_batch
-from river_margins.core.checks import label_column, not_negative, short
+from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, label_column, sample_weight, short
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
+
+cdef double largest_weight = _LARGEST_WEIGHT
 
 
 _COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
@@ -198,9 +200,9 @@ cdef class Learner(Estimator):
         if self.class_weights is not None:
             place = task.place(code)
             seen.weight *= self.class_weights.weight(task, y, place)
-            if not isfinite(seen.weight):
+            if not seen.weight <= largest_weight:
                 raise OverflowError(
-                    f"`{type(self).__name__}`: the sample weight {weight} times that of its class is beyond floating point"
+                    f"`{type(self).__name__}`: the sample weight {weight} times that of its class is beyond {largest_weight:g}"
                 )
         if demanded:
             seen.target = direction.target
@@ -435,9 +437,9 @@ cdef class Learner(Estimator):
         return probabilities
 
     def _check_weight(self, w):
-        not_negative("w", w)
+        sample_weight(w)
         if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` {no_price(f'a sample weight of {w}')}")
+            raise ValueError(f"`{self.own_rule!r}` {no_price(f'a sample weight of {w}')}{self._how_to_price()}")
 
     def _weigh_classes(self, class_weight):
         """Multiply sample weights by those of classes, if any. Return the parameter, checked, as a value of its own."""
@@ -446,8 +448,12 @@ cdef class Learner(Estimator):
         self.class_weights = ClassWeights(class_weight)
         self.class_weights.check_labels(self.task)
         if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` {no_price(f'class_weight={class_weight!r}')}")
+            raise ValueError(f"`{self.own_rule!r}` {no_price(f'class_weight={class_weight!r}')}{self._how_to_price()}")
         return self.class_weights.parameter
+
+    def _how_to_price(self):
+        """Return what the author of a rule in Python does about weights."""
+        return "; if its `step` multiplies by seen.weight, write weighted = True in its class" if self.rule_in_python else ""
 
     # ------------------------------------------------------------------------------------------------ batches
 
@@ -646,6 +652,8 @@ cdef class Learner(Estimator):
             raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
         if not (space is None or isinstance(space, Space)):
             raise TypeError(f"`space` must be a space, such as Linear(), not {space!r}")
+        if isinstance(max_features, np.integer):
+            max_features = int(max_features)
         if max_features is not None and (type(max_features) is not int or max_features < 1):
             raise ValueError(f"`max_features` must be None or a whole number of at least 1, not {max_features!r}")
         space = Linear() if space is None else space
@@ -686,12 +694,13 @@ cdef class Learner(Estimator):
         }
 
     def __setstate__(self, state):
+        cdef Task task = self.task.restored(state)
+        cdef Reader reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant, self.reader.signed)
+        cdef Space space = self.own_space.open(reader)
         self.reader.check_hash_state(state)
-        self.task = self.task.restored(state)
-        self.reader = Reader(self.reader.intercept, self.reader.max_features, self.reader.constant, self.reader.signed)
-        self.own_space = self.own_space.open(self.reader)
-        self.own_space.bind_rule(self.own_rule)
-        self.own_space.__setstate__(state["space"])
+        space.bind_rule(self.own_rule)
+        space.__setstate__(state["space"])
+        self.task, self.reader, self.own_space = task, reader, space  # at once: another thread may read meanwhile
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)

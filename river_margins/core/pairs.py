@@ -51,8 +51,9 @@ def check_rule(rule: Any) -> None:
     _check_parameters(rule)
     if rule.spaces is not None:
         _check_words(rule, "spaces", rule.spaces, (space.__name__ for space in _subclasses(Space)))
-    elif isinstance(rule.needs, str):
-        raise TypeError(f"`{type(rule).__name__}.needs` must be a set of words: write needs = {{{rule.needs!r}}}")
+    elif not isinstance(rule.needs, set | frozenset):
+        words = {rule.needs} if isinstance(rule.needs, str) else set(rule.needs)
+        raise TypeError(f"`{type(rule).__name__}.needs` must be a set of words: write needs = {words!r}")
 
 
 def _check_parameters(rule: Any) -> None:

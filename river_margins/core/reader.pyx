@@ -469,13 +469,15 @@ cdef str advice_for_text(object text):
 cdef str no_number(object key, object value):
     if value is None:
         return f"feature {key!r} is None, and a number is needed: leave it out, or fill it with {imputer_of(key)}"
+    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be there
+        return f"feature {key!r} is {value}: leave it out, or write None and fill that with {imputer_of(key)}"
     hint = ", such as its hour or its weekday" if hasattr(value, "isoformat") else ""
     return f"feature {key!r} is {abridged(value)}, of type {type(value).__name__}: a number is needed{hint}"
 
 
 cdef str imputer_of(object key):
     """Return the step that fills in a feature. It does so for None only, and without such a pair for no feature at all."""
-    return f"river.preprocessing.StatImputer(({key!r}, stats.Mean()))"
+    return f"river.preprocessing.StatImputer(({key!r}, stats.Mean())), or ({key!r}, 'missing') if it is a text"
 
 
 cdef Reader ANY_READER = Reader()  # whose state plays no part in making a dict of an example
@@ -488,7 +490,7 @@ def read_features(x):
     {'a': 1.0, 'b': 1.0}
     >>> read_features({"a": float("inf")})
     Traceback (most recent call last):
-    ValueError: feature 'a' is inf: leave it out, or write None and fill that with river.preprocessing.StatImputer(('a', stats.Mean()))
+    ValueError: feature 'a' is inf: leave it out, or write None and fill that with river.preprocessing.StatImputer(('a', stats.Mean())), or ('a', 'missing') if it is a text
     """
     cdef dict found = {}
     cdef double number

@@ -6,7 +6,7 @@ from typing import Any
 
 from river import base
 
-from river_margins.core.checks import below_one, not_negative, positive, short
+from river_margins.core.checks import below_one, positive, sample_weight, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.experts import Experts, NumberExperts
@@ -78,7 +78,7 @@ class _Auto(Described, Estimator):
         vars(self).update(portfolio=portfolio, _experts=experts)
 
     def _check_weight(self, w: float) -> None:
-        not_negative("w", w)
+        sample_weight(w)
         for expert in self._experts.members:
             if hasattr(expert, "_check_weight"):
                 expert._check_weight(w)

@@ -7,7 +7,7 @@ from typing import Any
 from river import base, compose
 
 from river_margins import river_internals
-from river_margins.core.checks import not_negative, positive, short
+from river_margins.core.checks import positive, sample_weight, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.explain import explanation, explanation_table
@@ -157,7 +157,7 @@ class Calibrated(Described, Estimator, base.Classifier):
         OverflowError
             If the move would take the weights beyond floating point. Nothing is learned.
         """
-        not_negative("w", w)
+        sample_weight(w)
         scores, learned = self._scores(x), _labels_learned(self.classifier)
         if w == 1.0:
             self.classifier.learn_one(x, y)  # some classifiers take no sample weight
@@ -236,7 +236,8 @@ class _Calibration:
         return self._softmax(self._functions(scores, self._unit())[0])
 
     def _unit(self) -> float:
-        return math.sqrt(self.squares / self.rounds) if self.squares > 0.0 else math.inf
+        mean = self.squares / self.rounds if self.squares > 0.0 else 0.0  # 0 also if it is too small for a float
+        return math.sqrt(mean) if mean > 0.0 else math.inf
 
     def _functions(self, scores: Mapping[Any, float], unit: float) -> tuple[dict[Any, tuple[float, float]], float]:
         """Return the two functions of the lead of each class, and the lead of the best class."""
@@ -267,7 +268,7 @@ class _Calibration:
         scores = {**scores, y: scores.get(y, 0.0)}
         _, lead = self._functions(scores, math.inf)
         rounds, squares = discount * self.rounds + weight, discount * self.squares + weight * lead * lead
-        if not math.isfinite(squares):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
+        if not math.isfinite(squares + rounds):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
             return
         self.rounds, self.squares = rounds, squares
         functions, _ = self._functions(scores, self._unit())
@@ -305,11 +306,12 @@ class _Calibration:
         determinant = f_all * g_all - both * both
         if not 0.0 < determinant < math.inf:
             return
-        self.curvature = ff, fg, gg
-        self.slopes = (
+        slopes = (
             first + (g_all * f_pull - both * g_pull) / determinant,
             second + (f_all * g_pull - both * f_pull) / determinant,
         )
+        if all(map(math.isfinite, slopes)):
+            self.curvature, self.slopes = (ff, fg, gg), slopes
 
     def state(self) -> dict[str, Any]:
         """Return all numbers, as plain data."""

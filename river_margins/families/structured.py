@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from river import base
 
-from river_margins.core.checks import one_of
+from river_margins.core.checks import abridged, one_of
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
@@ -215,6 +215,12 @@ class StructuredPA(Structured):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"phi": _pairs, "decode": ("a", "b")}
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Learn that y is the output for x; raise ValueError if `decode` is a list that does not have y."""
+        if not callable(self.decode) and y not in self.decode:
+            raise ValueError(f"output {abridged(y)} is not in `decode`, the list of all outputs")
+        super().learn_one(x, y)
 
     def _features(self, x: Any, y: Any) -> Mapping[Any, float]:
         return self.phi(x, y)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from river_margins.core.checks import not_negative, one_of, positive, whole
+from river_margins.core.checks import one_of, positive, sample_weight, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
@@ -229,7 +229,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        not_negative("w", w)
+        sample_weight(w)
         self.check_label(y)
         known = self._labels.known
         try:
@@ -362,7 +362,7 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        w = float(not_negative("w", w))  # a number of numpy would enter the state
+        w = float(sample_weight(w))  # a number of numpy would enter the state
         self.check_label(y)
         found, before = read_features(x), (self._count, self._mean, self._squares)
         if self.scale_target and w > 0.0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from river_margins.core.checks import inside_unit, not_negative, one_of, positive, whole
+from river_margins.core.checks import inside_unit, not_negative, one_of, positive, sample_weight, whole
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.reader import read_features
@@ -206,7 +206,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        w = float(not_negative("w", w))  # a number of numpy would enter the state
+        w = float(sample_weight(w))  # a number of numpy would enter the state
         self.check_label(y)
         found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)

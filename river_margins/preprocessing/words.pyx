@@ -21,6 +21,7 @@ from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.core.vocabulary cimport Vocabulary
 from river_margins.preprocessing.rows cimport RowMaker
 
+from river_margins.core.checks import abridged
 from river_margins.preprocessing.rows import FirstStep
 
 WORDS = r"(?u)\b\w[\w\-]+\b"  # of River, for which `words_of` needs no regular expression
@@ -50,7 +51,7 @@ cdef class WordCounts(RowMaker):
             raise ValueError(f"feature {self.on!r}, in which `on` looks for words, is missing")
         text = x[self.on]
         if not isinstance(text, str):
-            raise ValueError(f"feature {self.on!r} is {text!r}, of type {type(text).__name__}: `on` needs a text")
+            raise ValueError(f"feature {self.on!r} is {abridged(text)}, of type {type(text).__name__}: `on` needs a text")
         return str(text)
 
     cdef list terms_of(self, str text):

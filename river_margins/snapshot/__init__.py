@@ -11,9 +11,10 @@ True
 A file can hold every learner and transformer of river_margins with the rules and spaces of river_margins, those of
 other packages that `river_margins.registered` describes, and these steps of River: Pipeline, TransformerUnion,
 TransformerProduct, Select, Discard, Prefixer, Suffixer and Renamer of `compose`, and StandardScaler, MinMaxScaler,
-MaxAbsScaler, Normalizer, OneHotEncoder, FeatureHasher and PreviousImputer of `preprocessing`. Names of features and
-labels may be None, bools, numbers, strings and tuples of these. An object that a model holds twice is read back as
-two equal ones.
+MaxAbsScaler, Normalizer, OneHotEncoder, OrdinalEncoder, Binarizer, FeatureHasher, PreviousImputer and StatImputer of
+`preprocessing`; PolynomialExtender, BagOfWords and TFIDF of `feature_extraction`; and VarianceThreshold of
+`feature_selection`. Names of features and labels may be None, bools, numbers, strings and tuples of these. An object
+that a model holds twice is read back as two equal ones.
 """
 
 import contextlib

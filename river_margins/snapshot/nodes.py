@@ -71,7 +71,10 @@ def take_apart(thing: Any) -> dict[str, Any]:
     """Return the node of a learner, step, rule or space; raise SnapshotError for any other object."""
     kind: Any = type(thing)
     if not is_known(kind):
-        reason = "which is neither a plain value nor a class that snapshots can hold"
+        reason = (
+            "which is neither a plain value nor a class that snapshots can hold; a package registers its own rules, "
+            "spaces and kernels as entry points in the group `river_margins`"
+        )
         raise SnapshotError(f"holds `{name_of(kind)}`, {reason}")
     parameters: Any
     state: Any

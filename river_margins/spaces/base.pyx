@@ -69,6 +69,8 @@ cdef class Space(Recipe):
                 f"`{rule!r}` answers {step!r}, and `{self!r}` has no covariance to shrink or inflate: say "
                 'spaces = ("Diagonal", "Full") in its class, and give the learner one of these'
             )
+        if not step.radius >= 0.0:
+            raise ValueError(f"`{rule!r}` answers {step!r}: `radius` is a length, at least 0")
         return 0
 
     cdef int add_block(self) except -1:

@@ -103,7 +103,7 @@ cdef class Full(Gaussian):
             add_multiple(along, block.variance + row.index[i] * self.capacity, row.value[i], count)
         for i in range(row.known):
             variance += row.value[i] * along[row.index[i]]
-        if not self.is_covariance(block, row, along, variance):
+        if variance < 0.0 or not self.is_covariance(block, row, along, variance):
             return
         if self.lookahead_rule is None:
             add_multiple(block.mean, along, step.step * coefficient * block.unit / block.decay, count)

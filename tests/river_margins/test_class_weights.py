@@ -382,3 +382,8 @@ def test_a_pipeline_passes_sample_weights_on():
 @each
 def test_the_weights_can_change(kind):
     assert "class_weight" in make(kind)._mutable_attributes
+
+
+def test_a_weight_of_a_bool_for_labels_that_are_none():
+    with pytest.raises(ValueError, match="label True is a bool, and the first label was none, such as 1"):
+        rm.PAClassifier(class_weight={True: 20}).learn_one({"a": 1.0}, 1)

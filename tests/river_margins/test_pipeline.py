@@ -3,6 +3,7 @@
 import math
 import pickle
 
+import pandas
 import pytest
 from river import anomaly, compose, datasets, feature_selection, preprocessing, stats
 
@@ -243,3 +244,30 @@ def test_a_filter_has_no_part_in_an_explanation():
     for x, y in datasets.Phishing().take(50):
         model.learn_one(x, y)
     assert model.explain_one(x) == model[-1].explain_one(model[0].transform_one(x))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda: (compose.Discard("https"), rm.StandardScaler() | rm.PAClassifier()),
+        lambda: (rm.StandardScaler() | rm.Interactions(), rm.PAClassifier()),
+        lambda: (compose.Discard("https"), rm.StandardScaler() | rm.Interactions(), rm.PAClassifier()),
+    ],
+)
+def test_it_is_a_step_of_rivers_pipeline(steps):
+    given = steps()
+    inner = {id(step): list(step.steps) for step in given if isinstance(step, compose.Pipeline)}
+    model = compose.Pipeline(*given)
+    assert list(model.steps.values()) == list(given)
+    assert inner == {id(step): list(step.steps) for step in given if isinstance(step, compose.Pipeline)}
+    for x, y in datasets.Phishing().take(20):
+        model.learn_one(x, y)
+    assert model.predict_one(x) is not None
+
+
+@pytest.mark.parametrize("last", [rm.AutoClassifier(), rm.Calibrated(rm.PAClassifier())])
+def test_a_batch_that_a_step_cannot_take_teaches_no_step(last):
+    model = rm.StandardScaler() | last.clone()
+    with pytest.raises(AttributeError, match=f"`{type(last).__name__}` takes no frames: call `learn_one` for each row"):
+        model.learn_many(pandas.DataFrame({"a": [1.0, 2.0, 3.0]}), [True, False, True])
+    assert model["StandardScaler"].transform_one({"a": 3.0}) == {"a": 0.0}

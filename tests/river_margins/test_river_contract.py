@@ -14,7 +14,9 @@ import pytest
 from river import base, checks, compose, datasets, preprocessing, utils
 
 import river_margins as rm
+from river_margins import snapshot
 from river_margins.concepts.finite_class import FiniteClass
+from river_margins.core.checks import LARGEST_WEIGHT
 from river_margins.families.structured import Structured
 from river_margins.families.two_labels import TwoLabelClassifier
 from tests.helpers.cases import case
@@ -599,3 +601,21 @@ EMPTY = {
 @pytest.mark.parametrize("kind", EMPTY)
 def test_a_parameter_that_is_an_empty_tuple_can_be_cloned(kind):
     assert type(kind(**{EMPTY[kind]: ()}).clone()) is kind
+
+
+@forms
+def test_the_largest_weight_leaves_a_model_that_can_be_saved(form):
+    model, (x, y) = form.make(), next(iter(stream_for(form.make())))
+    for w in 3 * [LARGEST_WEIGHT]:
+        try:
+            model.learn_one(x, y, w=w)
+        except (ValueError, OverflowError):
+            return  # weights are refused, or this one is
+    model.predict_one(x)
+    again = snapshot.loads(snapshot.dumps(model))
+    assert state(again) == state(model)
+
+
+def test_larger_weights_are_refused():
+    with pytest.raises(ValueError, match=r"`w` must be a finite number of at least 0 and at most 1e\+100, not 1e\+101"):
+        rm.PAClassifier().learn_one({"a": 1.0}, True, w=1e101)

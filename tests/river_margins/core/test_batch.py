@@ -192,9 +192,8 @@ def test_a_frame_of_another_library_gives_a_series_of_that_library():
     assert state(by_arrow) == state(by_list)
     with pytest.raises(ValueError, match="label None"):
         by_arrow.learn_many(table, pyarrow.array([True, None]))
-    for column in (np.array([[True], [False]]), pd.DataFrame({"y": [True, False]})):
-        with pytest.raises(ValueError, match=r"one label for each row is needed, not an array of shape \(2, 1\)"):
-            by_arrow.learn_many(table, column)
+    with pytest.raises(ValueError, match=r"one label for each row is needed, not an array of shape \(2, 1\)"):
+        by_arrow.learn_many(table, np.array([[True], [False]]))
 
 
 @forms
@@ -437,3 +436,12 @@ def test_a_matrix_is_predicted_with_the_labels_themselves(classes):
     model.learn_csr(csr(np.eye(2)), labels)
     found = model.predict_csr(csr(np.eye(2)))
     assert found.shape == (2,) and found.tolist() == [model.predict_one({0: 1.0}), model.predict_one({1: 1.0})]
+
+
+def test_labels_are_one_column():
+    X = pd.DataFrame({"a": [1.0, 2.0], "y": [True, False]})
+    with pytest.raises(ValueError, match="name its column"):
+        rm.PAClassifier().learn_many(X[["a"]], X[["y"]])
+    for y in (None, True):
+        with pytest.raises(TypeError, match="one label for each row is needed, not"):
+            rm.PAClassifier().learn_many(X[["a"]], y)

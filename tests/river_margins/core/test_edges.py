@@ -14,6 +14,7 @@ import pytest
 from river import preprocessing, stats
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, state, stream_for, trained
 from tests.learners import FORMS
@@ -344,3 +345,31 @@ def test_the_constructor_of_a_subclass_sets_its_parameters():
         model.floor = 4.0
     with pytest.raises(AttributeError, match="`WithFloor` has no parameter `seen`; its parameters are C, floor"):
         model.seen = 0
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_the_advice_for_a_missing_text_works(value):
+    learner = rm.OneHotEncoder() | rm.PAClassifier()
+    with pytest.raises(ValueError, match=r"\('c', 'missing'\) if it is a text"):
+        learner.learn_one({"c": value}, True)
+    model = preprocessing.StatImputer(("c", "missing")) | learner
+    model.learn_one({"c": "x"}, True)
+    model.learn_one({"c": None}, False)
+
+
+@pytest.mark.parametrize("value", [pd.NA, pd.NaT])
+def test_a_missing_value_of_pandas_has_the_advice_of_none(value):
+    with pytest.raises(ValueError, match=f"'a' is {value}: leave it out, or write None"):
+        rm.PAClassifier().learn_one({"a": value}, True)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    model = rm.PAClassifier(max_features=np.int64(8))
+    model.learn_one({"a": 1.0}, True)
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
+    assert state(model) == state(trained_on_a(rm.PAClassifier(max_features=8)))
+
+
+def trained_on_a(model):
+    model.learn_one({"a": 1.0}, True)
+    return model

@@ -2,6 +2,8 @@
 
 import copy
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -242,3 +244,25 @@ def test_pegasos_forgets_weights_that_are_set_before_its_first_step():
     model.weights = {"links": 0.5}
     model.learn_one({"other": 1.0}, True)
     assert model.weights["links"] == 0.0
+
+
+READ_MEANWHILE = """
+import river_margins as rm
+class Late(str):
+    def __hash__(self):
+        if armed:
+            dict(model.weights)  # as another thread might
+        return str.__hash__(self)
+armed = False
+model = rm.PAClassifier()
+given = {"a": 1.0, Late("b"): 2.0}
+armed = True
+model.weights = given
+armed = False
+print(sorted(model.weights.values()))
+"""
+
+
+def test_weights_may_be_read_while_they_are_set():
+    done = subprocess.run([sys.executable, "-c", READ_MEANWHILE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[0.0, 1.0, 2.0]\n"), done.stderr

@@ -324,3 +324,26 @@ def test_one_heavy_label_does_not_make_its_class_certain():
     for _ in range(100):
         model.learn_one({}, False)
     assert model.predict_one({}) is False
+
+
+HOSTILE = {
+    "far apart": [
+        ({"f0": -1e130, "f1": 1.0}, False),
+        ({"f0": 1.0, "f1": 1.0}, True),
+        ({"f0": 1e130, "f1": 1e130}, False),
+    ],
+    "near 0": [({"f1": 1.0, "f2": 1e-100}, True), ({"f1": -1.0, "f2": 1.0}, False), ({"f1": -1e154}, False)],
+    "a lead whose square is 0": [({"f1": 1.0}, True), ({"f1": 2.5e-162}, True), ({"b": 1.0}, False)],
+}
+
+
+@pytest.mark.parametrize("stream", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_probabilities_stay_finite(stream, intercept):
+    model = rm.Calibrated(rm.PAClassifier(C=1.0, intercept=intercept))
+    for x, y in stream + 300 * [({"f1": 1.0}, True), ({"f1": -1.0}, False)]:
+        model.learn_one(x, y)
+    again = snapshot.loads(snapshot.dumps(model))
+    for x in ({"f1": 1.0}, {"f1": -1.0}):
+        assert all(map(math.isfinite, model.predict_proba_one(x).values()))
+        assert again.predict_proba_one(x) == model.predict_proba_one(x)

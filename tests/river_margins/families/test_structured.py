@@ -312,3 +312,10 @@ def test_odd_sequences():
     model.learn_one([{"p": 1.0, "big": 2.0}, "q"], ["A", "B"])
     assert model.predict_one([{"p": 1.0, "big": 2.0}, "q"]) == ["A", "B"]
     assert model.score_one(["q"], ["B"]) > 0 > model.score_one(["q"], ["A"])
+
+
+def test_an_output_that_is_not_in_the_list_is_refused():
+    model = rm.StructuredPA(lambda x, k: {(n, k): v for n, v in x.items()}, ["x", "y"])
+    with pytest.raises(ValueError, match="output 'z' is not in `decode`, the list of all outputs"):
+        model.learn_one({"a": 1.0}, "z")
+    assert model.n_seen == 0

@@ -240,3 +240,10 @@ def test_predicting_and_learning_at_once_is_one_after_the_other(steps):
         rivers.learn_one(x, y)
         assert ours.predict_learn_one(x, y) == expected
     assert [state(step) for step in ours.steps.values()] == [state(step) for step in rivers.steps.values()]
+
+
+@pytest.mark.parametrize("value", [list(range(10_000)), 10**5000], ids=["list", "number"])
+def test_a_long_value_that_is_no_text_is_cut(value):
+    with pytest.raises(ValueError, match="`on` needs a text") as refused:
+        rm.BagOfWords("b").transform_one({"b": value})
+    assert len(str(refused.value)) < 200

@@ -72,3 +72,27 @@ def test_the_step_of_a_subclass_counts_with_many_classes_too(kind):
     model = rm.MarginClassifier(Never(), classes=["a", "b", "c"])
     model.learn_one({"x": 1.0}, "a")
     assert (model.n_seen, model.n_updates) == (1, 0)
+
+
+@pytest.mark.parametrize("radius", [-1.0, math.nan])
+def test_a_radius_is_a_length(radius):
+    class Bad(rm.Rule):
+        def step(self, seen):
+            return rm.Step(step=1.0, radius=radius)
+
+    model = rm.MarginClassifier(Bad())
+    with pytest.raises(ValueError, match="`radius` is a length, at least 0"):
+        model.learn_one({"a": 1.0}, True)
+    assert model.n_seen == 0
+
+
+def test_an_author_is_told_of_weights_and_of_the_form_of_needs():
+    class Own(rm.Rule):
+        def step(self, seen):
+            return rm.Step(step=1.0)
+
+    with pytest.raises(ValueError, match="write weighted = True in its class"):
+        rm.MarginClassifier(Own()).learn_one({"a": 1.0}, True, w=2.0)
+    Own.needs = ["covariance"]
+    with pytest.raises(TypeError, match=r"write needs = \{'covariance'\}"):
+        rm.MarginClassifier(Own())

@@ -1,5 +1,6 @@
 """Covariances in long and noisy runs, in memory, in snapshots, and under rules of a user."""
 
+import math
 import pickle
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import river_margins as rm
+from river_margins import snapshot
 from tests.helpers.rounds import assert_a_snapshot_goes_on, stream
 from tests.learners import CLASSES
 from tests.river_margins.families.test_gaussian import LEARNERS, covariances
@@ -174,3 +176,14 @@ def test_a_covariance_that_would_become_0_is_refused():
 def test_a_snapshot_in_mid_stream_goes_on_bit_for_bit(name, covariance):
     model = LEARNERS[name](covariance=covariance, classes=CLASSES)
     assert_a_snapshot_goes_on(model)
+
+
+@pytest.mark.parametrize("kind", [rm.SecondOrderPerceptron, rm.NAROWClassifier])
+@pytest.mark.parametrize("values", [(1.0, 1e16, 1e21), (1.0, 1e50, 1e80)])
+def test_values_of_very_different_sizes_leave_finite_numbers(kind, values):
+    model = kind(covariance="full")
+    for value, label in zip(values, "abc", strict=True):
+        model.learn_one({"a": value}, label)
+    assert all(map(math.isfinite, model.score_one({}).values()))
+    again = snapshot.loads(snapshot.dumps(model))
+    assert again.score_one({"a": 1.0}) == model.score_one({"a": 1.0})

@@ -38,6 +38,8 @@ class Unfit(Exception):
 def read_chunks(path: str) -> Iterator[bytes]:
     """Return the content of a file in pieces, decompressed. A piece is empty if standard input has none yet."""
     if path == STANDARD:
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
         return _standard_input()
     if not os.path.isfile(path):
         raise Unfit("it is not a file" if os.path.exists(path) else "it does not exist")

@@ -4,7 +4,6 @@ The first line names the columns, and shows what separates them. An empty cell i
 object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text.
 """
 
-import contextlib
 import csv
 import io
 import re
@@ -19,6 +18,8 @@ DELIMITERS = ",;\t"
 COLUMNS = ("id", "prediction", "score", "label")
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
+# Of a cell. Python's own limit of 131,072 ends a row within a longer text, whose further lines would become records.
+csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 
 
@@ -39,20 +40,28 @@ def delimiter_of(header: bytes) -> str:
 
 
 def rows(lines: Iterator[bytes], delimiter: str = ",") -> Iterator[bytes]:
-    """Join quoted multi-line cells. Malformed rows pass through, and are rejected when they are parsed."""
-    for line in lines:
+    """Join quoted multi-line cells. The first line of a malformed row passes, and is rejected when it is parsed."""
+    again: list[bytes] = []  # lines to read once more, the next one last
+
+    def following() -> bytes | None:
+        return again.pop() if again else next(lines, None)
+
+    while (line := following()) is not None:
         if b'"' not in line:
             yield line
             continue
         taken = [line]
-        with contextlib.suppress(csv.Error):
-            next(csv.reader(_taking(taken, lines), strict=True, delimiter=delimiter))
+        try:
+            next(csv.reader(_taking(taken, following), strict=True, delimiter=delimiter))
+        except csv.Error:  # such as a quote without its end, which takes no other row along
+            again.extend(reversed(taken[1:]))
+            del taken[1:]
         yield b"".join(taken)
 
 
-def _taking(taken: list[bytes], lines: Iterator[bytes]) -> Iterator[str]:
+def _taking(taken: list[bytes], following: Callable[[], bytes | None]) -> Iterator[str]:
     yield taken[0].decode("latin-1")
-    for line in lines:
+    while (line := following()) is not None:
         taken.append(line)
         yield line.decode("latin-1")
 

@@ -1,10 +1,12 @@
 """Files of records: read from the start, written at the end, with a checksum of each part read or written."""
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import os
 import pathlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -118,7 +120,10 @@ class Reader:
             elif content in (b"\n", b"\r\n"):  # the end of the last line, which was written since the last start
                 self._take(content)
             else:
-                raise Unfit(f"line {self.lines} had no end when it was read, and now goes on")
+                raise Unfit(
+                    f"line {self.lines} had no end when it was read, and now goes on: put a line feed after byte "
+                    f"{self.length}, where it ended, and the rest becomes a line of its own"
+                )
 
     def _raw_lines(self) -> Iterator[bytes]:
         pieces: list[bytes] = []  # of a line whose end was not read yet
@@ -195,6 +200,8 @@ class Writer:
     def __init__(self, path: str, mark: Mark | None, has_ended: bool = False) -> None:
         self._path, self._is_csv, self._meter = path, is_csv(path), Meter()
         if path == STANDARD:
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, "it is closed")
             return
         if os.path.exists(path) and not os.path.isfile(path):
             raise Unfit("it is not a file")

@@ -1,5 +1,6 @@
 """Parquet and Arrow files: their rows as the JSON objects that the same records would be in a topic."""
 
+import decimal
 import hashlib
 import math
 import pathlib
@@ -166,12 +167,16 @@ def _type_in_json(kind: "pa.DataType", column: str) -> "pa.DataType":
         return pa.date32()
     if types.is_time(kind):
         return pa.time64("us")
-    if types.is_decimal(kind) or types.is_float16(kind):
+    if types.is_float16(kind):
         return pa.float64()
+    if types.is_decimal(kind):
+        return kind  # `_number` reads it: Arrow's own conversion makes 0.30000000000000004 of 0.30
     if types.is_null(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return kind
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return kind
+    if types.is_binary_view(kind):
+        return pa.binary()
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return pa.string()
     raise Unfit(f"the column `{column}` has the type `{kind}`, which JSON cannot express: write the file without it")
@@ -184,7 +189,7 @@ def _rows(
     import pyarrow as pa
 
     columns = [
-        column if column.type == kind else column.cast(kind, safe=False)
+        column if column.type == kind else _read_as(column, kind)
         for column, kind in zip(batch.columns, types, strict=True)
     ]
     # Most batches hold nothing but numbers, text and times that JSON can express.
@@ -192,7 +197,7 @@ def _rows(
     if not is_special:
         try:
             table = pa.RecordBatch.from_arrays(columns, names=names)
-            rows = [orjson.dumps(row, default=_text) for row in table.to_pylist()]
+            rows = [orjson.dumps(row, default=_as_json) for row in table.to_pylist()]
         except (TypeError, ValueError, OverflowError):
             is_special = True
     if not is_special:
@@ -210,10 +215,33 @@ def _rows(
         yield orjson.dumps(fields), known
 
 
-def _text(value: Any) -> str:
-    """Return bytes as text: what orjson calls for a type that it does not know."""
+def _read_as(column: "pa.Array", kind: "pa.DataType") -> "pa.Array":
+    """Return a column as this type. Arrow casts no dictionary of views, as Polars writes it, and no runs."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    if types.is_dictionary(column.type):
+        return _read_as(column.dictionary, kind).take(column.indices)
+    return column.cast(kind, safe=False)
+
+
+def _number(value: decimal.Decimal) -> int | float:
+    """Return a decimal as JSON reads its digits: an integer of 64 bits without decimals, else the nearest double.
+
+    >>> _number(decimal.Decimal("0.30")), _number(decimal.Decimal(9007199254740993))
+    (0.3, 9007199254740993)
+    """
+    return int(value) if value.as_tuple().exponent == 0 and abs(value) < 2**63 else float(value)
+
+
+def _as_json(value: Any) -> str | int | float:
+    """Return bytes as text and decimals as numbers: what orjson calls for a type that it does not know."""
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, decimal.Decimal):
+        return _number(value)
     raise TypeError(f"a value of type `{type(value).__name__}`")
 
 
@@ -223,8 +251,8 @@ def _plain(value: Any, kind: "pa.DataType") -> Any:
 
     if isinstance(value, float) and math.isinf(value):
         raise ValueError(f"the number {value}")
-    if isinstance(value, bytes):
-        return value.decode()
+    if isinstance(value, bytes | decimal.Decimal):
+        return _as_json(value)
     if isinstance(value, dict):
         return {name: _plain(item, kind.field(name).type) for name, item in value.items()}
     if isinstance(value, list):

@@ -140,6 +140,11 @@ class Counts:
         self.reasons[kind] += 1
         self.last_rejects.append(LastReject(time.time(), source, kind, reason))
 
+    @property
+    def unteachable(self) -> int:
+        """How many records had a label, and were rejected because it, or their weight, cannot be learned."""
+        return self.reasons["label"] + self.reasons["weight"]
+
     def add_delay(self, milliseconds: int) -> None:
         """Count a late label that came so long after its record."""
         seconds = max(0, milliseconds) / 1000

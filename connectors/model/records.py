@@ -8,6 +8,7 @@ import orjson
 
 from connectors.model.field_paths import FEATURES, FieldPath, Picker, named
 from connectors.model.rejects import Reject, Unjoinable, Unlearnable
+from river_margins.core.checks import LARGEST_WEIGHT
 
 JSON_CONTAINERS = (dict, list)
 TEXT_KEYS = orjson.OPT_SERIALIZE_NUMPY  # faster than ANY_KEYS, but refuses keys that are not text
@@ -110,8 +111,8 @@ class Record:
         """Take a sample weight. With one that no learner takes, the label becomes None, and `known` says why."""
         if type(weight) not in (int, float):
             reason = f"the weight is {_kind(weight)}: a number is needed"
-        elif not 0.0 <= weight < math.inf:
-            reason = f"the weight is {weight}: a finite number of at least 0 is needed"
+        elif not 0.0 <= weight <= LARGEST_WEIGHT:
+            reason = f"the weight is {weight}: a number from 0 to {LARGEST_WEIGHT:g} is needed"
         else:
             self.weight = weight
             return

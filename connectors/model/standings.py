@@ -75,7 +75,7 @@ class Tally:
         found = self.pairs.get(f"{first} {second}", OfPair())
         if first == one:
             return found
-        return OfPair(found.judged, found.loss - found.difference, -found.difference, found.squares)
+        return OfPair(found.judged, found.loss - found.difference, 0.0 - found.difference, found.squares)  # and no -0.0
 
     def keep(self, names: frozenset[str]) -> None:
         """Forget all but these models."""

@@ -336,7 +336,7 @@ def test_a_reader_can_be_stopped_and_resumed_after_each_record(tmp_path, suffix)
     path = tmp_path / f"in.csv{suffix}"
     path.write_bytes(PACK[suffix](b'\xef\xbb\xbfid,a\r\n1,"x\ny"\r\n\n2,"z\r\n3,4\n5,6'))
     whole = list(Reader(str(path)))
-    assert [record.source for record in whole] == [f"{path.name}:{line}" for line in (2, 4, 5)]
+    assert [record.source for record in whole] == [f"{path.name}:{line}" for line in (2, 4, 5, 6, 7)]
     expected = [(record.source, record.value) for record in whole]
     for number in range(len(whole) + 1):
         reader = Reader(str(path))
@@ -345,6 +345,39 @@ def test_a_reader_can_be_stopped_and_resumed_after_each_record(tmp_path, suffix)
         again = Reader(str(path))
         again.skip(reader.mark(), reader.lines)
         assert [(record.source, record.value) for record in again] == expected[number:]
+
+
+def test_labels_that_are_refused_are_not_missing(folder, caplog):
+    folder.put([json.dumps({"id": str(n), "a": n, "y": [n]}).encode() for n in range(10)])
+    assert folder.run().rejected == 10
+    assert not any("has a label" in message for message in caplog.messages)
+
+
+def test_a_long_cell_is_one_cell(tmp_path):
+    row = b'1,"' + 20_000 * b"2,false\n" + b'",true\n'
+    (tmp_path / "in.csv").write_bytes(b"id,a,y\n" + row + b"3,x,false\n")
+    assert [record.value + b"\n" for record in Reader(str(tmp_path / "in.csv"))] == [row, b"3,x,false\n"]
+
+
+def test_a_quote_without_its_end_takes_no_other_row_along(tmp_path):
+    lines = [b'1,"2,true', b"3,4,true", b'5,"6",true', b'7,"8,true', b'9,"a\nb",true', b'10,"11,true', b"12,13,true"]
+    (tmp_path / "in.csv").write_bytes(b"id,a,y\n" + b"\n".join(lines))
+    records = list(Reader(str(tmp_path / "in.csv")))
+    assert [record.value for record in records] == lines
+    assert [record.source for record in records] == [f"in.csv:{n}" for n in (2, 3, 4, 5, 6, 8, 9)]
+
+
+@pytest.mark.parametrize(("reads", "writes", "closed"), [("-", "out.jsonl", "<&-"), ("in.jsonl", "-", ">&-")])
+def test_a_standard_stream_that_is_closed(tmp_path, reads, writes, closed):
+    (tmp_path / "in.jsonl").write_bytes(b'{"a":1,"y":true}\n')
+    guarantee = "none" if reads == "-" else "at_least_once"
+    (tmp_path / "f.yaml").write_text(
+        f"name: t\ninput: {{file: '{reads}'}}\nlearner: [PAClassifier]\nrecord: {{label: y}}\n"
+        f"output: {{file: '{writes}'}}\ncheckpoint: {{guarantee: {guarantee}}}\n"
+    )
+    command = f"exec {sys.executable} -m connectors.cli run f.yaml {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
+    assert done.returncode == 3 and done.stderr.endswith("put `-`: it is closed\n"), done.stderr
 
 
 BAD = [
@@ -458,7 +491,8 @@ def test_a_last_line_without_end_is_read_once(folder):
     folder.put(b"\n".join(lines[:20]))
     assert folder.run().read == 10
     folder.put(b"\n".join(lines[:20]) + b"x\n")
-    with pytest.raises(StartError, match="after line 20: line 20 had no end when it was read, and now goes on"):
+    said = "after line 20: line 20 had no end when it was read, and now goes on: put a line feed after byte [0-9]+, "
+    with pytest.raises(StartError, match=said):
         folder.run()
 
 

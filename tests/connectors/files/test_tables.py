@@ -271,3 +271,26 @@ def test_labels_in_a_file_of_their_own(tmp_path):
 def test_the_index_of_pandas_is_not_a_field(tmp_path, suffix):
     path = write(tmp_path / f"a.{suffix}", pa.table({"x": [1.0], "__index_level_0__": [7], "y": [True]}))
     assert TableReader(path).columns == ["x", "y"] and json.loads(only(path).value) == {"x": 1.0, "y": True}
+
+
+@pytest.mark.parametrize("text", ["0.30", "2.3", "19.99", "9007199254740993", "7"])
+def test_a_decimal_is_the_number_that_json_reads_from_its_digits(tmp_path, text):
+    array = pa.array([decimal.Decimal(text)])
+    table = pa.table({"x": array, "y": pa.StructArray.from_arrays([array], ["z"])})
+    for suffix in ("parquet", "arrow"):
+        cell, nested = json.loads(only(write(tmp_path / f"a.{suffix}", table)).value).values()
+        assert (repr(cell), repr(nested["z"])) == (repr(json.loads(text)),) * 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.DictionaryArray.from_arrays(pa.array([0, None], pa.uint32()), pa.array(["red"], pa.string_view())),
+        pa.array([b"red", None], pa.binary_view()),
+        pa.RunEndEncodedArray.from_arrays([1, 2], ["red", None]),
+    ],
+    ids=["categories of polars", "binary of polars", "runs"],
+)
+def test_layouts_that_arrow_does_not_cast(tmp_path, array):
+    records = TableReader(write(tmp_path / "a.arrow", pa.table({"x": array})))
+    assert [json.loads(record.value) for record in records] == [{"x": "red"}, {"x": None}]

@@ -108,8 +108,8 @@ def test_a_weight_by_path():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("-1", "the weight is -1: a finite number of at least 0 is needed"),
-        ("-0.5", "the weight is -0.5: a finite number of at least 0 is needed"),
+        ("-1", "the weight is -1: a number from 0 to 1e+100 is needed"),
+        ("-0.5", "the weight is -0.5: a number from 0 to 1e+100 is needed"),
         ('"2"', "the weight is text: a number is needed"),
         ("true", "the weight is true or false: a number is needed"),
         ("[1]", "the weight is a list: a number is needed"),
@@ -124,7 +124,7 @@ def test_a_bad_weight_takes_the_label_away(text, reason):
 
 def test_a_weight_that_is_not_finite():
     record = weighed(b"", parse=lambda _: {"a": 1, "y": True, "w": float("inf")})  # as a cell of CSV can say
-    assert str(record.known) == "the weight is inf: a finite number of at least 0 is needed"
+    assert str(record.known) == "the weight is inf: a number from 0 to 1e+100 is needed"
 
 
 @pytest.mark.parametrize("path", ["at", "meta.at"])

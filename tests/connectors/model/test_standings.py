@@ -1,6 +1,7 @@
 """What is counted of several models, against sums over all records."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -66,3 +67,9 @@ def test_models_that_are_gone_are_forgotten():
     standings.keep(frozenset({"pa", "b.c-d"}))
     assert set(standings.life.models) == {"pa", "b.c-d"} and list(standings.life.pairs) == ["b.c-d pa"]
     assert standings.refused == {} and standings.life.pair("pa", "arow").judged == 0
+
+
+def test_equal_losses_differ_by_no_negative_zero():
+    standings = Standings()
+    standings.judge({"arow": 1.0, "pa": 1.0})
+    assert math.copysign(1.0, standings.life.pair("pa", "arow").difference) == 1.0

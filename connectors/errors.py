@@ -62,10 +62,10 @@ class AccessError(ConnectorError):
 
 
 class StalledError(ConnectorError):
-    """The processor was reset several times in a row without a checkpoint in between."""
+    """The processor was reset several times in a row without a checkpoint in between, or its `instance` was dropped."""
 
     exit_code = 7
-    meaning = "resets in a row without progress"
+    meaning = "resets in a row without progress, or an `instance` that its group has dropped"
 
 
 class CommitTimeoutError(ConnectorError):

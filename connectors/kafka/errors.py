@@ -2,6 +2,7 @@
 
 ClientError            something failed that may succeed at the next attempt
 ├── Replaced           another process has the `instance` of this one now
+│   └── LostPlace      or nobody has: the session of this one is over
 ├── Fenced             another producer holds this transactional id now
 ├── LostOwnership      the broker no longer takes commits of this generation
 ├── NotPermitted       the broker refuses for lack of a permission
@@ -32,6 +33,10 @@ class Fenced(ClientError):
 
 class Replaced(ClientError):
     """Another process has joined the group under the `instance` of this one, or may have."""
+
+
+class LostPlace(Replaced):
+    """The session of a member with an `instance` is over; another process may have its place by now, or nobody."""
 
 
 class LostOwnership(ClientError):
@@ -100,8 +105,8 @@ def without_headers(topic: str, partition: int, offset: int) -> str:
     return f"the headers of the record at {place} are dropped: a name is not UTF-8"
 
 
-def lost_place() -> Replaced:
-    return Replaced("the group has given the place of this member to another one")
+def lost_place() -> LostPlace:
+    return LostPlace("the group has dropped this member")
 
 
 def not_assigned(partition: int) -> LostOwnership:

@@ -133,7 +133,8 @@ def _app(health: Health, page: Page) -> Callable[[dict[str, Any], Any], Iterable
     def app(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path, is_head = environ["PATH_INFO"], environ["REQUEST_METHOD"] == "HEAD"
         if path == "/metrics":
-            asked = environ | {"REQUEST_METHOD": "GET"} if is_head else environ  # the library refuses HEAD
+            # The library refuses HEAD, and of our collector it knows no names: `?name[]=` would find nothing of it.
+            asked = environ | {"QUERY_STRING": ""} | ({"REQUEST_METHOD": "GET"} if is_head else {})
             status, headers, content = _called(metrics, asked)
         else:
             answer, more = page.answer(environ), page.headers

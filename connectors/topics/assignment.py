@@ -128,9 +128,9 @@ class Assignment:
         """Raise ClientError unless both partitions of each number were assigned: a later assignment may do that."""
         if ownership.unmatched:
             raise ClientError(
-                f"the group has given the partitions {listed(ownership.unmatched)} of input and labels to different "
-                f"processes: all processes of group `{self._config.name}` must read both topics, and both must have as "
-                f"many partitions"
+                f"of partition {listed(ownership.unmatched)}, this process was given that of the input or that of the "
+                f"labels, and not both: one topic has got more partitions than the other, or was deleted, or a process "
+                f"of group `{self._config.name}` does not read both"
             )
 
     def _read_committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from connectors.config import Config
+from connectors.errors import ConnectorError
 from connectors.kafka import BadTimestamp, Committed, NotAccepted, Ownership, Producer, TooLarge
 from connectors.labels.late_learning import Results
 from connectors.logs import where_read
@@ -76,7 +77,7 @@ class Outbox:
         self._sends_apart = False
         self._keeps_timestamps = config.output.timestamp == "input"
         self._has_bad_timestamps = False
-        self._encode = Formats(config).encode_output
+        self._encode, self._format = Formats(config).encode_output, config.output.format
 
     def align(self, topics: Collection[str]) -> None:
         """Keep the partition number of records in these topics: they have as many partitions as the input."""
@@ -101,10 +102,24 @@ class Outbox:
         if record.output is not None:
             message = output_message(record, partition.model.snapshot)
             if self._encode is not None:
-                message = message[0], self._encode(record.output), message[2]
+                message = message[0], self._encoded(record), message[2]
             self._send(number, (number, offset, self._output), record, self._output, message)
         if record.reason is not None and self._rejects is not None:
             self._send(number, (number, offset, self._rejects), record, self._rejects, reject_message(record))
+
+    def _encoded(self, record: Record) -> bytes:
+        """Return an output in `output.format`. Raise ConnectorError, with the record, for a fault of the codec."""
+        assert self._encode is not None and record.output is not None
+        refusal = f"the codec `{self._format}` cannot write the output of {record.source}"
+        try:
+            value: object = self._encode(record.output)
+        except (OSError, ConnectorError):  # of the registry, and not of this output
+            raise
+        except Exception as error:
+            raise ConnectorError(f"{refusal}: {type(error).__name__}: {error}") from error
+        if not isinstance(value, bytes):
+            raise ConnectorError(f"{refusal}: `encode` returns {type(value).__name__}, and not bytes")
+        return value
 
     def send_results(self, number: int, place: tuple[int, int], results: Results) -> None:
         """Send the queries, outcomes and rejects to which a record or label has led, at place number and offset."""

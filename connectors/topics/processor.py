@@ -21,6 +21,7 @@ from connectors.kafka import (
     Consumer,
     Fenced,
     Headers,
+    LostPlace,
     NotAccepted,
     NotPermitted,
     OutOfRange,
@@ -91,7 +92,8 @@ def run(config: Config, stop: Stop | None = None, health: Health | None = None) 
     """
     stop = stop or Stop()
     health = health or Health(config)
-    with stop.on_signals(), serving(health, config.metrics), _ready(config, health) as processor:
+    # A signal is noted once there is work to finish; before that, it ends the start at once.
+    with serving(health, config.metrics), _ready(config, health) as processor, stop.on_signals():
         return processor.run(stop)
 
 
@@ -474,10 +476,15 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
         raise StartError(
             f"the broker does not accept what group `{config.name}` asks for, or its answer cannot be read: {error}"
         ) from error
+    except LostPlace as error:  # to join again here could fence a successor
+        raise StalledError(
+            f"group `{config.name}` heard nothing of `instance: {config.instance}` for a whole session and has dropped "
+            f"it ({error}): the broker, the network or this process stood still; start it again"
+        ) from error
     except Replaced as error:
         raise FencedError(
-            f"another process of group `{config.name}` runs with `instance: {config.instance}`, or this one was silent "
-            f"for a whole session and has lost its place ({error}); give each process an `instance` of its own, or none"
+            f"another process of group `{config.name}` runs with `instance: {config.instance}` ({error}); give each "
+            f"process an `instance` of its own, or none"
         ) from error
     except OutOfRange as error:
         number, topic = error.partition, f"`{config.input.topic}`"

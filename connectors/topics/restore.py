@@ -345,6 +345,7 @@ class Restorer:
                 )
             return
         if not metadata.labels:
+            self._checked_snapshot(partition, metadata)  # with another `record`, the rewind would be refused
             raise StateError(
                 f"the models of `{self.config.name}` were learned without `labels`: to go on with them: "
                 f"{self._rewind_each(metadata)}"
@@ -395,7 +396,8 @@ class Restorer:
                 where = (
                     ", nor does its folder: a relative `snapshots` begins at the working directory; if that is right"
                 )
-            raise PartitionStateError(partition, f"{named} does not exist{where}; {instead}") from None
+            then = "," if where else ";"
+            raise PartitionStateError(partition, f"{named} does not exist{where}{then} {instead}") from None
         if hashlib.sha256(data).hexdigest() != metadata.sha256:
             what = f"is corrupt: its SHA-256 is not the committed one ({len(data)} bytes)"
             raise PartitionStateError(partition, f"{named} {what}; {instead}")

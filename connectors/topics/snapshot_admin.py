@@ -14,7 +14,7 @@ from river import compose
 
 from connectors.config import Config
 from connectors.drift.watch import drift_of
-from connectors.errors import StateError
+from connectors.errors import StartError, StateError
 from connectors.kafka import Committed, Consumer, LostOwnership, NotPermitted, client
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.labels.waiting_files import WAITING, WaitingFiles, needed, read_index
@@ -458,12 +458,12 @@ def _size(weights: Any) -> int:
 
 
 def read_file(path: pathlib.Path) -> bytes:
-    """Return the bytes of a snapshot file. Raise StateError if it is not one."""
+    """Return the bytes of a snapshot file. Raise StartError if it cannot be read, and StateError if it is none."""
     try:
         data = path.read_bytes()
         snapshot.loads(data)
     except OSError as error:
-        raise StateError(f"`{path}` cannot be read: {error.strerror}") from error
+        raise StartError(f"`{path}` cannot be read: {error.strerror}") from error
     except snapshot.SnapshotError as error:
         raise StateError(f"`{path}`: {error}") from error
     return data

@@ -33,7 +33,7 @@ def no_answer(servers: str, seconds: float, error: ClientError) -> str:
     )
 
 
-def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str]) -> str:
+def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str], all_missing: str = "it") -> str:
     """Return the end of a sentence about a missing topic. A topic that the file uses otherwise is not what was meant.
 
     >>> instead_of_missing("predictions", ["predictions", "predictions-rejects"], ["predictions-rejects"])
@@ -41,7 +41,7 @@ def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str]) ->
     >>> instead_of_missing("evnts", ["evnts", "rejects"], ["events", "rejects"])
     ', did you mean `events`? If not, `river-margins topics create FILE` creates it'
     """
-    create = "`river-margins topics create FILE` creates it"
+    create = f"`river-margins topics create FILE` creates {all_missing}"
     close = did_you_mean(topic, set(known) - set(used))
     return f"{close} If not, {create}" if close else f"; {create}"
 
@@ -213,10 +213,10 @@ def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | N
             break
         time.sleep(PAUSE)
     if missing:
-        hint = instead_of_missing(missing[0], topics, cluster.names)
         names = ", ".join(f"`{topic}`" for topic in missing)
-        do = "topic {} does" if len(missing) == 1 else "topics {} do"
-        raise StartError(f"{do.format(names)} not exist at `{config.kafka.bootstrap_servers}`{hint}")
+        said = f"topic {names} does" if len(missing) == 1 else f"topics {names} do"
+        hint = instead_of_missing(missing[0], topics, cluster.names, "it" if len(missing) == 1 else "them")
+        raise StartError(f"{said} not exist at `{config.kafka.bootstrap_servers}`{hint}")
     return restorer_of(config, cluster, before)
 
 

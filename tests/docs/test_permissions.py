@@ -3,19 +3,21 @@
 import json
 import re
 import threading
+import time
 import uuid
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
-from connectors import config
+from connectors import config, kafka
 from connectors.errors import AccessError
 from connectors.kafka.local import LocalKafka
 from connectors.runtime.stop import Stop
 from connectors.tools import create_topics
 from connectors.topics import processor
 from tests.helpers import streams
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream
 
 GUARDED = {
@@ -192,3 +194,24 @@ def test_topics_are_not_created_without_permission(guarded, tmp_path, client):
         admin.create_acls([ACL("User:somebody", "*", ACLOperation.CREATE, ACLPermissionType.ALLOW, pattern)])
     with pytest.raises(AccessError, match=r"grant `(Create|Describe)` on"):
         create_topics.create(stream.config(output={"topic": topic}))
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_a_send_says_why_an_earlier_one_was_refused(guarded, tmp_path, client):
+    """With many records in a commit, the next `send` meets the refusal, and not the end of the transaction."""
+    stream = Stream(guarded, tmp_path, partitions=1)
+    with stream.admin() as admin:
+        pattern = ResourcePattern(ResourceType.TOPIC, stream.output)
+        admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.DESCRIBE, ACLPermissionType.ALLOW, pattern)])
+    settings = stream.config().kafka.producer_settings
+    producer = kafka.client(streams.CLIENT).Producer(f"{stream.name}:", settings)
+    end = time.monotonic() + DEADLINE
+    try:
+        producer.begin()
+        with pytest.raises(kafka.NotPermitted, match="grant `Write` on"):
+            while time.monotonic() < end:
+                producer.send(stream.output, 0, None, b"{}", [], (0, 0, stream.output))
+                time.sleep(0.01)
+    finally:
+        producer.close()

@@ -142,6 +142,7 @@ class Consumer:
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
                 if self._instance and self._has_lost:
+                    self._take(messages)  # raises Replaced if the broker says that another one has its place
                     raise lost_place()
                 if messages or self._callback_error or self.ownership is not before or time.monotonic() >= end:
                     break

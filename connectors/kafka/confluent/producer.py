@@ -93,6 +93,8 @@ class Producer:
                     raise TooLarge(opaque, error.args[0].str()) from error
                 self._fetch_outcomes(0)
                 self._raise_refused()  # possibly why this one was refused
+                if error.args[0].code() == KafkaError._STATE:  # of a transaction that has failed before
+                    self._raise_cause()
                 raise self._errors.translate(error.args[0], f"a message to `{topic}`") from error
         self._sent += 1
         if self._sent % MESSAGES_BETWEEN_REPORTS == 0:
@@ -131,7 +133,8 @@ class Producer:
             _, error, message = self._failed[0]
             if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
                 self._raise_cause()
-            where = f"a message to partition {message.partition()} of `{message.topic()}`"
+            to = "" if message.partition() is None else f"partition {message.partition()} of "
+            where = f"a message to {to}`{message.topic()}`"
             raise self._errors.translate(error, where, {"topic": f"`Write` on topic `{message.topic()}`"})
         if len(self._producer):
             raise no_outcome()
@@ -142,7 +145,8 @@ class Producer:
         try:
             self._producer.begin_transaction()
         except KafkaException as error:
-            permissions = {"topic": f"`Write` on topic {' and topic '.join(topics)}"}
+            of = f"topic {' and topic '.join(topics)}" if topics else "each topic of the outputs"
+            permissions = {"topic": f"`Write` on {of}"}
             raise self._errors.translate(error.args[0], "", permissions) from error
 
     def send_offsets(

@@ -3,13 +3,13 @@
 librdkafka itself checks whether it knows a key and takes its value, so that each release follows its own rules.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from connectors.kafka.confluent import internals
-from connectors.kafka.confluent.library_log import log
 from connectors.kafka.settings import (
     CODE,
     OWNED,
@@ -27,6 +27,9 @@ from connectors.secrets import is_secret
 from connectors.suggest import describe, did_you_mean
 
 LIBRARY = "librdkafka"
+# Of a client that tries one setting: it warns that others are missing, which the client that connects has.
+_SILENT = logging.getLogger("connectors.kafka.librdkafka.trial")
+_SILENT.disabled = True
 
 # Short back-offs let a processor go on soon after a broker is back, and a transaction soon after the last one. A batch
 # stays well below the limit that topics have by default, because the broker refuses all messages of a batch together.
@@ -204,7 +207,7 @@ def _check_with_librdkafka(side: str, key: str, value: Any) -> str | None:
 
 def _refusal(side: str, settings: Settings) -> str | None:
     """Return why librdkafka refuses settings, by making a client that connects to nothing."""
-    alone = settings | {"logger": log}
+    alone = settings | {"logger": _SILENT}
     try:
         Producer(alone) if side == "producer" else Consumer(alone | {"group.id": "lint"}).close()
     except KafkaException as error:

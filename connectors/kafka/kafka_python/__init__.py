@@ -6,6 +6,7 @@ The library is imported when something is needed that connects to a broker: the 
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from connectors.errors import StartError
 from connectors.kafka.kafka_python.settings import (
     FETCH_KEYS,
     ONE_MESSAGE_PER_BATCH,
@@ -45,7 +46,17 @@ _MODULES = {
 }
 
 
+def check_assertions() -> None:
+    """Raise StartError under `python -O`: the library decodes a part of each answer in an `assert`."""
+    if not __debug__:
+        raise StartError(
+            "kafka-python cannot read what brokers answer without assertions: unset PYTHONOPTIMIZE and leave out "
+            "`python -O`, or take `client: confluent`"
+        )
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    check_assertions()
     return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -18,7 +18,14 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import ClientError, Committed, Ownership, Record, places
-from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
+from connectors.kafka.errors import (
+    Replaced,
+    consumer_permissions,
+    generation_ended,
+    lost_place,
+    not_assigned,
+    without_headers,
+)
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
@@ -140,7 +147,7 @@ class Consumer:
         self._check_topic()
         internals.resume_join(consumer)
         if self._instance and internals.was_replaced(consumer):
-            raise lost_place()
+            raise Replaced("the group has given the place of this member to another one")
         with translated(self._permissions, self._labels):
             records = {} if internals.must_join(consumer) else consumer.poll(timeout_ms=int(seconds * 1000))
             if not records and internals.must_join(consumer):

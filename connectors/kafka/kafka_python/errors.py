@@ -83,7 +83,8 @@ def translate(
                 if issubclass(named, classes):
                     permission = permissions.get(_RESOURCES.get(named, ""))
                     return with_advice(kind, str(found), _ADVICE.get(named), permission)
-    return ClientError(f"{type(error).__name__}: {error}")
+    name, text = type(error).__name__, str(error)
+    return ClientError(text if name in text else f"{name}: {text}")
 
 
 @contextlib.contextmanager

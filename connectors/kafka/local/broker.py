@@ -18,6 +18,7 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import InvalidReplicationFactorError, KafkaError
 
 from connectors.errors import StartError
+from connectors.kafka.kafka_python import check_assertions
 from connectors.kafka.local import blank_folder
 from connectors.kafka.local.class_archive import WRITE_TIMEOUT, ClassArchive
 from connectors.kafka.local.jars import LocalKafkaUnavailable, java, kafka_jars
@@ -100,6 +101,7 @@ class LocalKafka:
         return ",".join(self._address(node) for node in self.nodes)
 
     def __enter__(self) -> Self:
+        check_assertions()
         self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
         self._ports: list[HeldPort] = []
         try:

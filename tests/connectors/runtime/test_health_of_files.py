@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import numpy as np
 import pytest
@@ -190,3 +191,15 @@ def test_it_runs_without_standard_error(file, tmp_path):
     command = f"exec {sys.executable} -m connectors.cli run {file(phishing(5))} <&- >&- 2>&-"
     assert subprocess.run(["/bin/sh", "-c", command], check=False, timeout=DEADLINE).returncode == 0
     assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 5
+
+
+def test_names_that_a_scraper_asks_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_text(
+        "name: a\ninput: {file: a.jsonl}\nlearner: [PAClassifier]\noutput: {file: b.jsonl}\n"
+    )
+    port = free_port()
+    with health.serving(health.Health(config.load(tmp_path / "p.yaml")), MetricsAddress(port=port)):
+        url = f"http://127.0.0.1:{port}/metrics?name[]=river_margins_records_total"
+        with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
+            assert "\nriver_margins_records_total 0.0\n" in answer.read().decode()

@@ -3,12 +3,13 @@
 import contextlib
 import logging
 import signal
+import time
 from types import SimpleNamespace
 
 import pytest
 from kafka import KafkaAdminClient
 
-from connectors.errors import FencedError
+from connectors.errors import FencedError, StalledError
 from connectors.kafka import ClientError, client
 from connectors.topics.commit import Committer
 from connectors.topics.processor import Processor
@@ -175,3 +176,31 @@ def test_after_a_failed_last_commit_an_instance_has_no_transaction_to_abort(inst
     )
     ending._finish()
     assert done == expected
+
+
+@BOTH_CLIENTS
+def test_a_silent_broker_ends_an_instance_so_that_a_supervisor_starts_it_again(kafka, stream, client):
+    """Nobody has its place, and a supervisor does not start it again after exit code 5."""
+    stream.settings["kafka"]["producer"] = {"transaction_timeout_ms": 2000}
+    requests = {"request_timeout_ms": 4000} if client == "kafka-python" else {}
+    stream.settings["kafka"]["consumer"] |= {"session_timeout_ms": 3000} | requests
+    with started(stream.file(instance="alone")) as process:
+        stream.produce(RECORDS[:100])
+        stream.read(stream.output, 100)
+        kafka.stop(1)
+        try:
+            time.sleep(8)  # longer than the session, and than requests wait
+        finally:
+            kafka.resume(1)
+        stream.produce(RECORDS[100:200])
+
+        def is_done():
+            return sum(stream.committed(number).offset for number in range(2)) == 200
+
+        # A broker may hear kafka-python again before it looks at the clock.
+        wait_for(lambda: process.poll() is not None or is_done(), "it goes on, or it ends")
+        if process.poll() is not None:
+            _, said = process.communicate()
+            assert process.returncode == StalledError.exit_code and "`instance: alone`" in said
+    with running(stream.config(instance="alone")):
+        stream.assert_exact(RECORDS[:200])

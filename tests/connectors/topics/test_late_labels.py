@@ -283,7 +283,7 @@ def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog
         wait_for(stream.are_done, "all records and labels")
         with stream.admin() as admin:
             admin.create_partitions({stream.input: 3})
-            wait_for(lambda: "the group has given the partitions 2" in caplog.text, "a reset")
+            wait_for(lambda: "of partition 2, this process was given that of the input or" in caplog.text, "a reset")
             admin.create_partitions({stream.labels: 3})
         more = mixed(90, partitions=3, seed=2)
         for side, found in zip((Side.LABELS, Side.RECORDS), (more[1], more[0]), strict=True):
@@ -565,3 +565,12 @@ def test_labels_that_are_gone_are_named_by_topic_and_partition(kafka, tmp_path):
             processor.refusals_as_errors(stream.config()),
         ):
             raise OutOfRange(place, 7)
+
+
+def test_another_record_is_told_before_a_rewind_that_would_be_refused(kafka, tmp_path):
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    with running(stream.config(labels=None, outcomes=None, record={"id": "id", "label": "y"})):
+        stream.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(stream.are_done, "all records")
+    with pytest.raises(StateError, match=r"learned other records: `record\.label` was `y` and is now left out"):
+        processor.run(stream.config(record={"id": "id"}))

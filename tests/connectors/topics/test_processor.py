@@ -198,7 +198,7 @@ def test_weights_of_records(kafka, tmp_path):
         found = stream.outputs(60)[0]
         (reject,) = stream.read(stream.rejects, 1)
         counts = process.end()
-    assert dict(reject.headers)["reason"] == b"the weight is -1: a finite number of at least 0 is needed"
+    assert dict(reject.headers)["reason"] == b"the weight is -1: a number from 0 to 1e+100 is needed"
     assert found[20]["id"] == "r20" and "label" not in found[20] and counts.reasons == {"weight": 1}
     verdict = referee.compare(stream.config())
     assert verdict.exact and (verdict.outputs, verdict.rejects) == (60, 1), verdict.examples

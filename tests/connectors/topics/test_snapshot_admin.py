@@ -133,6 +133,10 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
     assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))
     assert "there is no snapshot `nothing`" in operator.run("show", "nothing", fails=4)
     assert "say which snapshot" in operator.run("show", fails=2)
+    assert "cannot be written" in operator.run(
+        "export", id_at(operator, 40)[-8:], "--to", tmp_path / "no" / "a", fails=3
+    )
+    assert "cannot be read" in Shown(tmp_path / "none").run("show", fails=3)
 
 
 class Shown(Operator):
@@ -200,7 +204,9 @@ def test_rewind_after_the_group_was_deleted(stream, operator):
 
 def test_rewind_to_an_empty_model_when_the_store_is_lost(stream, operator):
     shutil.rmtree(stream.folder / "snapshots" / stream.name)
-    said = r"does not exist, nor does its folder: a relative `snapshots` .*; restore it from a backup, or go on from an"
+    said = (
+        r"does not exist, nor does its folder: a relative `snapshots` .*; if that is right, restore it from a backup, "
+    )
     with pytest.raises(StateError, match=said):
         processor.run(stream.config())
     (moved,) = operator.table("rewind", "--empty")

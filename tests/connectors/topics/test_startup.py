@@ -2,6 +2,10 @@
 
 import concurrent.futures
 import logging
+import signal
+import socket
+import subprocess
+import sys
 import time
 import uuid
 from types import SimpleNamespace
@@ -327,3 +331,21 @@ def test_the_schemas_that_are_known_stay_known_after_a_rebalance(tmp_path, monke
         found = list(threads.map(lambda _: first._formats, range(4)))
     assert len(made) == 1 and len(set(map(id, found))) == 1
     assert startup.restorer_of(file, cluster, first)._formats is first._formats
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_start_at_once(tmp_path, how):
+    """The port is held and nobody listens: the start would try for 15 s."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        (tmp_path / "f.yaml").write_text(
+            f"name: a\nkafka: {{bootstrap_servers: '127.0.0.1:{held.getsockname()[1]}'}}\ninput: {{topic: a}}\n"
+            "learner: [PAClassifier]\noutput: {topic: b}\n"
+        )
+        line = [sys.executable, "-m", "connectors.cli", "run", "f.yaml"]
+        with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE) as started:
+            assert started.stderr is not None
+            assert b"Connection failed" in started.stderr.readline()
+            started.send_signal(how)
+            started.wait(DEADLINE)
+            assert started.returncode == (130 if how == signal.SIGINT else -how)

@@ -1,5 +1,6 @@
 """The settings of librdkafka: what is refused, and what librdkafka itself is asked about."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -79,3 +80,10 @@ def test_without_the_package_lint_says_what_to_install(tmp_path):
     assert said.returncode == 2
     (line,) = said.stdout.splitlines()
     assert "p.yaml:3:17: `kafka.client`: " in line and "`pip install 'river-margins[confluent]'`" in line
+
+
+def test_the_check_of_one_setting_warns_of_no_other(caplog):
+    given = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "x"}
+    with caplog.at_level(logging.DEBUG):
+        assert check_settings(given, given) == []
+    assert caplog.messages == []

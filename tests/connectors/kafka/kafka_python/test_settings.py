@@ -1,5 +1,8 @@
 """The settings of either client, as kafka-python takes them."""
 
+import subprocess
+import sys
+
 import pytest
 
 from connectors.config.topics_schema import Kafka
@@ -35,3 +38,9 @@ def test_a_security_setting_without_a_counterpart_is_refused():
 
 def test_a_protocol_in_small_letters_as_librdkafka_names_it():
     assert settings(security__protocol="sasl_ssl")["security_protocol"] == "SASL_SSL"
+
+
+def test_without_assertions_kafka_python_is_refused():
+    code = "from connectors.kafka import client; client('kafka-python').describe"
+    said = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=False).stderr
+    assert "StartError: kafka-python cannot read what brokers answer without assertions" in said

@@ -46,7 +46,7 @@ def evaluate(
         typer.Option(help="A label becomes known right before the example that comes so many later.", min=0),
     ] = None,
     plot: Annotated[
-        pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png file.")
+        pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png, .svg or .pdf file.")
     ] = None,
     save: Annotated[
         pathlib.Path | None, typer.Option(help="Writes the learner as a snapshot, for `start_from`.")

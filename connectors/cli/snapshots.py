@@ -8,7 +8,7 @@ import typer
 
 from connectors.cli.arguments import File
 from connectors.cli.tables import show_table
-from connectors.errors import StateError
+from connectors.errors import StartError, StateError
 
 if TYPE_CHECKING:  # a command imports what it needs when it runs, so that `--help` answers at once
     from connectors.topics.snapshot_admin import Entry, SnapshotAdmin
@@ -45,7 +45,10 @@ def show(
     from connectors.topics import snapshot_admin as snapshots
 
     if id is None and file.suffix in (".yaml", ".yml"):
-        raise typer.BadParameter(f"say which snapshot: `river-margins snapshots list {file}` shows all")
+        raise typer.BadParameter(
+            f"say which snapshot: `river-margins snapshots list {file}` shows all of a processor between topics; one "
+            "between files has its snapshot in `<snapshots>/<name>/files/0`: give its path instead of the YAML file"
+        )
     if id is None:
         show_table(("what", "value"), snapshots.contents(snapshots.read_file(file)))
         return
@@ -67,7 +70,7 @@ def export(
     try:
         snapshot.write_file(to, data)
     except OSError as error:
-        raise StateError(f"`{to}` cannot be written: {error.strerror}") from error
+        raise StartError(f"`{to}` cannot be written: {error.strerror}") from error
     typer.echo(f"{to}: {len(data)} bytes")
 
 

@@ -65,8 +65,11 @@ def show(name: str) -> None:
     """Print the signature and the docstring of a class that a file can name, rules and spaces included."""
     kind = find_class(name)
     if kind is None:
-        hint = did_you_mean(name, known_classes())
-        raise ConfigError(f"there is no class `{name}`{hint}; `river-margins learners` lists them")
+        short = name.rpartition(".")[2]
+        is_ours = short != name and short in our_classes()
+        hint = f", did you mean `{short}`?" if is_ours else did_you_mean(name, known_classes())
+        listed = f"{hint} `river-margins learners` lists all" if hint else "; `river-margins learners` lists them"
+        raise ConfigError(f"there is no class `{name}`{listed}")
     print(name + _parameters(kind) + "\n\n" + _description(kind))
 
 

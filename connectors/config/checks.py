@@ -15,6 +15,9 @@ from connectors.formats.codecs import REGISTERED_SCHEMAS
 from connectors.model.field_paths import FieldPath, named
 from connectors.suggest import did_you_mean
 from river_margins.core.explain import explanation
+from river_margins.families.delegating import innermost
+
+YAML_1_1_TRUTH = ("yes", "no", "on", "off")  # truth values to other readers of YAML, texts in YAML 1.2
 
 
 def contradictions(values: ValidValues) -> Iterator[PathProblem]:
@@ -114,7 +117,16 @@ def _check_labels(values: ValidValues) -> Iterator[PathProblem]:
 def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
     label = values.get("labels", "otherwise")
     learner, problems = assemble(values.get("learner", "steps"))
-    check = None if label is None or problems else getattr(last_step(learner), "check_label", None)
+    last = None if label is None or problems else last_step(learner)
+    # A learner without the parameter `classes` cannot say that its labels are texts.
+    if isinstance(label, str) and label in YAML_1_1_TRUTH and getattr(innermost(last), "classes", True) is None:
+        told = "false" if label in ("no", "off") else "true"
+        sentence = (
+            f"`labels.otherwise`: `{label}` is text here, and no truth value: write `{told}`; if the labels are texts, "
+            "list them as the `classes` of the learner"
+        )
+        yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
+    check = getattr(last, "check_label", None)
     if check is not None:
         try:
             check(label)

@@ -251,6 +251,10 @@ class LearnerBuilder:
         known = [*known_classes(), *registered.names()]
         same_class = [known_name for known_name in known if known_name.rpartition(".")[2] == name.rpartition(".")[2]]
         hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known)
+        if not hint and name.startswith("river."):
+            hint = (
+                " that a file may name: of River, these are transformers; `river-margins learners` lists the learners"
+            )
         self.report(path, f"there is no class `{name}`{hint}")
 
     def build(self, name: str, kind: type, parameters: dict[str, Any], path: Path) -> Any:

@@ -45,7 +45,8 @@ def _topic(text: str) -> str:
 def _servers(text: str) -> str:
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
-        if not host or not port.isdecimal() or not 1 <= int(port) <= 65535:
+        is_url = host.lower().startswith(("http://", "https://"))
+        if not host or is_url or not port.isdecimal() or not 1 <= int(port) <= 65535:
             raise ValueError(f"`{server.strip()}` is not an address: write `host:port`, several separated by commas")
     return text
 

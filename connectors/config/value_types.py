@@ -51,6 +51,16 @@ def long_seconds_of(value: Any) -> float:
     return _in_range(match, LONGEST * UNITS["d"], f"{LONGEST}d")
 
 
+def spelled(seconds: float) -> str:
+    """Return a duration as one writes it in a file, in the largest unit of which it is a whole number.
+
+    >>> spelled(2592000.0), spelled(90.0), spelled(1.5)
+    ('30d', '90s', '1.5s')
+    """
+    unit = next((unit for unit in "dhm" if seconds >= UNITS[unit] and seconds % UNITS[unit] == 0), "s")
+    return f"{seconds / UNITS[unit]:g}{unit}"
+
+
 def _in_range(match: re.Match[str], most: float, longest: str) -> float:
     seconds = float(match[1]) * UNITS[match[2]]
     if not 0.01 <= seconds <= most:

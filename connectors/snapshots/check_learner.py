@@ -43,7 +43,7 @@ def check_learner(
         raise StateError(f"{named} cannot be read: {error}; {start_over}") from error
     if changes.refused:
         which = "the learner" if key == "learner" else f"`{key}`"
-        said = f"{which} is not the one of {named}: {'; '.join(changes.refused)}"
+        said = f"{which} is not the one of {named.removesuffix(',')}: {'; '.join(changes.refused)}"
         instead = "" if key == "learner" else "give it another name, with which it begins anew, or "
         raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
     if moved := _differences(changes.about.get("record"), record.shape):

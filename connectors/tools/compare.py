@@ -115,6 +115,16 @@ def _promotion(config: Config | FileConfig, contests: Sequence[tuple[str, Standi
     return f"since a drift, `{promoted[0]}` is the champion{where}, instead of `{config.champion}`"
 
 
+def _refusals(contests: Sequence[tuple[str, Standings]]) -> list[str]:
+    """Return a sentence for each challenger that refused records or labels."""
+    refused = [found for _, standings in contests for found in standings.refused.items()]
+    return [
+        f"`{name}` refused the features of {sum(found.features for of, found in refused if of == name):,} records, and "
+        f"{sum(found.labels for of, found in refused if of == name):,} labels"
+        for name in sorted({name for name, found in refused if found.features or found.labels})
+    ]
+
+
 def _snapshots(config: Config | FileConfig) -> Sequence[bytes]:
     if isinstance(config, FileConfig):
         data = committed_snapshot(config)
@@ -180,7 +190,7 @@ def interval_of_mean(count: int, difference: float, squares: float) -> tuple[flo
 
 
 def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence[Any]], str]:
-    """Return the titles and the rows of a table for people, and a sentence about roles that a drift has exchanged."""
+    """Return the titles and the rows of a table for people, and in lines what must be known beside it."""
     _check_challengers(config)
     contests = _contests(config)
     is_regressor = config.is_regressor
@@ -196,4 +206,5 @@ def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence
         )
         for each in _compare(config, contests)
     )  # fmt: skip
-    return TITLES, rows, _promotion(config, contests)
+    told = [_promotion(config, contests), *_refusals(contests)]
+    return TITLES, rows, "\n".join(filter(None, told))

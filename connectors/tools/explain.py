@@ -6,10 +6,12 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
 from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
+from connectors.config.value_types import spelled
 from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
 from river_margins import river_internals, snapshot
@@ -111,15 +113,19 @@ def _labels(config: Config | FileConfig) -> list[str]:
         return []
     reads = f"the file `{labels.file}`" if isinstance(labels, LabelsFile) else f"the topic `{labels.topic}`"
     names = f"its field `{labels.id}`" if labels.id else "its key"
-    missing = "is not learned" if labels.otherwise is None else f"is learned with the label `{labels.otherwise!r}`"
+    missing = (
+        "is not learned"
+        if labels.otherwise is None
+        else f"is learned with the label `{orjson.dumps(labels.otherwise).decode()}`"
+    )
     outcomes = config.outcomes
     written = "" if outcomes is None else f"`{outcomes.file if isinstance(outcomes, OutcomesFile) else outcomes.topic}`"
     return [
         f"Labels come later, from {reads}: {names} names the record, and its field `{labels.label}` is the label. "
         "Records and labels are taken in the order of their times, labels first at the same time.",
-        f"A record waits {labels.within:g} s for its label, and at most {labels.pending:,} records wait; the oldest "
-        "give way. When its label comes, exactly the features that were predicted are learned, and the prediction made "
-        f"then is judged. One whose label does not come {missing}.",
+        f"A record waits {spelled(labels.within)} for its label, and at most {labels.pending:,} records wait; the "
+        "oldest give way. When its label comes, exactly the features that were predicted are learned, and the "
+        f"prediction made then is judged. One whose label does not come {missing}.",
         *([f"What became of a record goes to {written} when its label comes."] if written else []),
         *_queries(config),
     ]
@@ -294,7 +300,8 @@ def _others(config: Config) -> list[str]:
         if is_exact
         else f"Readers of {outputs} must drop repeated messages: these have the same header `source`.",
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
-        f"`{config.input.topic}` must keep records until they are read.",
+        f"{_and([name for role, name in names.items() if role in ('input', 'labels')])} must keep records until they "
+        "are read.",
         f"Permissions: Read on {reads} and group `{config.name}`, Write on {writes}"
         + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),

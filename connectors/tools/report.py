@@ -79,13 +79,25 @@ def run(
     # Names of fields and contents of records may have brackets. Without a terminal there is no window to fit in.
     console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
     columns = {config.champion: result} | result.challengers
-    console.print(_table(columns, source.name, examples / (monotonic() - began)))
+    try:
+        console.print(_table(columns, source.name, examples / (monotonic() - began)))
+        for sentence in _remarks(config, result):
+            console.print(sentence, highlight=False, soft_wrap=True)
+    finally:  # what was learned is not lost with a reader of the table that has enough, such as `grep -q`
+        _write(result, save, plot)
+    return result
+
+
+def _remarks(config: Config | FileConfig, result: evaluate.Result) -> Iterator[str]:
+    """Yield what must be known beside the table."""
     if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
-        console.print(missing_labels.warning(config.record.label, result.unlabelled), highlight=False, soft_wrap=True)
-    for warning in result.warnings:
-        console.print(warning, highlight=False, soft_wrap=True)
+        yield missing_labels.warning(config.record.label, result.unlabelled)
+    yield from result.warnings
     if result.reason:
-        console.print(f"the first one that could not be processed: {result.reason}", highlight=False, soft_wrap=True)
+        yield f"the first one that could not be processed: {result.reason}"
+
+
+def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:
     try:
         if save is not None:
             snapshot.save(result.learner, save)
@@ -93,7 +105,6 @@ def run(
             draw(result, plot)
     except OSError as error:
         raise StartError(f"`{error.filename or save}` cannot be written: {error.strerror}") from error
-    return result
 
 
 @contextlib.contextmanager

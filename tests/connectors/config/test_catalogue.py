@@ -88,3 +88,8 @@ def test_all_about_one(capsys, name, words):
 def test_a_name_that_is_none():
     with pytest.raises(ConfigError, match="there is no class `Perceptrn`, did you mean `Perceptron`"):
         catalogue.show("Perceptrn")
+
+
+def test_a_full_name_of_ours_leads_to_the_short_one():
+    with pytest.raises(ConfigError, match=r"did you mean `PAClassifier`\? `river-margins learners` lists all"):
+        catalogue.show("river_margins.PAClassifier")

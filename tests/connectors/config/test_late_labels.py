@@ -146,3 +146,14 @@ def test_a_time_orders_records_among_labels_only(load):
 
 def test_a_weight_may_wait_for_its_label(load):
     load(FILES.replace("  time: at\nlearner", "  time: at\n  weight: w\nlearner"))
+
+
+def test_a_truth_value_of_yaml_1_1_is_no_label_by_accident(load):
+    text = FILES.replace("within: 30d", "within: 30d\n  otherwise: no")
+    with pytest.raises(ConfigError, match="`no` is text here, and no truth value: write `false`"):
+        load(text)
+    named = '{PAClassifier: {classes: ["no", fraud]}}'
+    for learner in (named, f"{{Calibrated: {{classifier: {named}}}}}", "AutoClassifier"):
+        load(text.replace("PAClassifier]", f"{learner}]"))
+    with pytest.raises(ConfigError, match="write `false`"):
+        load(text.replace("PAClassifier]", "{Calibrated: {classifier: PAClassifier}}]"))

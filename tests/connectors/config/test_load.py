@@ -231,7 +231,16 @@ instance: 7
             "river.compose.TransformerUnion: {transformers: [river.preprocessing.MinMaxScaler]}",
             "7:53: `river.preprocessing.MinMaxScaler` cannot be a step: it makes NaN",
         ),
-        ("StandardScaler", "river.linear_model.Perceptron", "7:5: there is no class `river.linear_model.Perceptron`"),
+        (
+            "StandardScaler",
+            "river.linear_model.LogisticRegression",
+            "7:5: there is no class `river.linear_model.LogisticRegression` that a file may name: of River, these are",
+        ),
+        (
+            "StandardScaler",
+            "river.linear_model.Perceptron",
+            "7:5: there is no class `river.linear_model.Perceptron`",
+        ),
         ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
         ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),
         ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
@@ -387,7 +396,9 @@ def test_labels_as_keys_of_class_weight(load, problems):
     assert "`CWClassifier` puts no price on a loss, so `class_weight` has nothing to multiply: use a learner" in found
 
 
-@pytest.mark.parametrize("server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x"])
+@pytest.mark.parametrize(
+    "server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x", "http://a:9092"]
+)
 def test_a_broker_has_a_port(problems, server):
     (found,) = problems(GOOD.replace("localhost:9092", f"'{server}'"))
     assert found.startswith("p.yaml:3:22: `kafka.bootstrap_servers`: `")

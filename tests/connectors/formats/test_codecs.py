@@ -7,10 +7,12 @@ import sys
 import pytest
 
 from connectors import config
-from connectors.errors import ConfigError
+from connectors.errors import ConfigError, ConnectorError
 from connectors.formats import codecs
 from connectors.formats.check_codec import check_codec
+from connectors.model.records import Record
 from connectors.model.rejects import Reject
+from connectors.topics.outbox import Outbox
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, phishing, running, twin
 
@@ -220,3 +222,18 @@ def test_a_codec_that_needs_a_score_is_found(guest):
 
     with pytest.raises(TypeError, match="NoneType"):
         check_codec(codec(guest.Pipes, encode=encode), VALUES)
+
+
+@pytest.mark.parametrize("encode", [lambda self, fields: "text", lambda self, fields: {}["x"]])
+def test_an_output_that_a_codec_cannot_write(tmp_path, monkeypatch, encode):
+    kind = type("Broken", (), {"decode": lambda self, value: {}, "encode": encode})
+    monkeypatch.setattr(codecs, "_factory", lambda name: kind)
+    (tmp_path / "p.yaml").write_text(
+        "name: a\nkafka: {bootstrap_servers: 'a:1'}\ninput: {topic: a}\nlearner: [PAClassifier]\n"
+        "output: {topic: b, format: broken}\n"
+    )
+    outbox = Outbox(config.load(tmp_path / "p.yaml"), lambda alone: None)
+    record = Record("events-0-7", None, b"{}")
+    record.id, record.output = 1, b'{"id":1}'
+    with pytest.raises(ConnectorError, match="`broken` cannot write the output of events-0-7"):
+        outbox._encoded(record)

@@ -119,3 +119,15 @@ def test_an_interval_of_few_numbers_holds_the_truth_as_often(count):
     rows = np.random.default_rng(3).normal(size=(4000, count))
     found = [compare.interval_of_mean(count, row.sum(), (row * row).sum()) for row in rows]
     assert np.mean([low <= 0.0 <= high for low, high in found]) == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_challenger_that_refuses_everything_is_told(tmp_path):
+    folder = Folder(tmp_path)
+    play(folder, "pa", "arow")
+    folder.settings["challengers"]["nul"] = [
+        {"river.preprocessing.StatImputer": {"imputers": [["zzz", 0]]}},
+        "PAClassifier",
+    ]
+    folder.put(lines_of(phishing(20)))
+    folder.run()
+    assert compare.table(folder.config())[2] == "`nul` refused the features of 20 records, and 0 labels"

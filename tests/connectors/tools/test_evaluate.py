@@ -378,3 +378,13 @@ def test_a_forced_colour_shows_no_bar_in_a_file(settings, tmp_path):
     line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
     environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm"}
     assert subprocess.run(line, check=True, capture_output=True, timeout=DEADLINE, env=environment).stderr == b""
+
+
+def test_the_learner_is_saved_though_nobody_reads_the_table(settings, tmp_path):
+    write(tmp_path / "in.jsonl", phishing(100))
+    settings()
+    saved = tmp_path / "a.snapshot"
+    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml"), "--save", str(saved)]
+    with open("/dev/full", "w") as full:
+        subprocess.run(line, stdout=full, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=False)
+    assert saved.exists()

@@ -145,8 +145,8 @@ def test_labels_that_come_later(said):
         "A record is identified by its key",
         "every record waits for its label",
         "Labels come later, from the topic `verdicts_of_users`: its key names the record, and its field `spam`",
-        "waits 172800 s for its label, and at most 5,000 records wait",
-        "One whose label does not come is learned with the label `False`",
+        "A record waits 2d for its label, and at most 5,000 records wait",
+        "One whose label does not come is learned with the label `false`",
         "What became of a record goes to `became`",
     ):
         assert part in text, part

@@ -7,8 +7,8 @@ BIN := .venv/bin
 IMAGE ?= river-margins
 IMAGE_OPTIONS ?=
 BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah)
-# Processes that share the suite: many of its tests wait for a broker. With more, they take time from each other.
-PROCESSES ?= 5
+# Processes that share the suite: many of its tests wait for a broker.
+PROCESSES ?= 6
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
 QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_margins/tasks river_margins/snapshot/test_snapshot.py \

@@ -199,7 +199,7 @@ def test_partitions_move_while_it_reads(kafka, tmp_path, monkeypatch):
             outputs = stream.outputs(2 * COUNT)
         finally:
             second.terminate()
-            second.communicate()
+            print(second.communicate()[1])  # seen if the test fails
         process.end()
     assert_exact(stream, records, outputs)
 

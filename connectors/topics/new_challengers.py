@@ -4,6 +4,7 @@ Each reads its partition up to the committed offset, and follows that offset. Wi
 it has learned what the champion has learned since. So it is the model of one that has learned all records of the topic.
 """
 
+import contextlib
 import functools
 import logging
 import threading
@@ -133,17 +134,15 @@ class _NewChallenger:
     def _run(self) -> None:
         self._hold()
         while not self._ended.is_set():
-            reader = self._make_reader(self._number, self.position)
             try:
-                self._read(reader)
+                with contextlib.closing(self._make_reader(self._number, self.position)) as reader:
+                    self._read(reader)
             except (ClientError, OSError) as error:  # OSError: of a schema registry
                 log.warning("the challenger `%s` reads %s again in %g s: %s", self._name, self._place, RETRY, error)
                 self._ended.wait(RETRY)
             except Exception:
                 log.exception("the challenger `%s` does not take part in %s before a restart", self._name, self._place)
                 return
-            finally:
-                reader.close()
 
     def _read(self, reader: Reader) -> None:
         while not self._ended.is_set():

@@ -181,16 +181,18 @@ def test_partitions_move_while_it_reads(kafka, tmp_path, monkeypatch):
     """A second process takes one of the partitions, and begins to read it again."""
     records = phishing(2 * COUNT)
     stream = begun(kafka, tmp_path, records[:COUNT])
-    learn, is_shared = _NewChallenger._learn, []
+    learn, is_half_way, is_shared = _NewChallenger._learn, threading.Event(), []
 
     def wait_half_way(challenger, record):
         if challenger.model.examples == 100 and not is_shared:
+            is_half_way.set()
             wait_for(lambda: stream.members() == [1, 1], "a second member")
             is_shared.append(True)
         learn(challenger, record)
 
     monkeypatch.setattr(_NewChallenger, "_learn", wait_half_way)
     with running(stream.config(**challenged(stream))) as process:
+        wait_for(is_half_way.is_set, "the challenger is half-way")  # a second process that is first would read it all
         second = start(stream.file(**challenged(stream)))
         try:
             wait_for(lambda: is_shared, "a second member")
@@ -199,7 +201,7 @@ def test_partitions_move_while_it_reads(kafka, tmp_path, monkeypatch):
             outputs = stream.outputs(2 * COUNT)
         finally:
             second.terminate()
-            print(second.communicate()[1])  # seen if the test fails
+            second.communicate()
         process.end()
     assert_exact(stream, records, outputs)
 

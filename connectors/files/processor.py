@@ -325,7 +325,7 @@ class FileProcessor:
                 f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
                 f"what no checkpoint holds is done again by the next start"
             ) from error
-        self._missing_labels.look(self.counts.predicted, self._model.examples + self.counts.unteachable, least=1)
+        self._missing_labels.look(self.counts, self._model.examples, least=1)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
 
@@ -470,7 +470,7 @@ class FileProcessor:
         self._pending.add_commit(snapshots=1)
         self.counts += self._pending
         self._pending = Counts()
-        self._missing_labels.look(self.counts.predicted, self._model.examples + self.counts.unteachable)
+        self._missing_labels.look(self.counts, self._model.examples)
 
     def delete_superseded(self) -> None:
         with contextlib.suppress(OSError):

@@ -32,7 +32,7 @@ class Fenced(ClientError):
 
 
 class Replaced(ClientError):
-    """Another process has joined the group under the `instance` of this one, or may have."""
+    """Another process has joined the group under the `instance` of this one."""
 
 
 class LostPlace(Replaced):

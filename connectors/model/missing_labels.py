@@ -2,6 +2,8 @@
 
 import logging
 
+from connectors.model.counts import Counts
+
 LEAST = 1_000  # records without a label before a warning
 
 
@@ -19,12 +21,12 @@ class MissingLabels:
     def __init__(self, log: logging.Logger, field: str | None) -> None:
         self._log, self._field = log, field
 
-    def look(self, records: int, examples: int, least: int = LEAST) -> None:
-        """Warn if there were at least so many records, and no model has learned an example."""
-        if self._field is None or examples:
+    def look(self, counts: Counts, examples: int, least: int = LEAST) -> None:
+        """Warn if at least so many records were predicted, and no label was learned or refused."""
+        if self._field is None or examples or counts.unteachable:
             self._field = None
-        elif records >= least:
-            self._log.warning(warning(self._field, records))
+        elif counts.predicted >= least:
+            self._log.warning(warning(self._field, counts.predicted))
             self._field = None
 
 

@@ -1,6 +1,7 @@
 """Which of several models is better: `river-margins compare`, from what the last checkpoint holds."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -117,11 +118,15 @@ def _promotion(config: Config | FileConfig, contests: Sequence[tuple[str, Standi
 
 def _refusals(contests: Sequence[tuple[str, Standings]]) -> list[str]:
     """Return a sentence for each challenger that refused records or labels."""
-    refused = [found for _, standings in contests for found in standings.refused.items()]
+    features: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
+    for _, standings in contests:
+        for name, refused in standings.refused.items():
+            features[name] += refused.features
+            labels[name] += refused.labels
     return [
-        f"`{name}` refused the features of {sum(found.features for of, found in refused if of == name):,} records, and "
-        f"{sum(found.labels for of, found in refused if of == name):,} labels"
-        for name in sorted({name for name, found in refused if found.features or found.labels})
+        f"`{name}` refused the features of {features[name]:,} records, and {labels[name]:,} labels"
+        for name in sorted(features | labels)  # without those of 0 and 0
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from connectors.config import Config
+from connectors.config.value_types import spelled
 from connectors.errors import AccessError, StartError
 from connectors.kafka import ClientError, NotAccepted, NotPermitted, client
 from connectors.kafka.facts import Facts, TopicFacts
@@ -215,9 +216,9 @@ def _kept_shorter(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
         writes = kept.get(roles.get(role, ""), math.nan)
         if 0 <= writes < (math.inf if reads < 0 else reads):
             yield Finding(
-                f"`{roles[role]}` ({role}) keeps records for {writes / 1000:g} s from the timestamp of their input, "
-                f"and `{roles['input']}` keeps them for {'ever' if reads < 0 else f'{reads / 1000:g} s'}: what comes "
-                f"of an old record may be deleted within minutes; set `retention.ms` as in the input, or "
+                f"`{roles[role]}` ({role}) keeps records for {spelled(writes / 1000)} from the timestamp of their "
+                f"input, and `{roles['input']}` keeps them for {'ever' if reads < 0 else spelled(reads / 1000)}: what "
+                f"comes of an old record may be deleted within minutes; set `retention.ms` as in the input, or "
                 f"`output.timestamp: now`",
                 None,
             )

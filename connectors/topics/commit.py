@@ -144,7 +144,7 @@ class Committer:
         if self._mixing:
             log.info("mixed and published partitions=%s", listed(self._mixing))
         examples = sum(partition.model.examples for partition in self._assignment.partitions.values())
-        self._missing_labels.look(self.counts.predicted, examples + self.counts.unteachable)
+        self._missing_labels.look(self.counts, examples)
 
     def _follow_newcomers(self) -> None:
         assert self._assignment.ownership is not None

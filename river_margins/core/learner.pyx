@@ -24,7 +24,7 @@ from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import as_frame, csr_batch, frame_batch
-from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, label_column, sample_weight, short
+from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, label_column, sample_weight, short, whole
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
@@ -437,9 +437,7 @@ cdef class Learner(Estimator):
         return probabilities
 
     def _check_weight(self, w):
-        sample_weight(w)
-        if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` {no_price(f'a sample weight of {w}')}{self._how_to_price()}")
+        self._check_priced(f"a sample weight of {sample_weight(w)}")
 
     def _weigh_classes(self, class_weight):
         """Multiply sample weights by those of classes, if any. Return the parameter, checked, as a value of its own."""
@@ -447,13 +445,14 @@ cdef class Learner(Estimator):
             return None
         self.class_weights = ClassWeights(class_weight)
         self.class_weights.check_labels(self.task)
-        if not self.own_rule.weighted:
-            raise ValueError(f"`{self.own_rule!r}` {no_price(f'class_weight={class_weight!r}')}{self._how_to_price()}")
+        self._check_priced(f"class_weight={class_weight!r}")
         return self.class_weights.parameter
 
-    def _how_to_price(self):
-        """Return what the author of a rule in Python does about weights."""
-        return "; if its `step` multiplies by seen.weight, write weighted = True in its class" if self.rule_in_python else ""
+    def _check_priced(self, what):
+        """Raise ValueError if the rule ignores weights."""
+        if not self.own_rule.weighted:
+            author = "; if its `step` multiplies by seen.weight, write weighted = True in its class"
+            raise ValueError(f"`{self.own_rule!r}` {no_price(what)}{author if self.rule_in_python else ''}")
 
     # ------------------------------------------------------------------------------------------------ batches
 
@@ -652,10 +651,8 @@ cdef class Learner(Estimator):
             raise TypeError(f"`rule` must be a rule, such as PA1(C=0.1), not {rule!r}")
         if not (space is None or isinstance(space, Space)):
             raise TypeError(f"`space` must be a space, such as Linear(), not {space!r}")
-        if isinstance(max_features, np.integer):
-            max_features = int(max_features)
-        if max_features is not None and (type(max_features) is not int or max_features < 1):
-            raise ValueError(f"`max_features` must be None or a whole number of at least 1, not {max_features!r}")
+        if max_features is not None:
+            max_features = whole("max_features", max_features, 1)
         space = Linear() if space is None else space
         check_rule(rule)
         check_pair(rule, space, task.kind, type(self).__name__)

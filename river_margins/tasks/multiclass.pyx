@@ -37,7 +37,7 @@ cdef class Multiclass(Labels):
     cdef double code(self, object y) except? -1.0:
         label = plain(y)
         if isinstance(label, bool):
-            others = f"{self.labels!r} are classes" if self.labels else "the first label was none, such as 1 in place of True"
+            others = f"{self.labels!r} are classes" if self.labels else "other labels are not, such as 1 in place of True"
             raise ValueError(f"label {abridged(y)} is a bool, and {others}: they do not mix in one learner")
         try:
             block = self.block_of.get(label)

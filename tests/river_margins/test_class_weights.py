@@ -385,5 +385,5 @@ def test_the_weights_can_change(kind):
 
 
 def test_a_weight_of_a_bool_for_labels_that_are_none():
-    with pytest.raises(ValueError, match="label True is a bool, and the first label was none, such as 1"):
+    with pytest.raises(ValueError, match="label True is a bool, and other labels are not, such as 1 in place of True"):
         rm.PAClassifier(class_weight={True: 20}).learn_one({"a": 1.0}, 1)

@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import itertools
 import math
 import pickle
 import random
@@ -28,7 +27,7 @@ from tests.river_margins.rules.test_weights import BY_FORMULA
 PUBLIC = [getattr(rm, name) for name in rm.__all__]
 ESTIMATORS = [thing for thing in PUBLIC if isinstance(thing, type) and issubclass(thing, base.Base)]
 MODELS = [
-    pytest.param(kind(**parameters), i == 0, id=f"{kind.__name__}-{i}")
+    pytest.param(kind(**parameters), id=f"{kind.__name__}-{i}")
     for kind in ESTIMATORS
     for i, parameters in enumerate(kind._unit_test_params())
 ]
@@ -43,17 +42,11 @@ INSTEAD = {
 }
 
 
-GROWTH = "check_bounded_memory_growth"
-FEWER = 400  # rows for the memory of further parameters; River takes 2,000
-
-
-def on_data_at_hand(model, check, is_first):
+def on_data_at_hand(model, check):
     for kind, (rivers, ours, rows) in INSTEAD.items():
         if isinstance(model, kind) and hasattr(check, "keywords") and not rivers().is_downloaded:
-            longer = 10 if check.__name__ == GROWTH else 1
+            longer = 10 if check.__name__ == "check_bounded_memory_growth" else 1
             return partial(check.func, dataset=list(ours().take(rows * longer)))
-    if check.__name__ == GROWTH and not is_first and hasattr(check, "keywords"):
-        return partial(check.func, dataset=list(itertools.islice(check.keywords["dataset"], FEWER)))
     return check
 
 
@@ -67,12 +60,12 @@ def data_read_once():
         yield
 
 
-@pytest.mark.parametrize(("model", "is_first"), MODELS)
-def test_river_checks(model, is_first, data_read_once):
+@pytest.mark.parametrize("model", MODELS)
+def test_river_checks(model, data_read_once):
     for check in checks.yield_checks(model):
         with case(check.__name__):
             random.seed(0)  # by which some checks shuffle
-            on_data_at_hand(model, check, is_first)(model.clone())
+            on_data_at_hand(model, check)(model.clone())
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from connectors.model.counts import Counts
 from connectors.model.missing_labels import LEAST, MissingLabels
 
 log = logging.getLogger("test")
@@ -23,6 +24,14 @@ log = logging.getLogger("test")
 def test_it_warns_once_and_only_if_nothing_was_learned(caplog, field, looks, warnings):
     missing = MissingLabels(log, field)
     for records, examples in looks:
-        missing.look(records, examples)
+        missing.look(Counts(predicted=records), examples)
     assert len(caplog.messages) == warnings
     assert all("`record.label: y`" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("kind", ["label", "weight"])
+def test_a_label_that_was_refused_is_no_missing_one(caplog, kind):
+    counts = Counts(predicted=LEAST)
+    counts.add_unlearned(kind, "events-0-0", "what is wrong")
+    MissingLabels(log, "y").look(counts, 0)
+    assert caplog.messages == []

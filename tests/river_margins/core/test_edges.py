@@ -364,12 +364,8 @@ def test_a_missing_value_of_pandas_has_the_advice_of_none(value):
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers():
-    model = rm.PAClassifier(max_features=np.int64(8))
-    model.learn_one({"a": 1.0}, True)
+    model, other = (rm.PAClassifier(max_features=number) for number in (np.int64(8), 8))
+    for each in (model, other):
+        each.learn_one({"a": 1.0}, True)
+    assert state(model) == state(other)
     assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
-    assert state(model) == state(trained_on_a(rm.PAClassifier(max_features=8)))
-
-
-def trained_on_a(model):
-    model.learn_one({"a": 1.0}, True)
-    return model

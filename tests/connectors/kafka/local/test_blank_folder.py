@@ -19,11 +19,11 @@ def contents(folder: Path) -> bytes:
     return b"".join(re.findall(rb"[a-z.]{8,}\x00.", (folder / blank_folder.CHECKPOINT).read_bytes(), re.S))
 
 
-BROKERS = 3
-
-
 @pytest.mark.kafka
-def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_have(kafka, tmp_path, monkeypatch):
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_have(
+    kafka, tmp_path, monkeypatch, brokers
+):
     """The archives of classes, which the fixture `kafka` has made, save time here."""
     cache = tmp_path / "river-margins" / f"kafka-{VERSION}"
     cache.mkdir(parents=True)
@@ -35,7 +35,7 @@ def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_h
     monkeypatch.setattr(subprocess, "run", lambda *given, **more: runs.append(given) or run(*given, **more))
     found = []
     for number in range(2):
-        with LocalKafka(BROKERS) as own:
+        with LocalKafka(brokers) as own:
             folders = [own._folder / str(node) for node in own.nodes]
             found += [(ids(folder), contents(folder)) for folder in folders]
             own.create_topics({"works": 1})
@@ -43,6 +43,6 @@ def test_kafkas_tool_formats_the_first_folder_and_makes_the_same_as_the_others_h
     assert not list(cache.glob("*.partial"))
     assert len({known for _, known in found}) == 1 and b"metadata.version" in found[0][1]
     assert {frozenset(names) for names, _ in found} == {frozenset(("version", "cluster.id", "node.id", "directory.id"))}
-    assert [names["node.id"] for names, _ in found] == 2 * [str(node) for node in range(1, BROKERS + 1)]
+    assert [names["node.id"] for names, _ in found] == 2 * [str(node) for node in range(1, brokers + 1)]
     assert len({names["cluster.id"] for names, _ in found}) == 2
-    assert len({names["directory.id"] for names, _ in found}) == 2 * BROKERS
+    assert len({names["directory.id"] for names, _ in found}) == 2 * brokers

@@ -103,7 +103,7 @@ def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(kafka: Local
 
 
 def test_old_records_are_kept(older_kafka: LocalKafka, topic: str) -> None:
-    """This broker looks every 0.3 s at all topics for what has expired; here at the second one twice at least."""
+    """This broker looks at all topics every 0.3 s, and deletes what has expired; it does so three times here."""
     expires = f"{topic}-expires"
     older_kafka.create_topics({topic: 1, expires: 1})
     address = older_kafka.bootstrap_servers

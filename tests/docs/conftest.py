@@ -1,1 +1,1 @@
-from tests.helpers.fixtures import client, hang, log, older_kafka  # noqa: F401
+from tests.helpers.fixtures import client, count_frozen, hang, log, older_kafka  # noqa: F401

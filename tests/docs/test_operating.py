@@ -53,7 +53,7 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     stream.forget_the_dead_soon()
     records = phishing(400)
-    hosts = [start(stream.file(), f"import socket; socket.gethostname = lambda: 'host-{n}'") for n in range(2)]
+    hosts = [start(stream.file(), f"from connectors.topics import restore; restore.HOST = 'host-{n}'") for n in range(2)]
     try:
         wait_for(lambda: stream.members() == [1, 1], "a partition for each host")
         stream.produce(records[:200])

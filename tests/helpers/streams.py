@@ -1,9 +1,9 @@
 """Tools for tests of the processor on a real Kafka: topics, records, files, processors, the bare learner."""
 
 import contextlib
+import functools
+import itertools
 import json
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -27,6 +27,7 @@ from connectors.topics import processor
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.record_loop import RecordLoop
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.forks import Fork
 
 BOTH_CLIENTS = pytest.mark.parametrize("client", CLIENTS, indirect=True)
 CLIENT = CLIENTS[0]  # of the running test, see `conftest.py`
@@ -238,20 +239,18 @@ def hold():
 """
 
 
-def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> subprocess.Popen[str]:
+def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> Fork:
     """A processor as a process of its own; `before` is code that runs before it, and may `hold()` until `let_go`."""
     code = f"{HOLD}\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
-    command = [sys.executable, "-c", code, "run", str(file), *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Fork(code, ["run", str(file), *arguments])
 
 
-def read_until(process: subprocess.Popen[str], part: str) -> str:
+def read_until(process: Fork, part: str) -> str:
     """Reads what a process says up to a line with this part, and returns that line."""
-    assert process.stderr is not None
     return next(line for line in process.stderr if part in line)
 
 
-def let_go(process: subprocess.Popen[str]) -> None:
+def let_go(process: Fork) -> None:
     """Lets a process go on that holds, and never hold again."""
     assert process.stdin is not None
     process.stdin.close()
@@ -344,12 +343,15 @@ def wait_for(condition: Callable[[], Any], what: str) -> Any:
 
 def phishing(count: int, unlabelled: int = 5) -> list[dict[str, Any]]:
     """River's Phishing stream, several times over; each `unlabelled`-th record has no label, or a null one."""
-    records = []
-    while len(records) < count:
-        for x, y in Phishing():
-            n = len(records)
-            records.append({"id": f"r{n}", **x} | ({"y": y} if n % unlabelled else {"y": None} if n % 2 else {}))
-    return records[:count]
+    return [
+        {"id": f"r{n}", **x} | ({"y": y} if n % unlabelled else {"y": None} if n % 2 else {})
+        for n, (x, y) in zip(range(count), itertools.cycle(_examples()), strict=False)
+    ]
+
+
+@functools.cache
+def _examples() -> list[tuple[dict[str, Any], bool]]:
+    return list(Phishing())
 
 
 def twin(model: Any, records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

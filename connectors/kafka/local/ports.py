@@ -51,7 +51,8 @@ def _bound(number: int, shared: bool) -> socket.socket:
 
 
 def _bound_to_a_free_port() -> socket.socket:
-    for number in random.SystemRandom().sample(FREE_PORTS, len(FREE_PORTS)):
+    start = random.SystemRandom().randrange(len(FREE_PORTS))
+    for number in (*FREE_PORTS[start:], *FREE_PORTS[:start]):
         try:
             return _bound(number, shared=False)
         except OSError:

@@ -58,7 +58,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < deadline, f"waited {DEADLINE:g} s until {what}"
-        time.sleep(0.02)
+        time.sleep(0.1)
 
 
 def test_what_is_produced_is_consumed(kafka: LocalKafka, topic: str) -> None:

@@ -40,6 +40,7 @@ __all__ = [
     "Counts",
     "FencedError",
     "FileConfig",
+    "Health",
     "StalledError",
     "StartError",
     "StateError",
@@ -53,6 +54,7 @@ _MODULES = {
     "Config": "connectors.config",
     "Counts": "connectors.model.counts",
     "FileConfig": "connectors.config",
+    "Health": "connectors.runtime.health",
     "Stop": "connectors.runtime.stop",
 }
 
@@ -101,6 +103,7 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
         The processor's file, as `load` returns it.
     stop
         Ends the processor when its `requested` is set; default: signals only. Signals are handled in the main thread.
+        A start that waits for brokers does not see it: it ends with a StartError after 15 s.
     health
         Where the processor keeps the state that other threads look at; default: a new one.
 
@@ -111,7 +114,9 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
     Raises
     ------
     ConnectorError
-        One of its classes for each reason that a processor cannot start or go on.
+        One of its classes for each reason that a processor cannot start or go on, but for a `CommitTimeoutError`:
+        nothing can interrupt a commit, so a broker that stays silent in one ends the whole process, with exit code 8.
+        What must live on, such as a web service, runs the processor in a process of its own.
     """
     from connectors.config import FileConfig
 
@@ -126,10 +131,10 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
 
 def evaluate(
     config: "Config | FileConfig",
-    data: str | None = None,
-    metrics: Sequence[str] = (),
+    data: str | os.PathLike[str] | None = None,
+    metrics: str | Sequence[str] = (),
     delay: int | None = None,
-    labels: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
     time: str | None = None,
     label_time: str | None = None,
 ) -> "Result":
@@ -143,7 +148,7 @@ def evaluate(
         A file, `-` for JSON lines from standard input, or the name of one of River's data sets; default: the input file
         of the processor.
     metrics
-        Metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
+        One or more metrics of River; default: `Accuracy` for a classifier, `MAE` for a regressor.
     delay
         A label becomes known right before the example that comes so many later, 0 or more; default: at once.
     labels

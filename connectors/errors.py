@@ -69,7 +69,10 @@ class StalledError(ConnectorError):
 
 
 class CommitTimeoutError(ConnectorError):
-    """A commit took too long. Kafka knows its outcome, and the next start reads it."""
+    """A commit took too long. Kafka knows its outcome, and the next start reads it.
+
+    Nothing raises it: its exit code ends the process from another thread, as nothing can interrupt the commit.
+    """
 
     exit_code = 8
     meaning = "a commit did not end in time (its outcome is unknown, the next start reads it)"

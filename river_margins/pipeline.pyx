@@ -54,9 +54,9 @@ class Pipeline(compose.Pipeline):
 
     def learn_many(self, X, y=None, **params):
         """Teach each step with the rows of a frame. A pipeline with a step that takes no frames is refused before."""
-        for step in self.steps.values():
+        for step in within(self):
             method = "transform_many" if isinstance(step, base.Transformer) else "learn_many"
-            if not (hasattr(step, method) or isinstance(step, base.AnomalyFilter)):
+            if not hasattr(step, method):
                 raise AttributeError(f"`{type(step).__name__}` takes no frames: call `learn_one` for each row")
         super().learn_many(X, y, **params)
 
@@ -80,7 +80,8 @@ class Pipeline(compose.Pipeline):
         cdef tuple plan = self._plan or self._build_plan()
         if not (params or self._LEARN_UNSUPERVISED_DURING_PREDICT) and are_two_compiled_steps(plan):
             return (<RowMaker> (<tuple> plan[0])[1]).predict_and_learn(<Learner> (<tuple> plan[1])[1], x, y)
-        prediction = self.predict_one(x)
+        # River's evaluation gives a weight to the learning only, and all else, such as a time, to both.
+        prediction = self.predict_one(x, **{name: value for name, value in params.items() if name != "w"})
         self.learn_one(x, y, **params)
         return prediction
 
@@ -115,9 +116,27 @@ def reads_rows(model):
     return isinstance(first, RowMaker) and (<RowMaker> first).takes_rows and hands_rows(plan, 0)
 
 
+def within(model):
+    """Yield a model and all that it holds: the steps of a pipeline, the parts of a union, and what a wrapper of River wraps."""
+    yield model
+    held = [model._wrapped_model] if isinstance(model, base.Wrapper) else []
+    if isinstance(model, compose.Pipeline):
+        held = model.steps.values()
+    elif isinstance(model, compose.TransformerUnion):
+        held = model.transformers.values()
+    for each in held:
+        yield from within(each)
+
+
 def check_order(steps):
     """Raise ValueError if a step undoes the work of one before it."""
     kinds = [type(step) for step in steps]
+    of_words = [kind.__name__ for kind in kinds if kind.__name__ in ("BagOfWords", "TFIDF")]
+    if len(of_words) > 1:
+        raise ValueError(
+            f"`{of_words[1]}` after `{of_words[0]}` finds no text, because only words are left: make a union of the two, such "
+            "as (BagOfWords(on='title') + BagOfWords(on='body')) | ..., in a file `river.compose.TransformerUnion`"
+        )
     after = kinds[kinds.index(OneHotEncoder) + 1 :] if OneHotEncoder in kinds else []
     for kind in after:
         if kind.__name__ in _CENTRING:

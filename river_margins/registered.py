@@ -9,6 +9,7 @@ Snapshots and files name the class `my_package.rules.MarginPerceptron`, and can 
 who installs packages decides what can be imported, and a file does not.
 """
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING
 
@@ -51,8 +52,8 @@ def find_class(name: str) -> type | None:
         raise ImportError(f"`{name}` is registered as an entry point, but cannot be imported: {error}") from error
     if not _fits(found):
         raise ImportError(
-            f"`{name}` is registered as an entry point, but is neither an estimator nor a part of river_margins: "
-            f"{found!r}"
+            f"`{name}` is registered as an entry point, but is not built on an estimator, rule, space or kernel "
+            f"of river_margins: {found!r}"
         )
     return found
 
@@ -60,7 +61,14 @@ def find_class(name: str) -> type | None:
 def name_of(kind: type) -> str | None:
     """Return the name under which a class is registered, or None."""
     name = f"{kind.__module__}.{kind.__qualname__}"
-    return name if name in _entry_points() and _fits(kind) else None
+    if name in _entry_points():
+        return name if _fits(kind) else None
+    for other in names():  # a package may register it where it imports it, such as `my_package.MarginPerceptron`
+        if other.rpartition(".")[2] == kind.__name__:
+            with contextlib.suppress(ImportError):
+                if find_class(other) is kind:
+                    return other
+    return None
 
 
 def _fits(found: object) -> bool:

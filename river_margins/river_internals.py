@@ -54,8 +54,8 @@ USES: dict[str, Use] = {
     ),
     "_wrapped_model": Use(
         "base.Wrapper",
-        ("river_margins/families/auto.py",),
-        "whether an expert takes sample weights depends on the model that it wraps",
+        ("river_margins/families/auto.py", _PIPELINE),
+        "whether an expert takes sample weights, and a pipeline data frames, depends on the models that are wrapped",
     ),
     "_unit_test_params": Use(
         "base.Base",

@@ -11,6 +11,7 @@ from rich.table import Table
 from connectors.config.learner import find_class, known_classes, our_classes
 from connectors.errors import ConfigError
 from connectors.suggest import did_you_mean
+from river_margins import registered
 from river_margins.core.described import Described, at_a_glance
 
 
@@ -59,6 +60,8 @@ def show_all() -> None:
     console.print(table, markup=False, highlight=False)
     console.print("All about one: river-margins learners NAME. River's transformers go by their full names,")
     console.print("such as river.preprocessing.MaxAbsScaler.", highlight=False)
+    if others := registered.names():
+        console.print(f"Of other packages: {', '.join(others)}.", markup=False, highlight=False)
 
 
 def show(name: str) -> None:
@@ -67,7 +70,11 @@ def show(name: str) -> None:
     if kind is None:
         short = name.rpartition(".")[2]
         is_ours = short != name and short in our_classes()
-        hint = f", did you mean `{short}`?" if is_ours else did_you_mean(name, known_classes())
+        try:
+            registered.find_class(name)
+        except ImportError as error:
+            raise ConfigError(str(error)) from error
+        hint = f", did you mean `{short}`?" if is_ours else did_you_mean(name, [*known_classes(), *registered.names()])
         listed = f"{hint} `river-margins learners` lists all" if hint else "; `river-margins learners` lists them"
         raise ConfigError(f"there is no class `{name}`{listed}")
     print(name + _parameters(kind) + "\n\n" + _description(kind))

@@ -10,13 +10,13 @@ import copy
 import importlib
 import inspect
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
 from connectors.suggest import describe, did_you_mean
-from river_margins import snapshot
+from river_margins import INTERCEPT, StandardScaler, snapshot
 
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
 NOT_FOR_FILES = {
@@ -28,6 +28,11 @@ NOT_FOR_FILES = {
 
 # Parameters that list features, whose names in a record are texts.
 FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
+
+STEPS_FOR_WORDS = {"BagOfWords", "TFIDF"}  # ours and River's; the text is the feature `on`
+
+# Parameters that take a rule, a space or a kernel.
+PARTS = {"rule", "space", "kernel"}
 
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
 _REASONS_TO_USE_PYTHON = {
@@ -72,6 +77,23 @@ def known_classes() -> dict[str, type]:
 def _classes(names: Iterable[str]) -> dict[str, type]:
     found = {name: find_class(name) for name in names}
     return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def texts_of(steps: Any) -> Iterator[str]:
+    """Yield the features in which a step of a file, or one within it, looks for words.
+
+    >>> list(texts_of(["StandardScaler", {"TFIDF": {"on": "body"}}]))
+    ['body']
+    """
+    if isinstance(steps, list | tuple):
+        for step in steps:
+            yield from texts_of(step)
+    elif isinstance(steps, Mapping):
+        for name, parameters in steps.items():
+            is_of_words = str(name).rpartition(".")[2] in STEPS_FOR_WORDS and isinstance(parameters, Mapping)
+            if is_of_words and isinstance(parameters.get("on"), str):
+                yield parameters["on"]
+            yield from texts_of(parameters)
 
 
 def assemble(steps: Any, key: str = "learner") -> tuple[Any, list[tuple[Path, str]]]:
@@ -296,6 +318,9 @@ class LearnerBuilder:
 
             return river_steps.NUMBERS.get(value, value)
         part = find_class(name) if isinstance(name, str) and not is_rivers else None
+        if part is None and isinstance(name, str) and key in PARTS and not is_rivers:
+            self.report_unknown_class(name, path)
+            return None
         if part is None:
             return copy.deepcopy(value)
         named = self.split_step(value, path)
@@ -434,7 +459,7 @@ def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
         data = start_from.read_bytes()
         changes = snapshot.difference(data, learner)
         if not changes:
-            return snapshot.loads(data)
+            return _with_names_of_records(snapshot.loads(data), start_from)
     except OSError as error:
         raise ConfigError(f"the snapshot `{start_from}` cannot be read: {error.strerror}") from error
     except snapshot.SnapshotError as error:
@@ -443,3 +468,20 @@ def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
         f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes)}; "
         f"make `learner` that one, or leave `start_from` out"
     )
+
+
+def _with_names_of_records(model: Any, path: pathlib.Path) -> Any:
+    """Return a model. Raise ConfigError if its features have numbers as names, which no record has."""
+    *before, last = model.steps.values() if hasattr(model, "steps") else [model]
+    weights = getattr(last, "weights", None)
+    if not isinstance(weights, Mapping) or any(type(step) is not StandardScaler for step in before):
+        return model
+    vectors = [each for each in weights.values() if isinstance(each, Mapping)] or [weights]
+    names = {name for vector in vectors for name in vector} - {INTERCEPT}
+    if names and getattr(last, "max_features", None) is None and all(isinstance(name, int) for name in names):
+        raise ConfigError(
+            f"`{path}`: its features have numbers as names, such as {min(names)}, as `learn_csr` gives them, and records "
+            f'have texts, such as "{min(names)}": its weights would have no effect; make it by `river-margins evaluate '
+            "--save`"
+        )
+    return model

@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 from river import base
 
 from connectors.config.checks import contradictions
-from connectors.config.learner import LearnerBuilder, assemble_sampler, build, first_learner, last_step
+from connectors.config.learner import LearnerBuilder, assemble_sampler, build, first_learner, last_step, texts_of
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
     INPUT,
@@ -47,6 +47,7 @@ from connectors.config.value_types import (
 from connectors.drift.watch import Plan
 from connectors.errors import ConfigError
 from connectors.formats.codecs import JSON
+from connectors.model.field_paths import named
 from connectors.suggest import did_you_mean
 
 
@@ -335,6 +336,13 @@ class AnyConfig(Section):
     def build_learner(self) -> Any:
         """Return a fresh, untrained learner: a `river.compose.Pipeline` when there is more than one step."""
         return build(self.learner.steps)
+
+    @property
+    def text_fields(self) -> list[str]:
+        """The fields with a text that a step such as `BagOfWords` reads: a text also if it looks like a number."""
+        paths = {name: path.name for name, path in named(self.record.features or ())}
+        steps = (self.learner.steps, *(each.steps for each in self.challengers.values()))
+        return [paths.get(name, name) for name in texts_of(steps)]
 
     def build_sampler(self) -> Any:
         """Return a fresh sampler for the learner, or None without `queries`."""

@@ -79,6 +79,11 @@ class Kafka(Section):
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _hide_secrets(cls, given: Any) -> Any:
+        return Settings(given) if isinstance(given, dict) else given
+
     bootstrap_servers: Annotated[str, AfterValidator(_servers)] = Field(
         description="The brokers to contact first, `host:port`, several separated by commas."
     )

@@ -7,13 +7,14 @@ any checkpoint.
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import pathlib
 import select
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 import zstandard
 
@@ -38,9 +39,7 @@ class Unfit(Exception):
 def read_chunks(path: str) -> Iterator[bytes]:
     """Return the content of a file in pieces, decompressed. A piece is empty if standard input has none yet."""
     if path == STANDARD:
-        if sys.stdin is None:
-            raise OSError(errno.EBADF, "it is closed")
-        return _standard_input()
+        return _standard_input(descriptor(sys.stdin))
     if not os.path.isfile(path):
         raise Unfit("it is not a file" if os.path.exists(path) else "it does not exist")
     return _content(path)
@@ -53,8 +52,18 @@ def _content(path: str) -> Iterator[bytes]:
         yield from pieces if make is None else _decompressed(pieces, make)
 
 
-def _standard_input() -> Iterator[bytes]:
-    source = sys.stdin.fileno()
+def descriptor(stream: TextIO | None) -> int:
+    """Return the descriptor of a standard stream. Raise OSError if a shell has closed it, or a program replaced it."""
+    if stream is None:
+        raise OSError(errno.EBADF, "it is closed")
+    try:
+        return stream.fileno()
+    except io.UnsupportedOperation:
+        said = "it is not the stream of this process, as in a notebook or under pytest: name a file"
+        raise OSError(errno.EBADF, said) from None
+
+
+def _standard_input(source: int) -> Iterator[bytes]:
     while True:
         ready, _, _ = select.select([source], [], [], MAX_WAIT)
         piece = os.read(source, CHUNK) if ready else b""
@@ -115,17 +124,21 @@ class Sink:
 def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator[Sink]:
     """Open a file to write after `length` bytes; the rest is cut off. Raise OSError if another process writes to it."""
     if path == STANDARD:
-        with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        with open(descriptor(sys.stdout), "wb", closefd=False) as file:
             yield Sink(path, file, note)
         return
-    with open(path, "ab") as file:
+    with open(path, "ab") as lock:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise OSError(errno.EWOULDBLOCK, "another process writes to it") from None
-        file.truncate(length)
-        sync_folder(pathlib.Path(path).parent)
-        yield Sink(path, file, note)
+        try:
+            with open(lock.fileno(), "ab", closefd=False) as file:
+                file.truncate(length)
+                sync_folder(pathlib.Path(path).parent)
+                yield Sink(path, file, note)
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
 
 
 def sync_folder(folder: pathlib.Path) -> None:

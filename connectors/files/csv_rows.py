@@ -1,13 +1,14 @@
 """Rows of CSV: where they end, how their cells are read, and how outputs are written.
 
 The first line names the columns, and shows what separates them. An empty cell is like an absent field of a JSON
-object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text.
+object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text. In
+the columns of the id and of texts that a step reads, every cell is text.
 """
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -81,10 +82,10 @@ def cells(row: bytes, delimiter: str = ",") -> list[str]:
     return found
 
 
-def parser(columns: Sequence[str], id: str | None, delimiter: str = ",") -> Callable[[bytes], dict[str, Any]]:
-    """Return a function that turns a row into fields; the cells of column `id` stay text.
+def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",") -> Callable[[bytes], dict[str, Any]]:
+    """Return a function that turns a row into fields; the cells of the columns `texts` stay text.
 
-    >>> parser(["id", "a", "b", "y"], "id")(b"07,1.5,,true")
+    >>> parser(["id", "a", "b", "y"], ["id"])(b"07,1.5,,true")
     {'id': '07', 'a': 1.5, 'y': True}
     """
 
@@ -93,7 +94,7 @@ def parser(columns: Sequence[str], id: str | None, delimiter: str = ",") -> Call
         if len(found) != len(columns):
             raise Reject(f"the row has {len(found)} cells, and the header {len(columns)}")
         return {
-            name: cell if name == id else _plain(cell)
+            name: cell if name in texts else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
             if cell and not cell.isspace()
         }

@@ -137,7 +137,10 @@ def _locked(folder: pathlib.Path) -> Iterator[None]:
                 f"the folder of the snapshots `{folder}` cannot be locked: {error.strerror}; give `snapshots` a folder "
                 f"on a disk of this machine, or mount this one with locks"
             ) from error
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
 
 
 class FileProcessor:
@@ -184,7 +187,7 @@ class FileProcessor:
         with self._named("input", config.input.file):
             self._reader = open_records(config.input.file)
         has_labels = config.labels is not None
-        self._decode = make_decoder(config.record, self._reader, has_labels).decode
+        self._decode = make_decoder(config, config.record, self._reader, has_labels).decode
         self._model = self._new_model() if self._state is None else self._restore(self._state)
         self.models = {PARTITION: self._model}
         if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
@@ -235,7 +238,10 @@ class FileProcessor:
             raise StateError(f"{named} is corrupt: its SHA-256 is not the recorded one; {self._start_over()}")
         with self._health.metrics.restore_seconds.time():
             found = find(self._config, data, named, self._start_over())
-            model = self._builder().restore(state.snapshot, state.examples, found)
+            try:
+                model = self._builder().restore(state.snapshot, state.examples, found)
+            except snapshot.SnapshotError as error:
+                raise StateError(f"{named} cannot be loaded: {error}; {self._start_over()}") from error
         if found.made:
             log.warning("the learner changes with the next snapshot: %s", ", ".join(found.made))
         return model
@@ -484,7 +490,7 @@ def make_asking(config: AnyConfig, reader: AnyReader, asked: Asked | None) -> As
     if queries is None:
         return None
     id = config.record.id and FieldPath.parse(config.record.id).name
-    parse = reader.parser(id) or _on_one_line
+    parse = reader.parser(id, *config.text_fields) or _on_one_line
     try:
         return Asking(config.build_sampler(), queries.at_most, queries.all_wait, asked, parse)
     except BadState as error:
@@ -510,7 +516,7 @@ def committed_snapshot(config: FileConfig) -> bytes | None:
     return None
 
 
-def make_decoder(record: RecordFields, reader: AnyReader, is_joined: bool = False) -> Decoder:
+def make_decoder(config: AnyConfig, record: RecordFields, reader: AnyReader, is_joined: bool = False) -> Decoder:
     """Return a decoder for the records of a file. Raise StartError if a column is missing.
 
     `is_joined` tells that labels come later.
@@ -524,7 +530,7 @@ def make_decoder(record: RecordFields, reader: AnyReader, is_joined: bool = Fals
     if name is not None:
         hint = did_you_mean(name, columns) or f"; its columns are {_shown(columns)}"
         raise StartError(f"the input `{reader.path}` has no column `{name}`{hint}")
-    return _decoder(record, reader.parser(id and id.name), is_joined)
+    return _decoder(record, reader.parser(id and id.name, *config.text_fields), is_joined)
 
 
 def _shown(columns: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 """Files of records: read from the start, written at the end, with a checksum of each part read or written."""
 
 import contextlib
-import errno
 import hashlib
 import itertools
 import os
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 from connectors.config.files_schema import STANDARD, is_csv, is_svmlight
 from connectors.files import csv_rows, svmlight
-from connectors.files.byte_streams import CHUNK, Unfit, appending, read_chunks
+from connectors.files.byte_streams import CHUNK, Unfit, appending, descriptor, read_chunks
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
 
@@ -77,10 +76,10 @@ class Reader:
         is_packed = path == STANDARD or path.endswith((".gz", ".zst"))
         self.total = None if is_packed else os.path.getsize(path)
 
-    def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
-        """Return what turns a value into fields; None for JSON. In CSV, the cells of column `id` stay text."""
+    def parser(self, *texts: str | None) -> Callable[[bytes], Any] | None:
+        """Return what turns a value into fields; None for JSON. In CSV, the cells of the columns `texts` stay text."""
         if self.columns is not None:
-            return csv_rows.parser(self.columns, id, self._delimiter)
+            return csv_rows.parser(self.columns, {name for name in texts if name is not None}, self._delimiter)
         return svmlight.parse if self._is_svmlight else None
 
     @property
@@ -200,8 +199,7 @@ class Writer:
     def __init__(self, path: str, mark: Mark | None, has_ended: bool = False) -> None:
         self._path, self._is_csv, self._meter = path, is_csv(path), Meter()
         if path == STANDARD:
-            if sys.stdout is None:
-                raise OSError(errno.EBADF, "it is closed")
+            descriptor(sys.stdout)
             return
         if os.path.exists(path) and not os.path.isfile(path):
             raise Unfit("it is not a file")

@@ -74,7 +74,7 @@ class TableReader:
             raise Unfit(f"it has two columns `{double}`")
         self._types = [_type_in_json(field.type, field.name) for field in fields]
 
-    def parser(self, id: str | None) -> None:
+    def parser(self, *texts: str | None) -> None:
         """Values are JSON objects already."""
 
     @property

@@ -115,7 +115,7 @@ class PartitionModel:
         self.is_regressor = isinstance(self._last, base.Regressor)
         self.check_label = getattr(self._last, "check_label", None)
         # Some transformers of River store features that they only transform. Ours change nothing when they transform.
-        self._is_pure = all(type(step).__module__.startswith("river_margins") for step in steps[:-1])
+        self._is_pure = all(type(step).__module__.split(".")[0] == "river_margins" for step in steps[:-1])
         self._predict_score_one = getattr(learner, "predict_score_one", None)
 
     @property

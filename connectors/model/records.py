@@ -211,6 +211,9 @@ class Decoder:
         if isinstance(label, JSON_CONTAINERS):
             record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
             label = None
+        elif type(label) is float and not math.isfinite(label):  # of CSV or svmlight: JSON cannot say it
+            record.known = record.known or Unlearnable(f"the label is {label}, which JSON cannot express", "label")
+            label = None
         record.features, record.label = fields, label
         if weight is not None and label is not None:
             record.weigh(weight)

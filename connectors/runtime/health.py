@@ -123,6 +123,8 @@ def serving(health: Health, address: MetricsAddress | None) -> Iterator[None]:
             yield
     finally:
         server.shutdown()
+        with contextlib.suppress(OSError):
+            server.socket.shutdown(socket.SHUT_RDWR)  # a process that was forked meanwhile listens on it, too
         server.server_close()
         thread.join()
 

@@ -67,9 +67,9 @@ class Result:
     queries: int | None = None
     drifts: int | None = None
     reason: str = ""
-    curve: list[tuple[int, list[float]]] = field(default_factory=list)
-    _watched: Config | FileConfig | None = None  # the file, for the learner whose loss it watches for drift
-    _step: int = 1
+    curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
+    _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs
+    _step: int = field(default=1, repr=False)
 
     def __post_init__(self) -> None:
         self.drawable = [name for name, metric in self.metrics.items() if measures.is_number(metric)]
@@ -142,15 +142,16 @@ class Result:
 
 def run(
     config: Config | FileConfig,
-    data: str | None = None,
-    names: Sequence[str] = (),
+    data: str | os.PathLike[str] | None = None,
+    names: str | Sequence[str] = (),
     delay: int | None = None,
-    labels: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
     time: str | None = None,
     label_time: str | None = None,
 ) -> Result:
     """Evaluate the learner of a processor; `connectors.evaluate` documents the parameters."""
-    result = start(config, names)
+    result = start(config, [names] if isinstance(names, str) else names)
+    data, labels = (None if path is None else os.fspath(path) for path in (data, labels))
     for each in (result, *result.challengers.values()):
         for _ in measure(each, any_source_of(config, data, labels, time, label_time), delay):
             pass
@@ -232,10 +233,10 @@ class FileSource:
     """The records of a file, read as by a processor; `-` is standard input."""
 
     def __init__(self, config: Config | FileConfig, path: str) -> None:
-        self.name, self._path = path, path
+        self.name, self._path, self._texts = path, path, config.text_fields
         with as_start_errors(self._path):
             self._reader = open_records(path)
-        self._decoder, self.total = make_decoder(config.record, self._reader), self._reader.total
+        self._decoder, self.total = make_decoder(config, config.record, self._reader), self._reader.total
 
     @property
     def done(self) -> int:
@@ -257,7 +258,7 @@ class FileSource:
 
     def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
         """Return what turns a value into fields; None for JSON."""
-        return self._reader.parser(id)
+        return self._reader.parser(id, *self._texts)
 
     def records(self) -> Iterator[Record]:
         """Yield the records, not decoded."""

@@ -49,7 +49,7 @@ class LateSource:
         self.total = None
         if records.total is not None and of_labels.total is not None:
             self.total = records.total + of_labels.total
-        self.decode = make_decoder(self.record, records, is_joined=True).decode
+        self.decode = make_decoder(config, self.record, records, is_joined=True).decode
         self.asking = make_asking(config, records, None)
         self.decoder_of_labels = decoder_of_labels(self.section, of_labels)
         self.sources = f"{pathlib.Path(data).name}:", f"{pathlib.Path(labels).name}:"

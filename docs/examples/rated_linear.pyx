@@ -10,7 +10,8 @@ from river_margins.spaces.base cimport Direction, Space
 
 
 cdef class RatedLinear(Space):
-    """A score is ⟨w, x⟩; a move adds a multiple of Rx, where R is `rate` for the features in `slow` and 1 for others."""
+    """RatedLinear(slow=(), rate=0.1)\n--\n
+    A score is ⟨w, x⟩; a move adds a multiple of Rx, where R is `rate` for the features in `slow` and 1 for others."""
 
     _parameter_names = ("slow", "rate")
     offers = frozenset({"plain steps", "radius", "inner product"})  # what rules may ask of it

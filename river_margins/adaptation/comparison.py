@@ -65,7 +65,7 @@ def progressive_errors(
     >>> rounds = [({"red": 1.0}, "stop"), ({"green": 1.0}, "go")] * 10
     >>> found = progressive_errors(rounds, ["red", "green"], ["go", "stop"])
     >>> int(found.generative.sum()), int(found.discriminative.sum())
-    (1, 1)
+    (1, 2)
 
     References
     ----------

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.core.checks import not_negative, positive, signs, whole
+from river_margins.core.checks import not_negative, positive, rows_with, signs, whole
 
 __all__ = ["BatchFit", "batch_adaline", "batch_perceptron", "incremental_kernel_perceptron"]
 
@@ -163,13 +163,3 @@ def signed_rows(X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Return the rows y·x; raise ValueError for other labels than +1 and -1."""
     rows, labels = rows_with(X, signs(y))
     return rows * labels[:, None]
-
-
-def rows_with(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return examples, as rows, and a number for each; raise ValueError for other shapes and for infinite numbers."""
-    rows, numbers = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    if rows.ndim != 2 or numbers.shape != rows.shape[:1]:
-        raise ValueError(f"a row and a number for each example are needed, not shapes {rows.shape} and {numbers.shape}")
-    if not (np.isfinite(rows).all() and np.isfinite(numbers).all()):
-        raise ValueError("the examples and their numbers must be finite")
-    return rows, numbers

@@ -104,7 +104,7 @@ def why_no_mean(model: Any) -> str | None:
     >>> import river_margins as rm
     >>> why_no_mean(rm.StandardScaler() | rm.AROWClassifier())
     >>> why_no_mean(rm.VotedPerceptron())[:30]
-    '`VotedPerceptron` has no mean: '
+    '`VotedPerceptron` has no mean:'
     """
     *before, last = steps_of(model)
     others = [step for step in before if not isinstance(step, StandardScaler | FeatureHasher | Interactions)]

@@ -5,8 +5,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.conversions.batch import rows_with, signed_rows
-from river_margins.core.checks import positive, whole
+from river_margins.conversions.batch import signed_rows
+from river_margins.core.checks import positive, rows_with, whole
 
 __all__ = ["SVM", "Projection", "hildreth", "svm"]
 

@@ -208,3 +208,13 @@ def signs(y: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
         found = sorted(set(labels.tolist()) - {1.0, -1.0})[0]
         raise ValueError(f"`y` must have the labels +1 and -1 only, not {found}: write 2·y - 1 for False and True")
     return labels
+
+
+def rows_with(X: Any, y: Any) -> tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, np.dtype[np.float64]]]:
+    """Return examples, as rows, and a number for each; raise ValueError for other shapes and for infinite numbers."""
+    rows, numbers = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    if rows.ndim != 2 or numbers.shape != rows.shape[:1]:
+        raise ValueError(f"a row and a number for each example are needed, not shapes {rows.shape} and {numbers.shape}")
+    if not (np.isfinite(rows).all() and np.isfinite(numbers).all()):
+        raise ValueError("the examples and their numbers must be finite")
+    return rows, numbers

@@ -1,6 +1,8 @@
 """Three facts that every estimator states about itself."""
 
+import functools
 import inspect
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 
@@ -19,6 +21,23 @@ class Described:
         super().__init_subclass__(**options)
         if cls.__doc__ and "advice" in vars(cls):
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__)}\n\n{at_a_glance(cls)}"
+        if "__init__" in vars(cls):
+            cls.__init__ = _checked(cls, cls.__init__)  # type: ignore[method-assign]
+
+
+def _checked(kind: type, construct: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that raises TypeError if it has not called that of its base.
+
+    A compiled base that was not constructed would end the process when it is used.
+    """
+
+    @functools.wraps(construct)
+    def __init__(self: Any, *args: Any, **options: Any) -> None:
+        construct(self, *args, **options)
+        if type(self).__init__ is __init__ and not getattr(self, "_is_made", True):
+            raise TypeError(f"`{kind.__name__}.__init__` must call `super().__init__(...)`")
+
+    return __init__
 
 
 def at_a_glance(kind: type[Described]) -> str:

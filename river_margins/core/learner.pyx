@@ -50,6 +50,10 @@ cdef class Learner(Estimator):
         if class_weight is not None and self._no_class_weight is not None:
             raise ValueError(f"`{type(self).__name__}` {self._no_class_weight}")
 
+    @property
+    def _is_made(self):
+        return self.own_space is not None
+
     # ------------------------------------------------------------------------------------------------ rounds
 
     cdef Round take_round(self):
@@ -356,6 +360,13 @@ cdef class Learner(Estimator):
     def predict_learn_one(self, x, y, w=1.0):
         """Predict, then learn, and read x once: the result of `predict_one`, followed by `learn_one`."""
         cdef double weight = as_weight(w)
+        if not self.takes_rows:  # a subclass in Python predicts or learns in a way of its own
+            prediction = self.predict_one(x)
+            if weight == 1.0:
+                self.learn_one(x, y)
+            else:
+                self.learn_one(x, y, w=weight)
+            return prediction
         if weight != 1.0:
             self._check_weight(weight)
         return self.learn(x, y, weight, True)
@@ -479,20 +490,27 @@ cdef class Learner(Estimator):
         self._learn_batch(frame_batch(X), y, w)
 
     def learn_csr(self, X, y, w=1.0):
-        """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does. The features are the column numbers.
+        """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does.
 
-        An explicit zero is a feature of its row. Entries that are stored twice are added up.
+        The features are the column numbers, such as 7, which is another feature than "7". An explicit zero is a feature of its row. Entries that are stored twice are added up.
         """
         self._learn_batch(csr_batch(X), y, w)
 
     def predict_many(self, X):
         """Predict the rows of a data frame, as a series of the same library and with the same index."""
         frame = as_frame(X)
-        return dataframe.to_native_series(self._predict_batch(frame_batch(frame)), name=None, like=frame)
+        predictions = self._predict_batch(frame_batch(frame)) or self._no_predictions()
+        return dataframe.to_native_series(predictions, name=None, like=frame)
 
     def predict_csr(self, X):
         """Predict the rows of a scipy sparse matrix, as an array."""
-        return array_of(self._predict_batch(csr_batch(X)))
+        predictions = self._predict_batch(csr_batch(X))
+        return array_of(predictions) if predictions else np.asarray(self._no_predictions())
+
+    def _no_predictions(self):
+        """Return no predictions, with the type of those for rows, so that batches with and without rows can be joined."""
+        usual = self.predict_one({})
+        return [] if usual is None else array_of([usual])[:0]
 
     def _learn_batch(self, Batch batch, y, w):
         cdef object labels = label_column(y)
@@ -658,6 +676,8 @@ cdef class Learner(Estimator):
         check_pair(rule, space, task.kind, type(self).__name__)
         self.own_rule = copy.deepcopy(rule)
         self.rule_in_python = type(rule).step is not Rule.step
+        if self.rule_in_python and "rule" in vars(self):
+            vars(self)["rule"] = self.own_rule  # it can be written to, and must be what is shown, saved and copied
         self.takes_rows = all(getattr(type(self), name) is getattr(Learner, name) for name in _READERS_OF_X)
         # A method in Python is asked about the wrong class with the best score, as that of any other rule.
         self.moves_all_classes = isinstance(rule, AllClassesRule) and not self.rule_in_python

@@ -244,7 +244,8 @@ class OGDRegressor(MarginRegressor):
     ----------
     lr
         The learning rate, > 0; 1 by default. With the squared loss, the rate of a round is at most 1/|x|², so that no
-        step goes beyond the target.
+        step goes beyond the target. With the other losses it is in units of the target: write about the size of the
+        targets, or put River's `TargetStandardScaler` around the learner.
     loss
         "squared" (default) is half the square of [|y - f| - eps]+, for targets of any scale. "absolute" is [|y - f| -
         eps]+ itself, whose steps do not grow with the error. "quantile" multiplies the absolute loss by `quantile` if

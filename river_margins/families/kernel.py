@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.checks import whole
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
@@ -16,7 +17,7 @@ __all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
 
 def budget_of(budget: Budget | int | None) -> Budget | None:
     """Return the budget that a parameter stands for; a number keeps the newest supports, so that drift is followed."""
-    return OldestRemoval(budget) if isinstance(budget, int) else budget
+    return OldestRemoval(whole("budget", budget, 1)) if isinstance(budget, int) else budget
 
 
 class KernelPerceptron(MarginClassifier):

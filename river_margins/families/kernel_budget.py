@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.checks import whole
 from river_margins.core.pairs import no_price
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice
@@ -82,7 +83,7 @@ class RandomizedBudgetPerceptron(MarginClassifier):
         vars(self).update(kernel=kernel, budget=budget, seed=seed)
         super().__init__(
             UnitRule(),
-            Kernel(kernel, RandomRemoval(budget, seed)),
+            Kernel(kernel, RandomRemoval(whole("budget", budget, 1), seed)),
             classes=classes,
             intercept=intercept,
             max_features=max_features,
@@ -158,7 +159,7 @@ class Forgetron(MarginClassifier):
         vars(self).update(kernel=kernel, budget=budget)
         super().__init__(
             UnitRule(),
-            ForgetronKernel(kernel, OldestRemoval(budget)),
+            ForgetronKernel(kernel, OldestRemoval(whole("budget", budget, 1))),
             classes=classes,
             intercept=intercept,
             max_features=max_features,
@@ -329,7 +330,7 @@ class BPAClassifier(MarginClassifier):
         vars(self).update(kernel=kernel, C=C, budget=budget)
         super().__init__(
             PA1(C),
-            SimpleRemovalKernel(kernel, OldestRemoval(budget)),
+            SimpleRemovalKernel(kernel, OldestRemoval(whole("budget", budget, 1))),
             classes=classes,
             class_weight=class_weight,
             intercept=intercept,

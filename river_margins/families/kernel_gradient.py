@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from river_margins.core.checks import whole
 from river_margins.families.composed import MarginClassifier
 from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice, Loss
 from river_margins.rules import GradientDescent, NORMARule
@@ -90,7 +91,7 @@ class BOGDClassifier(MarginClassifier):
         vars(self).update(kernel=kernel, lr=lr, lam=lam, budget=budget)
         super().__init__(
             NORMARule(lr, lam=lam),
-            Kernel(kernel, OldestRemoval(budget)),
+            Kernel(kernel, OldestRemoval(whole("budget", budget, 1))),
             classes=classes,
             class_weight=class_weight,
             intercept=intercept,

@@ -49,10 +49,11 @@ class Winnow(MarginClassifier):
 
     Notes
     -----
-    For features in [0, 1] and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all others,
-    any beta < 1/(1 - delta) bounds the number of wrong predictions, `n_updates`, over any number of passes. With beta =
-    1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d features. With a larger
-    beta, learning may never converge. A disjunction has delta = 1 and allows any beta.
+    For features that are 0 or 1 and a target mu >= 0 with ⟨mu, x⟩ >= 1 on all True examples and <= 1 - delta on all
+    others, any beta < 1/(1 - delta) bounds the number of wrong predictions, `n_updates`, over any number of passes.
+    With beta = 1 + delta/2 it is at most 8d/(delta²·theta) + (5/delta + 14·ln(theta)/delta²)·Σ mu_i, for d features.
+    With a larger beta, learning may never converge. A disjunction has delta = 1 and allows any beta. With features
+    between 0 and 1, weights can grow further, and the number depends on the smallest feature, too.
 
     `n_mistakes` also counts examples exactly on the threshold, as in every learner.
 
@@ -146,7 +147,7 @@ class BalancedWinnow(MarginClassifier):
     Notes
     -----
     This is Winnow on the features x and -x, so that a feature can also speak against True. No bound is claimed: the
-    bounds of `Winnow` require features in [0, 1].
+    bounds of `Winnow` require features that are 0 or 1.
 
     Examples
     --------

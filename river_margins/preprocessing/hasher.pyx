@@ -15,6 +15,10 @@ cdef class Hashing(RowMaker):
 
     cdef Reader reader
 
+    @property
+    def _is_made(self):
+        return self.reader is not None
+
     cdef TransformedRow make_row(self, object x, bint learning):
         cdef TransformedRow made = self.take_made()
         cdef Row row = made.row

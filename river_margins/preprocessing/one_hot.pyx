@@ -1,7 +1,9 @@
 """Texts as features of their own, which a linear learner can weigh."""
 
 from collections.abc import Iterable
+from numbers import Number
 
+import numpy as np
 from river import base
 
 from river_margins.preprocessing.rows cimport RowMaker, numbers_of, text_of
@@ -62,6 +64,10 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
     def transform_one(self, x):
         """Return the features with texts encoded."""
         if self._encoded:
-            # A null stays null, for an imputer.
-            x = {name: text_of(x[name]) if name in self._encoded and x[name] is not None else x[name] for name in x.keys()}
+            # A null stays null, for an imputer. NaN, lists and the like stay, too, and the learner refuses them.
+            x = {name: text_of(x[name]) if name in self._encoded and is_category(x[name]) else x[name] for name in x.keys()}
         return numbers_of(x)
+
+
+cdef bint is_category(object value) except -1:
+    return isinstance(value, (str, Number, np.bool_)) and value == value

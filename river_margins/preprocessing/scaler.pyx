@@ -25,6 +25,10 @@ from river_margins.preprocessing.rows import FirstStep
 cdef class RunningMoments(RowMaker):
     """The compiled part of `StandardScaler`: count, mean and variance of each feature, by Welford's recurrence."""
 
+    @property
+    def _is_made(self):
+        return self.reader is not None
+
     def __dealloc__(self):
         free(self.moments)
 

@@ -378,7 +378,7 @@ class BagOfWords(FirstStep, WordCounts, base.MiniBatchTransformer):
     def __init__(
         self, on=None, *, strip_accents=True, lowercase=True, stop_words=None, tokenizer_pattern=WORDS, ngram_range=(1, 1)
     ):
-        stop_words, ngram_range = checked_words(stop_words), checked_range(ngram_range)
+        on, stop_words, ngram_range = checked_on(on), checked_words(stop_words), checked_range(ngram_range)
         vars(self).update(
             on=on, strip_accents=strip_accents, lowercase=lowercase, stop_words=stop_words,
             tokenizer_pattern=tokenizer_pattern, ngram_range=ngram_range,
@@ -448,7 +448,7 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
         self, normalize=True, *, on=None, strip_accents=True, lowercase=True, stop_words=None, tokenizer_pattern=WORDS,
         ngram_range=(1, 1),
     ):
-        stop_words, ngram_range = checked_words(stop_words), checked_range(ngram_range)
+        on, stop_words, ngram_range = checked_on(on), checked_words(stop_words), checked_range(ngram_range)
         vars(self).update(
             normalize=normalize, on=on, strip_accents=strip_accents, lowercase=lowercase, stop_words=stop_words,
             tokenizer_pattern=tokenizer_pattern, ngram_range=ngram_range,
@@ -462,6 +462,12 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
     def _unit_test_params(cls):
         yield {}
         yield {"normalize": False, "ngram_range": (1, 2)}
+
+
+cdef object checked_on(object on):
+    if isinstance(on, (list, set, dict)):
+        raise ValueError(f"`on` must name one feature, not {on!r}: for several texts make a union of a step for each")
+    return on
 
 
 cdef object checked_words(object words):

@@ -49,6 +49,9 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
             continue
         try:
             new = _in_some_order(document, arrays, found, step, encode)
+            if new.get("class_weight") is not None:  # of labels, which only the trained learner knows
+                trained = _step_at(codec.decode(document["model"], arrays, nodes.put_together), found.path)
+                _check_labels(trained, new)
         except Exception as error:  # a learner raises because of the values, or because they do not suit each other
             refused.append(f"{found.sentence} ({error})")
             continue
@@ -87,6 +90,13 @@ def _try(before: Any, new: dict[str, Any], step: Any, encode: Encode) -> None:
     before.mutate(copy.deepcopy(new))
     for left in compare(codec.decode(*encode(before), Part.of), codec.decode(*encode(step), Part.of)):
         raise ValueError(f"after that change, {left.sentence}")
+
+
+def _check_labels(trained: Any, new: dict[str, Any]) -> None:
+    """Change a trained learner. Raise ValueError if it takes its own labels no more."""
+    trained.mutate(copy.deepcopy(new))
+    for label in trained.__getstate__()["labels"] or ():
+        trained.check_label(label)
 
 
 def _step_at(model: Any, path: tuple[int, ...]) -> Any:

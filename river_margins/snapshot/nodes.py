@@ -39,7 +39,10 @@ def find_class(name: str) -> type | None:
     if name in river_steps.STEPS:
         return river_steps.class_of(name)
     package, _, short_name = name.rpartition(".")
-    return (_our_class(short_name) if package == "river_margins" else None) or registered.find_class(name)
+    try:
+        return (_our_class(short_name) if package == "river_margins" else None) or registered.find_class(name)
+    except ImportError as error:
+        raise SnapshotError(str(error)) from error
 
 
 def is_known(kind: type) -> bool:
@@ -84,6 +87,11 @@ def take_apart(thing: Any) -> dict[str, Any]:
         parameters, state = thing._recipe(), thing.__getstate__()
     else:
         parameters, state = thing.parameters, {}
+        if unknown := sorted(parameters.keys() - defaults(kind)):  # `put_together` would refuse them
+            raise SnapshotError(
+                f"holds `{name_of(kind)}`, whose signature has no parameter `{unknown[0]}`, which `_parameter_names` "
+                "names; a compiled class has a signature if its docstring starts with it and a line `--`"
+            )
     return {"class": _full_name(kind), "parameters": parameters, "state": state}
 
 
@@ -96,6 +104,11 @@ def put_together(node: Any) -> Any:
     accepted = set(river_step.parameters if river_step else defaults(kind))
     if unknown := sorted(parameters.keys() - accepted):
         raise SnapshotError(f"the snapshot gives `{name_of(kind)}` a parameter `{unknown[0]}`, which it does not have")
+    if missing := [] if river_step else sorted(accepted - parameters.keys()):
+        raise SnapshotError(
+            f"the snapshot gives `{name_of(kind)}` no parameter `{missing[0]}`, which it has by now: use the "
+            "version of its package that wrote the snapshot"
+        )
     try:
         if river_step:
             return river_steps.put_together(kind, parameters, state)

@@ -47,7 +47,7 @@ cdef class FirstLabel(Task):
     cdef Task named_by(self, weights):
         if not weights:
             return self
-        if all(isinstance(vector, Mapping) for vector in weights.values()):
+        if all(isinstance(vector, Mapping) and not isinstance(plain(label), bool) for label, vector in weights.items()):
             return Multiclass([plain(label) for label in weights], self.rivals)
         return Binary(False, True).named_by(weights)
 

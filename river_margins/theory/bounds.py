@@ -54,9 +54,10 @@ __all__ = [
 
 
 def separable_mistakes(longest: float, size: float) -> float:
-    """Return R²|u|²: mistakes of Perceptron, PA and ROMMA, and their squared losses, if u separates with margin 1.
+    """Return R²|u|²: the mistakes of Perceptron, PA and ROMMA if u separates with margin 1.
 
-    Novikoff 1962; Crammer et al. 2006, theorem 2; Li and Long 2002. Also the costs of StructuredPA with mode 0.
+    Also the squared losses of PA, those of ROMMA in its updates, and the costs of StructuredPA with mode 0.
+    Novikoff 1962; Crammer et al. 2006, theorem 2; Li and Long 2002.
 
     >>> separable_mistakes(2.0, 3.0)
     36.0
@@ -105,6 +106,8 @@ def shifting_perceptron_mistakes(longest: float, size: float, way: float, loss: 
     >>> round(shifting_perceptron_mistakes(1.0, 1.0, way=math.sqrt(3) - 1, loss=1.5, lam=2.0), 9)  # K = 2
     9.0
     """
+    if not lam >= 1:
+        raise ValueError(f"`lam` must be at least 1, not {lam}")
     return perceptron_mistakes(longest, lam * (size + way) / math.sqrt(2 * lam - 1), lam * loss)
 
 
@@ -379,16 +382,15 @@ def projectron_plus_plus_mistakes(size: float, loss: float, eta: float) -> float
 def winnow_mistakes(features: int, theta: float, beta: float, total: float, gap: float) -> float:
     """Return V + (1 + beta)·(S·ln(beta·theta)/ln(beta) + (1 - gap)·V)/(1 - beta(1 - gap)): the mistakes of Winnow.
 
-    V = beta/(beta - 1)·d/theta for d features in [0, 1]. The target has weights >= 0 with the sum S (`total`): at least
-    1 on positive examples, and at most 1 - gap on negative ones. 1 < beta < 1/(1 - gap). After Littlestone 1988. The
-    lectures take beta = 1 + gap/2 with a gap that is not divided by their threshold, which can fail for ever.
+    V = beta/(beta - 1)·d/theta for d features that are 0 or 1. The target has weights >= 0 with the sum S (`total`): at
+    least 1 on positive examples, and at most 1 - gap on negative ones. 1 < beta < 1/(1 - gap). After Littlestone 1988.
+    The lectures take beta = 1 + gap/2 with a gap that is not divided by their threshold, which can fail for ever.
 
     >>> winnow_mistakes(4, theta=2.0, beta=2.0, total=1.0, gap=1.0)  # 4 + 3·2
     10.0
     """
-    if not (beta > 1 and beta * (1 - gap) < 1):
-        raise ValueError(f"`beta` must be above 1 and below 1/(1 - gap), not {beta} with a gap of {gap}")
-    return beta / (beta - 1) * features / theta + (1 + beta) * winnow_promotions(features, theta, beta, total, gap)
+    promotions = winnow_promotions(features, theta, beta, total, gap)
+    return beta / (beta - 1) * features / theta + (1 + beta) * promotions
 
 
 def winnow_promotions(features: int, theta: float, beta: float, total: float, gap: float) -> float:
@@ -399,6 +401,8 @@ def winnow_promotions(features: int, theta: float, beta: float, total: float, ga
     >>> winnow_promotions(4, theta=2.0, beta=2.0, total=1.0, gap=1.0)
     2.0
     """
+    if not (beta > 1 and beta * (1 - gap) < 1):
+        raise ValueError(f"`beta` must be above 1 and below 1/(1 - gap), not {beta} with a gap of {gap}")
     start = beta / (beta - 1) * features / theta
     return (total * math.log(beta * theta) / math.log(beta) + (1 - gap) * start) / (1 - beta * (1 - gap))
 

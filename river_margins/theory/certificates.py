@@ -10,6 +10,7 @@ from river import base, metrics
 from river_margins.core.checks import is_bare, short
 from river_margins.core.reader import INTERCEPT
 from river_margins.rules import PA, PA1, PA2, ALMARule, PerceptronRule, ROMMARule, ShiftingPerceptronRule
+from river_margins.tasks.labels import plain
 from river_margins.theory import bounds
 from river_margins.theory.watched import Watched, Weights, product
 
@@ -185,6 +186,8 @@ def margin_reached(
     length, smallest = math.hypot(*weights.values()), math.inf
     constant = 1.0 if INTERCEPT in weights else 0.0
     for x, y in data:
+        if not isinstance(plain(y), bool):
+            raise ValueError(f"labels must be True or False, not {y!r}")
         size = math.hypot(*x.values(), constant) if directions else 1.0
         if size:
             smallest = min(smallest, (1.0 if y else -1.0) * product(weights, x) / size)

@@ -4,18 +4,21 @@ The stream is an array X with a row for each round, with the 1 of an intercept i
 or the targets of a regression.
 """
 
+import functools
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from river_margins.core.checks import not_negative, one_of, signs, whole
+from river_margins.core.checks import not_negative, one_of, rows_with, signs, whole
 
 __all__ = ["Comparator", "best_fixed", "best_sequence", "losses_of", "regret"]
 
 LOSSES = ("hinge", "logistic", "squared", "absolute")
 Vector: TypeAlias = NDArray[np.float64]
+Smooth: TypeAlias = tuple[float, Vector, Vector]  # a value, its gradient and its curvature
 
 
 class Comparator(NamedTuple):
@@ -45,7 +48,10 @@ def losses_of(w: ArrayLike, X: ArrayLike, y: ArrayLike, loss: str = "hinge") -> 
     [0.5, 0.0, 3.0]
     """
     one_of("loss", loss, LOSSES)
-    w, X, y = np.asarray(w, dtype=float), np.asarray(X, dtype=float), _targets(y, loss)
+    X, y = rows_with(X, _targets(y, loss))
+    w = np.asarray(w, dtype=float)
+    if w.shape not in (X.shape[1:], X.shape):
+        raise ValueError(f"`w` must have {X.shape[1]} weights, or so many in a row for each round, not shape {w.shape}")
     scores = (X * w).sum(axis=1)
     if loss == "hinge":
         return np.maximum(0.0, 1.0 - y * scores)
@@ -75,12 +81,12 @@ def best_fixed(X: ArrayLike, y: ArrayLike, loss: str = "hinge", *, strength: flo
     """
     one_of("loss", loss, LOSSES)
     not_negative("strength", strength)
-    X, y = np.asarray(X, dtype=float), _targets(y, loss)
+    X, y = rows_with(X, _targets(y, loss))
     if loss == "squared":
         more = np.sqrt(strength) * np.eye(X.shape[1])
         return np.linalg.lstsq(np.vstack([X, more]), np.append(y, np.zeros(X.shape[1])), rcond=None)[0]
     if loss == "logistic":
-        return _smooth(X, y, strength)
+        return _logistic(X, y, strength)
     return _piecewise_linear(X, y, loss) if strength == 0.0 else _with_a_price(X, y, loss, strength)
 
 
@@ -88,17 +94,40 @@ def _targets(y: ArrayLike, loss: str) -> Vector:
     return signs(y) if loss in ("hinge", "logistic") else np.asarray(y, dtype=float)
 
 
-def _smooth(X: Vector, y: Vector, strength: float) -> Vector:
-    from scipy.optimize import minimize
+def _logistic(X: Vector, y: Vector, strength: float) -> Vector:
     from scipy.special import expit
 
-    def objective(w: Vector) -> tuple[float, Vector]:
-        margins = y * (X @ w)
-        value = np.logaddexp(0.0, -margins).sum() + strength * (w @ w) / 2
-        return value, strength * w - X.T @ (y * expit(-margins))
+    rows = X * y[:, None]
 
-    options = {"maxiter": 10_000, "gtol": 1e-9, "ftol": 1e-15}
-    return minimize(objective, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options=options).x
+    def objective(w: Vector) -> Smooth:
+        margins = rows @ w
+        wrong = expit(-margins)
+        value = np.logaddexp(0.0, -margins).sum() + strength * (w @ w) / 2
+        return value, strength * w - wrong @ rows, _curvature(rows, wrong * expit(margins), strength)
+
+    return _newton(objective, np.zeros(X.shape[1]))
+
+
+def _curvature(rows: Vector, each: Vector, strength: float) -> Vector:
+    return (rows.T * each) @ rows + strength * np.eye(rows.shape[1])
+
+
+def _newton(objective: Callable[[Vector], Smooth], w: Vector) -> Vector:
+    """Minimise a smooth convex function by Newton steps, in units that fit each weight."""
+    value, gradient, curvature = objective(w)
+    for _ in range(100):
+        units = 1 / np.sqrt(np.maximum(curvature.diagonal(), np.finfo(float).tiny))
+        step = -units * np.linalg.lstsq(curvature * np.outer(units, units), units * gradient, rcond=None)[0]
+        gain = -(gradient @ step)
+        length = 1.0
+        while not (found := objective(w + length * step))[0] <= value - 1e-4 * length * gain and length > 1e-9:
+            length /= 2
+        if not found[0] < value:
+            break
+        w, (value, gradient, curvature) = w + length * step, found
+        if gain <= 1e-13 * value:
+            break
+    return w
 
 
 def _piecewise_linear(X: Vector, y: Vector, loss: str) -> Vector:
@@ -117,19 +146,29 @@ def _piecewise_linear(X: Vector, y: Vector, loss: str) -> Vector:
 
 
 def _with_a_price(X: Vector, y: Vector, loss: str, strength: float) -> Vector:
-    """Maximise the dual, Σ a·target - |Σ a·row|²/2 with |a| in a box: w = Σ a·row has the least price plus losses."""
-    from scipy.optimize import minimize
+    """Minimise smooth losses max over a of a·z + m·ln(a) + m·ln(1 - a), z = target - ⟨row, w⟩, for ever smaller m.
 
+    With m = 0 that is [z]+, the hinge loss; |z| is 2·[z]+ - z. The result loses at most 2·m·n more than the best.
+    """
     rows, targets = (X * y[:, None], np.ones(len(y))) if loss == "hinge" else (X, y)
-    box = (0.0 if loss == "hinge" else -1 / strength, 1 / strength)
+    low, high = (0.0, 1.0) if loss == "hinge" else (-1.0, 1.0)
 
-    def negative_dual(a: Vector) -> tuple[float, Vector]:
-        w = a @ rows
-        return float(w @ w / 2 - a @ targets), rows @ w - targets
+    def smooth(m: float, w: Vector) -> Smooth:
+        z = (high - low) * (targets - rows @ w)
+        root = np.hypot(z, 2 * m)
+        a, rest = 2 * m / (2 * m + root - z), 2 * m / (2 * m + root + z)  # rest is 1 - a
+        value = (a * z + m * np.log(a) + m * np.log(rest) + low / (high - low) * z).sum() + strength * (w @ w) / 2
+        slopes, each = low + (high - low) * a, (high - low) ** 2 / (m / a**2 + m / rest**2)
+        return value, strength * w - slopes @ rows, _curvature(rows, each, strength)
 
-    options = {"maxiter": 10_000, "maxfun": 100_000, "gtol": 1e-9, "ftol": 1e-13}
-    start, bounds = np.zeros(len(y)), [box] * len(y)
-    return minimize(negative_dual, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x @ rows
+    w, m = np.zeros(X.shape[1]), max(1.0, float(np.abs(targets).max(initial=0.0)))
+    least = 1e-6 * m  # in place of a cost of 0
+    cost = losses_of(w, X, y, loss).sum()
+    while len(y) * m > 1e-11 * max(cost, least):
+        w = _newton(functools.partial(smooth, m), w)
+        cost = losses_of(w, X, y, loss).sum() + strength * (w @ w) / 2
+        m /= 5
+    return w
 
 
 def best_sequence(
@@ -154,7 +193,7 @@ def best_sequence(
            [-1.]]), starts=[0, 4], loss=0.0)
     """
     whole("shifts", shifts)
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    X, y = rows_with(X, y)
     ends = np.unique(np.linspace(0, len(y), whole("blocks", blocks, 1) + 1).astype(int)).tolist()
     found: dict[tuple[int, int], tuple[Vector, float]] = {}
     for a, b in itertools.combinations(ends, 2):

@@ -7,6 +7,7 @@ from typing import Any
 from river_margins.conversions.wrapper import ClassifierWrapper, positive_label
 from river_margins.core.checks import is_bare, short
 from river_margins.core.reader import INTERCEPT, read_features
+from river_margins.core.weights import weight_table
 from river_margins.families.composed import MarginClassifier, has_intercept
 from river_margins.spaces import Linear
 from river_margins.tasks.labels import plain
@@ -89,6 +90,9 @@ class Watched(ClassifierWrapper):
                 raise ValueError(f"`Watched` states no bound for a learner with `{name}`, {getattr(learner, name)!r}")
         if comparator is not None and not isinstance(comparator, Mapping):
             raise TypeError(f"`comparator` must be a mapping from features to weights or None, not {comparator!r}")
+        # Raises ValueError for what is no finite number, and for a constant that the learner does not have.
+        constants = {INTERCEPT: constant} if constant else {}
+        weight_table([comparator or {}, constants], has_intercept(learner.intercept, None), 0)
         if comparator is not None:
             comparator = dict(comparator)
             constant += comparator.pop(INTERCEPT, 0.0)

@@ -91,8 +91,8 @@ class EllipsoidClassifier(CentreClassifier):
         "deep" (default) cuts where the example does, at the depth s = (margin - y⟨c, x⟩/|x|)/sqrt(g'Pg); "central" cuts
         through the centre, s = 0.
     margin
-        A margin that the consistent weights of length at most `radius` have on examples divided by their length, >= 0;
-        0 by default. Only deep cuts use it.
+        What y⟨w, x⟩/|x| is at least, on all examples, for the weights w to be found, whose length is at most `radius`;
+        >= 0, 0 by default. Only deep cuts use it.
     radius
         The radius of the ball at the beginning, > 0; 1 by default.
     classes

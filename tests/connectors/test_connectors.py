@@ -117,3 +117,8 @@ def test_load_says_all_that_is_wrong(tmp_path):
     (tmp_path / "p.yaml").write_text("nme: x\n")
     with pytest.raises(connectors.ConfigError, match="did you mean `name`"):
         connectors.load(tmp_path / "p.yaml")
+
+
+def test_evaluate_takes_a_path_and_one_metric(file, tmp_path):
+    result = connectors.evaluate(connectors.load(file), tmp_path / "in.jsonl", "F1")
+    assert list(result.metrics) == ["F1"] and result.examples == 4

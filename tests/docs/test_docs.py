@@ -12,7 +12,8 @@ import pytest
 
 import connectors.config
 import river_margins as rm
-from river_margins.conversions import batch, cycles, projections
+from river_margins.adaptation import comparison
+from river_margins.conversions import batch, cycles, mixing, projections
 from river_margins.core import checks, pairs
 from river_margins.tasks import labels
 from river_margins.theory import bounds, certificates, regret, risk
@@ -48,7 +49,7 @@ CONNECTORS = [
 ]
 
 
-ROOMS = [batch, cycles, projections, bounds, certificates, regret, risk]
+ROOMS = [batch, comparison, cycles, mixing, projections, bounds, certificates, regret, risk]
 
 
 @pytest.mark.parametrize("module", [rm, checks, labels, pairs, *ROOMS, *CONNECTORS], ids=lambda module: module.__name__)

@@ -53,7 +53,8 @@ def test_two_hosts_with_one_folder(kafka, tmp_path):
     stream = Stream(kafka, tmp_path)
     stream.forget_the_dead_soon()
     records = phishing(400)
-    hosts = [start(stream.file(), f"from connectors.topics import restore; restore.HOST = 'host-{n}'") for n in range(2)]
+    name = "from connectors.topics import commit, restore; commit.HOST = restore.HOST = 'host-{}'"
+    hosts = [start(stream.file(), name.format(n)) for n in range(2)]
     try:
         wait_for(lambda: stream.members() == [1, 1], "a partition for each host")
         stream.produce(records[:200])

@@ -2,6 +2,7 @@
 
 import copy
 import importlib.util
+import inspect
 import os
 import pickle
 import shutil
@@ -139,3 +140,8 @@ def test_an_example_that_overflows_changes_nothing(space):
     with pytest.raises(OverflowError):
         model.learn_one({"a": -1e200, "new": 1.0}, True)
     assert dict(model.weights) == {"a": 1.0}
+
+
+def test_it_shows_its_parameters(rated_linear):
+    """As snapshots and files need them."""
+    assert str(inspect.signature(rated_linear.RatedLinear)) == "(slow=(), rate=0.1)"

@@ -387,3 +387,13 @@ def test_the_weights_can_change(kind):
 def test_a_weight_of_a_bool_for_labels_that_are_none():
     with pytest.raises(ValueError, match="label True is a bool, and other labels are not, such as 1 in place of True"):
         rm.PAClassifier(class_weight={True: 20}).learn_one({"a": 1.0}, 1)
+
+
+def test_a_change_that_does_not_suit_the_labels_of_a_snapshot_is_refused():
+    model = rm.PAClassifier()
+    for label in ("ham", "spam"):
+        model.learn_one({label: 1.0}, label)
+    data = snapshot.dumps(model)
+    found = snapshot.changes(data, rm.PAClassifier(class_weight={True: 3.0}))
+    assert found.made == [] and "label True is a bool" in found.refused[0]
+    assert snapshot.changes(data, rm.PAClassifier(class_weight={"spam": 3.0})).refused == []

@@ -1,7 +1,7 @@
 """`progressive` has the results of River's `progressive_val_score`, to the last bit."""
 
 import pytest
-from river import datasets, dummy, evaluate, linear_model, metrics, preprocessing
+from river import base, datasets, dummy, evaluate, linear_model, metrics, preprocessing
 
 import river_margins as rm
 from river_margins.evaluate import progressive
@@ -83,3 +83,25 @@ def test_an_error_leaves_the_examples_before_it():
 def test_a_metric_for_another_kind_of_model_is_refused():
     with pytest.raises(ValueError, match="MAE metric is not compatible"):
         progressive(TWO(), rm.PAClassifier(), metrics.MAE())
+
+
+class ByHour(base.Classifier):
+    """A learner for each hour, which comes beside the features."""
+
+    def __init__(self):
+        self.models = {}
+
+    def learn_one(self, x, y, t=None):
+        self.models.setdefault(t, rm.PAClassifier(C=0.1)).learn_one(x, y)
+
+    def predict_one(self, x, t=None):
+        return self.models.setdefault(t, rm.PAClassifier(C=0.1)).predict_one(x)
+
+
+def test_what_comes_beside_an_example_is_for_predicting_too():
+    rows = [({"a": float(n % 5)}, (n % 5 > 2) != (n % 2 == 0), n % 2) for n in range(100)]
+    found, expected = (
+        score([(x, y, {"t": t}) for x, y, t in rows], rm.StandardScaler() | ByHour(), metrics.Accuracy())
+        for score in (progressive, evaluate.progressive_val_score)
+    )
+    assert found.get() == expected.get() > 0.9

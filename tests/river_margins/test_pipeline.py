@@ -5,7 +5,7 @@ import pickle
 
 import pandas
 import pytest
-from river import anomaly, compose, datasets, feature_selection, preprocessing, stats
+from river import anomaly, compose, datasets, feature_selection, multiclass, preprocessing, stats
 
 import river_margins as rm
 from river_margins.pipeline import Pipeline
@@ -269,5 +269,20 @@ def test_it_is_a_step_of_rivers_pipeline(steps):
 def test_a_batch_that_a_step_cannot_take_teaches_no_step(last):
     model = rm.StandardScaler() | last.clone()
     with pytest.raises(AttributeError, match=f"`{type(last).__name__}` takes no frames: call `learn_one` for each row"):
+        model.learn_many(pandas.DataFrame({"a": [1.0, 2.0, 3.0]}), [True, False, True])
+    assert model["StandardScaler"].transform_one({"a": 3.0}) == {"a": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("steps", "name"),
+    [
+        (lambda: (compose.Select("a") + rm.OneHotEncoder(), rm.PAClassifier()), "OneHotEncoder"),
+        (lambda: (anomaly.QuantileFilter(anomaly.HalfSpaceTrees(), q=0.9), rm.PAClassifier()), "QuantileFilter"),
+        (lambda: (multiclass.OneVsRestClassifier(rm.AutoClassifier()),), "AutoClassifier"),
+    ],
+)
+def test_a_batch_that_a_part_of_a_step_cannot_take_teaches_no_step(steps, name):
+    model = Pipeline(rm.StandardScaler(), *steps())
+    with pytest.raises(AttributeError, match=f"`{name}` takes no frames: call `learn_one` for each row"):
         model.learn_many(pandas.DataFrame({"a": [1.0, 2.0, 3.0]}), [True, False, True])
     assert model["StandardScaler"].transform_one({"a": 3.0}) == {"a": 0.0}

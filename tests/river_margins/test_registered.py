@@ -3,9 +3,11 @@
 import pytest
 
 import river_margins as rm
+from connectors.config import catalogue
 from connectors.config.learner import assemble
+from connectors.errors import ConfigError
 from river_margins import registered, snapshot
-from river_margins.snapshot import SnapshotError
+from river_margins.snapshot import SnapshotError, nodes
 
 CODE = """
 from river import base
@@ -25,8 +27,21 @@ class Wide(rm.MarginClassifier):
         vars(self).update(b=b)
         super().__init__(MarginPerceptron(b), intercept=True)
 
+class Short(MarginPerceptron):
+    pass
+
 class Hidden(MarginPerceptron):
     pass
+
+class TooMany(rm.Rule):
+    _parameter_names = ("b", "c")
+    c = 1.0
+
+    def __init__(self, b=0.5):
+        self.b = b
+
+    def step(self, seen):
+        return 0.0
 
 class Foreign(base.Transformer):
     def transform_one(self, x):
@@ -37,6 +52,8 @@ NUMBER = 3
 POINTS = """[river_margins]
 MarginPerceptron = guest.parts:MarginPerceptron
 Wide = guest.parts:Wide
+Short = guest:Short
+TooMany = guest.parts:TooMany
 Number = guest.parts:NUMBER
 Foreign = guest.parts:Foreign
 Gone = guest.nowhere:Gone
@@ -47,7 +64,7 @@ Gone = guest.nowhere:Gone
 def guest(tmp_path, monkeypatch):
     """An installed package with parts of its own."""
     (tmp_path / "guest").mkdir()
-    (tmp_path / "guest" / "__init__.py").touch()
+    (tmp_path / "guest" / "__init__.py").write_text("from guest.parts import Short\n")
     (tmp_path / "guest" / "parts.py").write_text(CODE)
     info = tmp_path / "guest-1.0.dist-info"
     info.mkdir()
@@ -101,10 +118,61 @@ def test_a_registration_that_is_wrong_is_named(guest):
     assert "cannot be imported: No module named 'guest.nowhere'" in problem
     with pytest.raises(
         ImportError,
-        match=r"`guest\.parts\.NUMBER` is registered as an entry point, but is neither an estimator nor",
+        match=r"`guest\.parts\.NUMBER` is registered as an entry point, but is not built on an estimator",
     ):
         registered.find_class("guest.parts.NUMBER")
     ((_, problem),) = assemble(["guest.parts.Foreign"])[1]
-    assert "is neither an estimator nor a part of river_margins" in problem
+    assert "is not built on an estimator, rule, space or kernel of river_margins" in problem
     with pytest.raises(SnapshotError, match=r"guest\.parts\.Foreign"):
         snapshot.dumps(guest.Foreign())
+
+
+def test_a_class_may_be_registered_where_its_package_imports_it(guest):
+    twin = snapshot.loads(snapshot.dumps(rm.MarginClassifier(guest.Short(b=0.25))))
+    assert twin.rule == guest.Short(b=0.25)
+    assert assemble([{"MarginClassifier": {"rule": {"guest.Short": {"b": 0.25}}}}])[1] == []
+
+
+def test_a_snapshot_that_could_not_be_read_is_not_written(guest):
+    with pytest.raises(SnapshotError, match=r"`guest\.parts\.TooMany`, whose signature has no parameter `c`"):
+        snapshot.dumps(rm.MarginClassifier(guest.TooMany()))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("guest.nowhere.Gone", "cannot be imported: No module named 'guest.nowhere'"),
+        ("guest.parts.MarginPerceptro", "did you mean `guest.parts.MarginPerceptron`?"),
+        ("PAA1", "there is no class `PAA1`, did you mean `PA1`?"),
+    ],
+)
+def test_a_part_that_is_not_there_is_named(guest, name, said):
+    for rule in (name, {name: {"b": 0.25}}):
+        ((path, problem),) = assemble([{"MarginClassifier": {"rule": rule}}])[1]
+        assert path == (0, "MarginClassifier", "rule") and said in problem
+
+
+def test_a_newer_package_is_told(guest, monkeypatch):
+    data = snapshot.dumps(rm.MarginClassifier(guest.MarginPerceptron()))
+
+    def __init__(self, b=0.5, lr=1.0):
+        self.b, self.lr = b, lr
+
+    monkeypatch.setattr(guest.MarginPerceptron, "__init__", __init__)
+    monkeypatch.setattr(guest.MarginPerceptron, "_parameter_names", ("b", "lr"))
+    nodes.defaults.cache_clear()
+    try:
+        with pytest.raises(SnapshotError, match=r"gives `guest\.parts\.MarginPerceptron` no parameter `lr`"):
+            snapshot.loads(data)
+        monkeypatch.delattr(guest, "MarginPerceptron")
+        with pytest.raises(SnapshotError, match=r"^`guest\.parts\.MarginPerceptron` is registered .* be imported"):
+            snapshot.loads(data)
+    finally:
+        nodes.defaults.cache_clear()
+
+
+def test_the_catalogue_names_what_is_registered(guest, capsys):
+    catalogue.show_all()
+    assert "guest.parts.Wide" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match=r"cannot be imported: No module named 'guest\.nowhere'"):
+        catalogue.show("guest.nowhere.Gone")

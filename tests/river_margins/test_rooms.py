@@ -56,3 +56,10 @@ def test_sources_that_are_not_compiled_say_so(tmp_path):
     line = [sys.executable, "-c", code]
     said = subprocess.run(line, check=False, cwd=tmp_path, capture_output=True, text=True).stderr
     assert "sources that are not compiled" in said and "circular" not in said.splitlines()[-1]
+
+
+def test_an_editor_completes_the_names_of_theory():
+    assert set(rm.theory.__all__) <= set(dir(rm.theory))
+    with pytest.raises(AttributeError) as raised:
+        rm.theory.MistakeBoun  # noqa: B018
+    assert raised.value.name == "MistakeBoun" and raised.value.obj is rm.theory

@@ -94,16 +94,18 @@ class LocalKafka:
         self.nodes = range(1, brokers + 1)
         self._settings = settings or {}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._ports: list[HeldPort] = []
 
     @property
     def bootstrap_servers(self) -> str:
         """The addresses of the brokers, in the form that clients take."""
+        self._check_begun()
         return ",".join(self._address(node) for node in self.nodes)
 
     def __enter__(self) -> Self:
         check_assertions()
         self._folder = Path(tempfile.mkdtemp(prefix="local-kafka-"))
-        self._ports: list[HeldPort] = []
+        self._ports = []
         try:
             self._hold_ports()
             self._java = str(java())
@@ -198,7 +200,12 @@ class LocalKafka:
                     raise self._failed(node)
             time.sleep(LOOK_EVERY)  # a wait for any child would return for those of the caller, too
 
+    def _check_begun(self) -> None:
+        if not self._ports:
+            raise ValueError("this Kafka was not started: write `with LocalKafka() as kafka:`")
+
     def _check(self, node: int) -> None:
+        self._check_begun()
         if node not in self.nodes:
             raise ValueError(f"there is no broker {node}: there are {', '.join(map(str, self.nodes))}")
 

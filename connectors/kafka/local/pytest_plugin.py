@@ -55,7 +55,7 @@ def kafka() -> Iterator[LocalKafka | GivenKafka]:
 
 
 def _version() -> str:
-    return os.environ.get("KAFKA_VERSION", VERSION)
+    return os.environ.get("KAFKA_VERSION") or VERSION
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -506,6 +506,7 @@ def test_secrets_are_text_and_never_shown(load, problems):
     assert found.kafka.common["sasl_plain_password"] == "0123456"
     assert found.kafka.consumer["ssl_password"] == "0777"
     shown = repr(found) + str(found) + repr(found.kafka) + str(found.kafka.common) + repr(found.kafka.consumer)
+    shown += repr(found.model_dump()) + repr(found.kafka.model_extra)
     assert "0123456" not in shown and "0777" not in shown and "********" in shown
     broken = problems(text.replace("name:", "nme:").replace("  consumer:", "  sasl_passwrd: tell-tale\n  consumer:"))
     assert not any("0123456" in line or "0777" in line or "tell-tale" in line for line in broken)

@@ -10,6 +10,7 @@ import io
 import json
 import logging
 import math
+import multiprocessing
 import os
 import pathlib
 import re
@@ -28,7 +29,7 @@ from connectors import config
 from connectors.errors import StartError, StateError
 from connectors.files import byte_streams, csv_rows
 from connectors.files import processor as files
-from connectors.files.record_files import Reader
+from connectors.files.record_files import Reader, Writer
 from connectors.model.records import Decoder
 from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
@@ -286,7 +287,7 @@ def test_what_a_cell_means(tmp_path):
     )  # fmt: skip
     reader = Reader(str(path))
     assert reader.columns == ["id", "a", "b", "y"]
-    decoder = Decoder("id", "y", None, csv_rows.parser(reader.columns, "id"))
+    decoder = Decoder("id", "y", None, csv_rows.parser(reader.columns, ["id"]))
 
     def read(record):
         try:
@@ -378,6 +379,30 @@ def test_a_standard_stream_that_is_closed(tmp_path, reads, writes, closed):
     command = f"exec {sys.executable} -m connectors.cli run f.yaml {closed}"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
     assert done.returncode == 3 and done.stderr.endswith("put `-`: it is closed\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["stdin", "stdout"])
+def test_a_standard_stream_that_a_program_has_replaced(monkeypatch, name):
+    monkeypatch.setattr(sys, name, io.StringIO())
+    with pytest.raises(OSError) as refused:
+        byte_streams.read_chunks("-") if name == "stdin" else Writer("-", None)
+    assert "name a file" in refused.value.strerror
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_meanwhile_keeps_no_lock(tmp_path):
+    folder, path = tmp_path / "files", str(tmp_path / "out.jsonl")
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(DEADLINE,))
+    try:
+        with files._locked(folder), byte_streams.appending(path, 0, lambda _: None) as sink:
+            process.start()
+            sink.write(b"x")
+        with files._locked(folder), byte_streams.appending(path, 1, lambda _: None):
+            pass
+    finally:
+        process.kill()
+        process.join()
+    assert pathlib.Path(path).read_bytes() == b"x"
 
 
 BAD = [
@@ -568,6 +593,15 @@ def test_a_snapshot_that_is_not_as_it_was_is_refused(done):
         done.run()
     (done.path / "snapshots/trial/files/checkpoint.json").write_text("{}")
     with pytest.raises(StateError, match="is not a checkpoint"):
+        done.run()
+
+
+def test_a_snapshot_that_cannot_be_loaded_is_refused(done, monkeypatch):
+    def loads(data):
+        raise snapshot.SnapshotError("the snapshot is of another version")
+
+    monkeypatch.setattr(snapshot, "loads", loads)
+    with pytest.raises(StateError, match="names, cannot be loaded: the snapshot is of another version; to start over"):
         done.run()
 
 
@@ -823,3 +857,11 @@ def test_a_folder_without_locks_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(files.fcntl, "flock", refuse)
     with pytest.raises(StartError, match="cannot be locked: No locks available"), files._locked(tmp_path / "files"):
         pytest.fail("it was locked")
+
+
+def test_texts_of_csv_stay_texts(tmp_path):
+    words = [{"BagOfWords": {"on": "body"}}, "PAClassifier"]
+    folder = Folder(tmp_path, "csv", record={"label": "y"}, learner=words)
+    folder.put(b"body,y\nsee you,0\n100,1\ntrue,0\n1e9,1\n")
+    counts = folder.run()
+    assert (counts.learned, counts.rejected) == (4, 0)

@@ -297,3 +297,18 @@ def test_a_learner_that_failed_outside_of_the_model_is_brought_back_or_asks_for_
     else:
         model.undo_learning(failed.value, value)
         assert model.learner.learned == ["good"]
+
+
+class Taking(base.Transformer):
+    """A step of another package, whose name begins like ours, that changes what it is given."""
+
+    __module__ = "river_margins_extra.steps"
+
+    def transform_one(self, x):
+        return {"b": x.pop("b", 5.0)}
+
+
+def test_a_step_of_another_package_gets_a_copy():
+    model, features = model_of(Taking() | rm.PAClassifier(), {}), {"a": 1.0, "b": 2.0}
+    predict(model, features)
+    assert features == {"a": 1.0, "b": 2.0}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from connectors.files import csv_rows, svmlight
 from connectors.model.records import Decoder, Record, encode
 from connectors.model.rejects import Reject, Unjoinable, Unlearnable
 
@@ -159,3 +160,12 @@ def test_a_record_that_waits_for_its_label_needs_an_id(id, key, value, found, re
     assert record.id == found
     assert (record.known is None) if reason is None else str(record.known).startswith(reason)
     assert reason is None or isinstance(record.known, Unjoinable)
+
+
+@pytest.mark.parametrize(
+    ("parse", "line"), [(csv_rows.parser(["label", "a"], []), b"1e999,1"), (svmlight.parse, b"-inf 1:1")]
+)
+def test_an_infinite_label_is_left_out(parse, line):
+    record = Record("s", None, line)
+    Decoder(None, "label", None, parse).decode(record)
+    assert record.label is None and isinstance(record.known, Unlearnable)

@@ -5,6 +5,7 @@ import functools
 import itertools
 import json
 import logging
+import multiprocessing
 import os
 import pty
 import re
@@ -435,3 +436,19 @@ def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
     assert (b"\x1b[" in said) == is_terminal
     assert (b"committed partitions=" in said) != is_terminal
     assert b"ended read=201 " in said, said
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_meanwhile_keeps_no_port(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("name: t\ninput: {file: in}\nlearner: [PAClassifier]\noutput: {file: out}\n")
+    state, address = health.Health(config.load(path)), config.schema.MetricsAddress(port=free_port())
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(DEADLINE,))
+    try:
+        with health.serving(state, address):
+            process.start()
+        with health.serving(state, address):
+            pass
+    finally:
+        process.kill()
+        process.join()

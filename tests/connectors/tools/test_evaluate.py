@@ -11,6 +11,7 @@ import sys
 import pytest
 from river import datasets, evaluate, metrics
 
+import connectors
 from connectors import config
 from connectors.errors import ConfigError, StartError
 from connectors.files import processor as files
@@ -388,3 +389,8 @@ def test_the_learner_is_saved_though_nobody_reads_the_table(settings, tmp_path):
     with open("/dev/full", "w") as full:
         subprocess.run(line, stdout=full, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=False)
     assert saved.exists()
+
+
+def test_the_result_at_a_prompt_is_short(settings):
+    shown = repr(connectors.evaluate(settings(), "phishing"))
+    assert "Accuracy" in shown and "curve" not in shown

@@ -209,6 +209,25 @@ def test_columns_may_change_their_order_and_come_and_go(form):
 
 
 @forms
+@pytest.mark.parametrize(
+    ("make", "labels"),
+    [
+        (rm.PARegressor, [1.0, 2.0]),
+        (rm.PAClassifier, [True, False]),
+        (rm.PAClassifier, ["a", "b"]),
+        (rm.PAClassifier, [3, 4]),
+    ],
+)
+def test_predictions_of_no_rows_join_those_of_others(make, labels):
+    model, X = make(), pd.DataFrame({"a": [1.0, 2.0]})
+    assert model.predict_many(X[:0]).empty  # before the first label, too
+    model.learn_many(X, labels)
+    parts = [model.predict_many(part) for part in (X, X[:0])]
+    assert pd.concat(parts).dtype == parts[0].dtype
+    found, none = (model.predict_csr(scipy.sparse.csr_array(part.to_numpy())) for part in (X, X[:0]))
+    assert np.concatenate([found, none]).dtype == found.dtype
+
+
 def test_a_frame_without_rows_or_columns(form):
     model, twin = trained(form.make()), trained(form.make())
     for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame({"a": pd.Series([], dtype=float)})):

@@ -369,3 +369,60 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
         each.learn_one({"a": 1.0}, True)
     assert state(model) == state(other)
     assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
+
+
+def test_a_learner_of_a_user_predicts_and_learns_in_one_call_as_in_two():
+    one, two = WithFloor(), WithFloor()
+    for x, y in (({"a": 1.0, "b": 4.0}, True), ({"a": 3.0, "b": 1.0}, False), ({"b": 5.0}, False)):
+        prediction = two.predict_one(x)
+        two.learn_one(x, y)
+        assert one.predict_learn_one(x, y) == prediction
+    one.predict_learn_one({"c": 2.0}, True, w=2.0)
+    two.learn_one({"c": 2.0}, True, w=2.0)
+    assert dict(one.weights) == dict(two.weights) and one.n_seen == two.n_seen == 4
+
+
+class Unmade(rm.PAClassifier):
+    def __init__(self, C=0.5):
+        self.C = C
+
+
+class UnmadeScaler(rm.StandardScaler):
+    def __init__(self, with_std=True):
+        self.with_std = with_std
+
+
+class UnmadeHasher(rm.FeatureHasher):
+    def __init__(self):
+        pass
+
+
+class UnmadeByItsBase(Unmade):
+    """Has the constructor of its base."""
+
+
+@pytest.mark.parametrize("kind", [Unmade, UnmadeByItsBase, UnmadeScaler, UnmadeHasher])
+def test_a_constructor_that_leaves_out_that_of_its_base_is_refused(kind):
+    with pytest.raises(TypeError, match=r"`Unmade\w*.__init__` must call `super\(\).__init__\(...\)`"):
+        kind()
+
+
+class Lazy(rm.Rule):
+    _parameter_names = ("lr",)
+
+    def __init__(self, lr=1.0):
+        self.lr = lr
+
+    def step(self, seen):
+        return self.lr
+
+
+def test_a_parameter_of_a_rule_in_python_is_what_the_learner_uses():
+    given = Lazy()
+    model = rm.MarginClassifier(given, intercept=False)
+    given.lr = 9.0
+    assert model.rule.lr == 1.0
+    model.rule.lr = 0.25
+    model.learn_one({"a": 1.0}, True)
+    twin = model.clone(include_attributes=True)
+    assert model.score_one({"a": 1.0}) == 0.25 == twin.rule.lr

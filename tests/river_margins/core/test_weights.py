@@ -266,3 +266,8 @@ print(sorted(model.weights.values()))
 def test_weights_may_be_read_while_they_are_set():
     done = subprocess.run([sys.executable, "-c", READ_MEANWHILE], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[0.0, 1.0, 2.0]\n"), done.stderr
+
+
+def test_one_vector_of_true_is_refused_with_advice():
+    with pytest.raises(ValueError, match="one weight vector: give its weights as"):
+        rm.PAClassifier().weights = {True: {"a": 1.0}}

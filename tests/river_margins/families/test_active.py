@@ -389,3 +389,13 @@ def test_rivers_entropy_sampler_asks_for_calibrated_votes():
     model = active.EntropySampler(rm.Calibrated(rm.AutoClassifier()), discount_factor=1, seed=1)
     (step,) = evaluate.iter_progressive_val_score(Phishing(), model, metrics.Accuracy(), step=1250)
     assert step["Samples used"] > 1
+
+
+def test_samplers_ask_for_texts():
+    rows = [(x, "spam" if y else "ham") for x, y in Phishing().take(400)]
+    model = active.EntropySampler(rm.StandardScaler() | rm.PAClassifier(classes=["ham", "spam"]), seed=1)
+    (step,) = evaluate.iter_progressive_val_score(rows, model, metrics.Accuracy(), step=400)
+    assert step["Samples used"] > 100
+    sampler = rm.SelectiveSampler(rm.AutoClassifier())
+    evaluate.progressive_val_score(rows, rm.StandardScaler() | sampler, metrics.Accuracy())
+    assert sampler.n_queries > 50

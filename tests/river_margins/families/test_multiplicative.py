@@ -211,3 +211,13 @@ def test_a_rule_that_shrinks_weights_cannot_multiply_them():
     with pytest.raises(ValueError, match="can only take steps"):
         model.learn_one({"a": 1.0}, True)
     assert model.n_seen == 0
+
+
+def test_fractions_go_beyond_the_bound_for_0_and_1():
+    """By hand: the weight grows from 1 to 10 by factors of 2^0.1; 34 of them are more than 2^3.32 = 10."""
+    model, x = rm.Winnow(1, beta=2.0), {"a": 0.1}
+    while not model.predict_one(x):
+        model.learn_one(x, True)
+    assert model.n_updates == 34 > bounds.winnow_promotions(1, 1.0, 2.0, 10.0, 1.0)
+    assert model.n_updates <= 10 * np.log(2.0 / 0.1) / np.log(2.0)
+    assert 2.0 < model.weights["a"] <= 2.0 / 0.1

@@ -116,3 +116,11 @@ def test_names_of_pandas_numpy_and_iterators(features):
     encoder = rm.OneHotEncoder(features)
     for twin in (encoder, encoder.clone(), snapshot.loads(snapshot.dumps(encoder))):
         assert twin.transform_one({"shop": 3}) == {"shop=3": 1.0}
+
+
+@pytest.mark.parametrize("value", [float("nan"), pd.NA, pd.NaT, [1, 2], {"a": 1}, b"x"])
+def test_what_is_neither_a_number_nor_a_text_is_no_category(value):
+    model = rm.OneHotEncoder(["shop"]) | rm.PAClassifier()
+    with pytest.raises(ValueError, match="feature 'shop' is "):
+        model.learn_one({"shop": value}, True)
+    assert dict(model["PAClassifier"].weights) == {}

@@ -247,3 +247,14 @@ def test_a_long_value_that_is_no_text_is_cut(value):
     with pytest.raises(ValueError, match="`on` needs a text") as refused:
         rm.BagOfWords("b").transform_one({"b": value})
     assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("kind", [rm.BagOfWords, rm.TFIDF])
+def test_two_texts_need_a_union(kind):
+    with pytest.raises(ValueError, match=r"`on` must name one feature, not \['title', 'body'\]"):
+        kind(on=["title", "body"])
+    with pytest.raises(ValueError, match=f"`{kind.__name__}` after `BagOfWords` finds no text"):
+        rm.BagOfWords(on="title") | kind(on="body") | rm.PAClassifier()
+    both = (rm.BagOfWords(on="title") + kind(on="body")) | rm.PAClassifier()
+    both.learn_one({"title": "a text", "body": "another"}, True)
+    assert {"text", "another"} <= set(both["PAClassifier"].weights)

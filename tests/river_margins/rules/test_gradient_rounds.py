@@ -1,10 +1,12 @@
 """Gradient steps, round by round, as their papers write them down: NumPy with dense vectors."""
 
 import math
+import random
 from statistics import NormalDist
 
 import numpy as np
 import pytest
+from river import preprocessing
 
 import river_margins as rm
 
@@ -177,3 +179,21 @@ def test_pegasos_moves_at_each_loss_that_is_no_rounding():
     assert model.weights["a"] == 1.0
     model.learn_one({"a": 1.0 - 1e-9}, True)
     assert model.weights["a"] == pytest.approx(1.0 - 5e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **high: rm.StandardScaler() | rm.OGDRegressor(10.0, **high),
+        lambda **high: preprocessing.TargetStandardScaler(rm.StandardScaler() | rm.OGDRegressor(**high)),
+    ],
+)
+def test_a_quantile_of_labels_far_from_0(make):
+    """With a rate of the size of the labels, or behind a scaler of them, as the docstring says."""
+    draw, model, below = random.Random(1), make(loss="quantile", quantile=0.9), 0
+    for t in range(5000):
+        x = {"a": draw.gauss(0, 1)}
+        y = 100 + 10 * (x["a"] + draw.gauss(0, 1))
+        below += t >= 3000 and y < model.predict_one(x)
+        model.learn_one(x, y)
+    assert below / 2000 == pytest.approx(0.9, abs=0.02)

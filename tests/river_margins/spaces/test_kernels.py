@@ -344,3 +344,13 @@ def test_labels_that_come_while_a_kernel_of_a_user_is_called_have_scores():
     scores = model.score_one({"a": 1.0})
     assert len(scores) == 52 and scores["class 49"] == 1.0
     assert scores == model.score_one({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [rm.KernelPAClassifier, rm.KernelPARegressor, rm.KernelPerceptron, rm.BPAClassifier, rm.BOGDClassifier, rm.Forgetron,
+     rm.RandomizedBudgetPerceptron],
+)  # fmt: skip
+def test_a_wrong_budget_is_named(kind):
+    with pytest.raises(ValueError, match="`budget` must be a whole number of at least 1, not 0"):
+        kind(budget=0)

@@ -261,3 +261,19 @@ def test_an_intercept_of_0_is_none():
     watched = rm.Watched(rm.PAClassifier(C=1.0, intercept=0))
     watched.learn_one({"a": 1.0}, True)
     assert (watched.longest, watched.dual) == (1.0, 0.5)
+
+
+def test_a_comparator_has_finite_weights_of_features_that_the_learner_has():
+    for options in ({"constant": 1.0}, {"comparator": {rm.INTERCEPT: 1.0}}):
+        with pytest.raises(ValueError, match="no constant feature"):
+            rm.Watched(rm.Perceptron(intercept=False), **options)
+    for options in ({"comparator": {"a": "1"}}, {"comparator": {"a": math.nan}}, {"constant": math.inf}):
+        with pytest.raises(ValueError, match="must be a finite number"):
+            rm.Watched(rm.Perceptron(), **options)
+
+
+def test_margins_are_those_of_true_and_false():
+    assert margin_reached({"a": 1.0}, [({"a": 2.0}, np.True_)]) == 2.0
+    for label in (-1, 1, "no"):
+        with pytest.raises(ValueError, match="True or False"):
+            margin_reached({"a": 1.0}, [({"a": 2.0}, label)])

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
 
 import river_margins as rm
 from river_margins.theory import bounds, regret
@@ -114,3 +115,44 @@ def test_labels_other_than_signs_are_refused():
     for call in (lambda y: regret.best_fixed([[1.0], [2.0]], y), lambda y: regret.losses_of([1.0], [[1.0], [2.0]], y)):
         with pytest.raises(ValueError, match=r"labels \+1 and -1"):
             call([True, False])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "logistic"])
+@pytest.mark.parametrize("strength", [1e-6, 1e-3, 1.0])
+def test_features_of_unequal_scale_do_not_hide_the_best_weights(loss, strength):
+    draw = np.random.default_rng(0)
+    X, u = draw.normal(size=(60, 4)) * [1e-2, 1.0, 1e2, 1e3], np.array([30.0, 1.0, -0.01, 1e-3])
+    y = np.sign(X @ u + draw.normal(size=60))
+
+    def objective(w):
+        margins = y * (X @ w)
+        losses = np.logaddexp(0.0, -margins) if loss == "logistic" else by_hand(w, X, y, loss)
+        return losses.sum() + strength * (w @ w) / 2
+
+    found = regret.best_fixed(X, y, loss, strength=strength)
+    for other in (np.zeros(4), u, *(found * (1 + 1e-3 * draw.normal(size=(50, 4))))):
+        assert objective(found) <= objective(other) * (1 + 1e-9)
+
+
+def test_a_stream_that_is_separable_in_unequal_units_has_nearly_no_logistic_loss():
+    cells = load_breast_cancer()
+    X, y = np.column_stack([cells.data, np.ones(len(cells.data))]), 2.0 * cells.target - 1
+    assert regret.losses_of(regret.best_fixed(X, y, "logistic"), X, y, "logistic").sum() < 1e-6
+
+
+def test_targets_of_0_have_weights_of_0():
+    assert regret.best_fixed(np.ones((3, 1)), np.zeros(3), "absolute", strength=1.0) == pytest.approx([0.0])
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    X, y = np.ones((3, 1)), np.array([1.0, -1.0, 1.0])
+    for call in (
+        lambda: regret.losses_of([1.0], X, y[:, None]),
+        lambda: regret.losses_of([1.0], X, y[:1]),
+        lambda: regret.best_fixed(X, y[:, None], "squared"),
+        lambda: regret.best_sequence(X, y[:, None], 1),
+    ):
+        with pytest.raises(ValueError, match="a row and a number for each example"):
+            call()
+    with pytest.raises(ValueError, match="`w` must have 1 weights"):
+        regret.losses_of([1.0, 2.0], X, y)

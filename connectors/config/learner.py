@@ -480,8 +480,8 @@ def _with_names_of_records(model: Any, path: pathlib.Path) -> Any:
     names = {name for vector in vectors for name in vector} - {INTERCEPT}
     if names and getattr(last, "max_features", None) is None and all(isinstance(name, int) for name in names):
         raise ConfigError(
-            f"`{path}`: its features have numbers as names, such as {min(names)}, as `learn_csr` gives them, and records "
-            f'have texts, such as "{min(names)}": its weights would have no effect; make it by `river-margins evaluate '
-            "--save`"
+            f"`{path}`: its features have numbers as names, such as {min(names)}, as by `learn_csr`, and the names "
+            f'in records are texts, such as "{min(names)}": its weights would have no effect; make the model by '
+            "`river-margins evaluate --save`"
         )
     return model

@@ -13,6 +13,7 @@ import orjson
 from connectors.config.files_schema import suffix_of
 from connectors.files.byte_streams import Unfit
 from connectors.files.record_files import Mark
+from connectors.formats.plain import number
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
 
@@ -170,7 +171,7 @@ def _type_in_json(kind: "pa.DataType", column: str) -> "pa.DataType":
     if types.is_float16(kind):
         return pa.float64()
     if types.is_decimal(kind):
-        return kind  # `_number` reads it: Arrow's own conversion makes 0.30000000000000004 of 0.30
+        return kind  # `number` reads it: Arrow's own conversion makes 0.30000000000000004 of 0.30
     if types.is_null(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return kind
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
@@ -227,21 +228,12 @@ def _read_as(column: "pa.Array", kind: "pa.DataType") -> "pa.Array":
     return column.cast(kind, safe=False)
 
 
-def _number(value: decimal.Decimal) -> int | float:
-    """Return a decimal as JSON reads its digits: an integer of 64 bits without decimals, else the nearest double.
-
-    >>> _number(decimal.Decimal("0.30")), _number(decimal.Decimal(9007199254740993))
-    (0.3, 9007199254740993)
-    """
-    return int(value) if value.as_tuple().exponent == 0 and abs(value) < 2**63 else float(value)
-
-
 def _as_json(value: Any) -> str | int | float:
     """Return bytes as text and decimals as numbers: what orjson calls for a type that it does not know."""
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, decimal.Decimal):
-        return _number(value)
+        return number(value)
     raise TypeError(f"a value of type `{type(value).__name__}`")
 
 

@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from connectors.errors import ConnectorError
+from connectors.errors import ConnectorError, StartError
 from connectors.formats.registry import Registry
 from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
@@ -92,7 +92,12 @@ def make_codec(name: str, registry: Registry | None, topic: str) -> Codec | None
     """Return a codec for the values of a topic; None for JSON, which needs none."""
     if name == JSON:
         return None
-    return _factory(name)(registry, topic) if name in REGISTERED_SCHEMAS else _factory(name)()
+    if name in REGISTERED_SCHEMAS:
+        return _factory(name)(registry, topic)
+    try:
+        return _factory(name)()
+    except Exception as error:  # of another package
+        raise StartError(f"the codec `{name}` cannot be made: {type(error).__name__}: {error}") from error
 
 
 def parser(name: str, codec: Codec | None) -> Callable[[bytes], Any] | None:
@@ -107,6 +112,6 @@ def parser(name: str, codec: Codec | None) -> Callable[[bytes], Any] | None:
         except (OSError, ConnectorError):  # of the registry, and not of this value
             raise
         except Exception as error:  # also an error of the codec itself is about this value: the process goes on
-            raise Reject(f"not {name}: {error or type(error).__name__}") from error
+            raise Reject(f"not {name}: {str(error) or type(error).__name__}") from error
 
     return parse

@@ -22,11 +22,11 @@ def plain(value: Any) -> Any:
             raise ValueError(f"JSON has no number {value}")
         return None if math.isnan(value) else value
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): _named(key, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, decimal.Decimal):
-        return plain(float(value))
+        return plain(number(value))
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -34,6 +34,22 @@ def plain(value: Any) -> Any:
     if isinstance(value, uuid.UUID):
         return str(value)
     raise ValueError(f"JSON has no `{type(value).__name__}`")
+
+
+def _named(key: Any, value: Any) -> Any:
+    try:
+        return plain(value)
+    except ValueError as error:
+        raise ValueError(f"`{key}`: {error}") from None
+
+
+def number(value: decimal.Decimal) -> int | float:
+    """Return a decimal as JSON reads its digits: an integer of 64 bits without decimals, else the nearest double.
+
+    >>> number(decimal.Decimal("0.30")), number(decimal.Decimal(9007199254740993))
+    (0.3, 9007199254740993)
+    """
+    return int(value) if value.as_tuple().exponent == 0 and abs(value) < 2**63 else float(value)
 
 
 def plain_id(id: Any) -> Any:

@@ -172,15 +172,19 @@ class _Reader:
         for field in message.DESCRIPTOR.fields:
             if field.has_presence and not message.HasField(field.name):
                 continue
-            value = getattr(message, field.name)
-            if not field.is_repeated:
-                found[field.name] = self._value(field, value)
-            elif field.message_type is not None and field.message_type.GetOptions().map_entry:
-                item = field.message_type.fields_by_name["value"]
-                found[field.name] = {_key(key): self._value(item, value[key]) for key in value}
-            else:
-                found[field.name] = [self._value(field, item) for item in value]
+            try:
+                found[field.name] = self._field(field, getattr(message, field.name))
+            except (ValueError, OverflowError) as error:  # OverflowError: of a time
+                raise ValueError(f"`{field.name}`: {error}") from None
         return found
+
+    def _field(self, field: Any, value: Any) -> Any:
+        if not field.is_repeated:
+            return self._value(field, value)
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            item = field.message_type.fields_by_name["value"]
+            return {_key(key): self._value(item, value[key]) for key in value}
+        return [self._value(field, item) for item in value]
 
     def _value(self, field: Any, value: Any) -> Any:
         self._left -= 1

@@ -18,6 +18,7 @@ MAGIC = 0
 HEADER = struct.Struct(">BI")
 NOT_FOUND = (40401, 40402, 40403)  # error codes of a subject, a version and a schema
 NO_ID = 0  # of no schema: registries count from 1
+LARGEST_ID = 2**31 - 1  # Confluent's registry answers beyond it as if the path of its URL were wrong
 SECONDS = 5.0
 NO_JSON = "answers with something else than JSON: check `record.registry.url`"
 MOST_REFERENCES = 100  # of a schema, directly or not
@@ -97,6 +98,8 @@ class Registry:
 
     def schema(self, id: int) -> Schema:
         """Return the schema of an id, or raise ValueError if there is none."""
+        if id > LARGEST_ID:
+            raise ValueError(f"no schema has the id {id}: ids have 31 bits")
         if id not in self._schemas:
             until, said = self._unknown.get(id, (0.0, ""))
             if until > time.monotonic():

@@ -1,5 +1,6 @@
 """Records of labels: a JSON object with the id of a record and its label."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,8 @@ class LabelDecoder:
             raise Reject(f"there is no label: `{self._label.name}` is missing or null", "label")
         if isinstance(label, JSON_CONTAINERS):
             raise Reject(f"`{self._label.name}` is a list or an object, and not a label", "label")
+        if type(label) is float and math.isinf(label):  # of CSV and svmlight: JSON has no such number
+            raise Reject(f"`{self._label.name}` is the number {label}, and not a label", "label")
         record.label = label
 
     def _id_of(self, record: Record, fields: dict[str, Any]) -> str:

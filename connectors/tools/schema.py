@@ -1,6 +1,5 @@
 """JSON Schemas for editors and for readers of the output: `river-margins schema`."""
 
-import re
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
@@ -192,7 +191,7 @@ class Score:
             ),
         }
         self.sentence, schema = kinds[kind]
-        self.schema: dict[str, Any] = {"description": re.sub(r"^`score` is ", "", self.sentence).capitalize()} | schema
+        self.schema: dict[str, Any] = {"description": self.sentence.replace("`score` is a", "A", 1)} | schema
 
 
 def score_of(config: Config | FileConfig) -> Score:

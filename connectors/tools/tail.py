@@ -1,6 +1,7 @@
 """Reads the committed output, outcomes or rejects of a processor: `river-margins tail`."""
 
 import contextlib
+import time
 from collections.abc import Callable, Generator
 from typing import Any, Literal
 
@@ -10,12 +11,15 @@ from kafka import KafkaConsumer, TopicPartition
 from connectors.config import Config
 from connectors.errors import AccessError, ConfigError, StartError
 from connectors.kafka import ClientError, NotPermitted
+from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import from_any_client
+from connectors.model.rejects import Reject
 from connectors.tools.create_topics import look
 from connectors.topics.formats import Formats
 
 WAIT_MS = 200
+LOOK_EVERY = 30.0  # seconds between two looks for partitions that were added
 WITHOUT = {
     "rejects": "the processor logs and counts records it cannot process",
     "outcomes": "the processor counts what it learns from labels that come later, and writes no more",
@@ -50,21 +54,41 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
     found = look(config, [topic]).topics.get(topic)
     if found is None:
         raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
-    places = [TopicPartition(topic, number) for number in range(found.partitions)]
     decode = Formats(config).decode_output if what == "output" else None
     settings = from_any_client(config.kafka.consumer_settings)
-    settings |= {"isolation_level": "read_committed", "enable_auto_commit": False, "allow_auto_create_topics": False}
+    settings |= {"isolation_level": "read_committed", "enable_auto_commit": False, "auto_offset_reset": "earliest"}
     try:
         with translated(), contextlib.closing(KafkaConsumer(**settings)) as consumer:
+            internals.never_create_consumed_topic(consumer)
+            places = [TopicPartition(topic, number) for number in range(found.partitions)]
             consumer.assign(places)
             consumer.seek_to_beginning() if from_beginning else consumer.seek_to_end()
+            looked = time.monotonic()
             while True:
+                if time.monotonic() - looked > LOOK_EVERY:
+                    added = [TopicPartition(topic, number) for number in _added(config, topic, len(places))]
+                    if added:
+                        places += added
+                        consumer.assign(places)  # the others stay where they are
+                        consumer.seek_to_beginning(*added)
+                    looked = time.monotonic()
                 for records in consumer.poll(timeout_ms=WAIT_MS).values():
                     yield from (_shown(record, decode) for record in records)
     except NotPermitted as error:
         raise AccessError(f"grant `Read` on topic `{topic}` to this user ({error})") from error
     except ClientError as error:
         raise StartError(f"the topic `{topic}` cannot be read: {error}") from error
+
+
+def _added(config: Config, topic: str, known: int) -> range:
+    """Return the numbers of partitions that a topic has beyond the known ones. Raise StartError if it was deleted."""
+    try:
+        found = look(config, [topic]).topics.get(topic)
+    except (StartError, AccessError):  # brokers that are away come back
+        return range(0)
+    if found is None:
+        raise StartError(f"the topic `{topic}` was deleted")
+    return range(known, found.partitions)
 
 
 def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:
@@ -76,8 +100,8 @@ def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:
 
 def _value(value: bytes | None, decode: Callable[[bytes], Any] | None) -> Any:
     if value is not None and decode is not None:
-        with contextlib.suppress(ValueError):
-            return decode(value)
+        with contextlib.suppress(Reject, TypeError):  # TypeError: a codec of another package gives what JSON lacks
+            return orjson.Fragment(orjson.dumps(decode(value)))
     if value is not None:
         with contextlib.suppress(orjson.JSONDecodeError, TypeError):  # TypeError: nested deeper than it can write
             return orjson.Fragment(orjson.dumps(orjson.loads(value)))

@@ -1,7 +1,6 @@
 """The codecs of the topics of a processor."""
 
 from collections.abc import Callable
-from typing import Any
 
 import orjson
 
@@ -31,11 +30,10 @@ class Formats:
     encode_output
         Turns an output in JSON into the value to write, or raises OSError.
     decode_output
-        Turns such a value into its fields.
+        Turns such a value into its fields, as `parse_record` does.
     """
 
     encode_output: Callable[[bytes], bytes] | None = None
-    decode_output: Callable[[bytes], dict[str, Any]] | None = None
 
     def __init__(self, config: Config) -> None:
         labels, registry = config.labels, registry_of(config)
@@ -45,6 +43,7 @@ class Formats:
         self.parse_record = parser(of_records, make_codec(of_records, registry, config.input.topic))
         self.parse_label = parser(of_labels, make_codec(of_labels, registry, topic))
         codec = make_codec(of_outputs, registry, config.output.topic)
+        self.decode_output = parser(of_outputs, codec)
         if codec is not None:
             encode = codec.encode
-            self.encode_output, self.decode_output = lambda value: encode(orjson.loads(value)), codec.decode
+            self.encode_output = lambda value: encode(orjson.loads(value))

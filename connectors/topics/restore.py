@@ -162,7 +162,9 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
-                f"{error}; restore it from a backup, or {self._start_over(partition)}",
+                f"{error}; restore it from a backup, or {self._start_over(partition)}; to keep the model, save it "
+                f"before, with `river-margins snapshots export FILE {metadata.snapshot} --to model.snapshot`, and name "
+                f"it as `start_from`",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:

@@ -38,6 +38,7 @@ class Reader:
                 auto_offset_reset="earliest",  # also if compaction has removed the next offset
                 allow_auto_create_topics=False,
             )
+            internals.never_create_consumed_topic(self._consumer)
             internals.forget_timeouts(self._consumer)
             self._consumer.assign([self._place])
             self._consumer.seek(self._place, self.position)

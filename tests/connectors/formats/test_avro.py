@@ -5,8 +5,10 @@ import datetime
 import decimal
 import io
 import json
+import math
 import socket
 import socketserver
+import struct
 import threading
 import types
 import urllib.parse
@@ -347,3 +349,35 @@ def test_large_arrays_of_records_that_may_be_null_are_read():
     fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), fields)
     codec = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t")
     assert len(stream.getvalue()) > 500_000 and codec.decode(join(7, stream.getvalue())) == fields
+
+
+@pytest.mark.parametrize(
+    ("digits", "expected"),
+    [("9007199254740993", 9007199254740993), ("-7", -7), (str(2**63), 2.0**63), ("0.30", 0.3), ("7.00", 7.0)],
+)
+def test_a_decimal_is_the_number_that_json_reads_from_its_digits(digits, expected):
+    """Oracle's ids are decimals without decimals: they stay apart, and are those of labels in JSON."""
+    value = decimal.Decimal(digits)
+    scale = -value.as_tuple().exponent
+    schema = schema_of({"a": {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": scale}})
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), {"a": value})
+    found = Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t").decode(join(7, stream.getvalue()))["a"]
+    assert (found, type(found)) == (expected, type(expected))
+
+
+def test_an_id_beyond_31_bits_is_not_asked_for(monkeypatch):
+    """Confluent's registry would answer 404 without a reason, as for a wrong path, which ends the processor."""
+    registry = Registry("http://127.0.0.1:1")
+    monkeypatch.setattr(registry, "_ask", lambda what, ask: pytest.fail("it is asked"))
+    for id in (2**31, 0xDEADBEEF):
+        with pytest.raises(ValueError, match=f"no schema has the id {id}"):
+            Avro(registry, "t").decode(join(id, b"x"))
+
+
+@pytest.mark.parametrize("value", [b"\x02\xff", b"\x02a" + struct.pack("<d", math.inf)])
+def test_a_reject_names_the_field(value):
+    schema = schema_of({"raw": "bytes", "card": schema_of({"limit": "double"}, "Card")})
+    value = value.ljust(10, b"\0")
+    with pytest.raises(ValueError, match=r"`raw`: 'utf-8' codec|`card`: `limit`: JSON has no number inf"):
+        Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t").decode(join(7, value))

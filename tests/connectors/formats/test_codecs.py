@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from connectors import config
-from connectors.errors import ConfigError, ConnectorError
+from connectors.errors import ConfigError, ConnectorError, StartError
 from connectors.formats import codecs
 from connectors.formats.check_codec import check_codec
 from connectors.model.records import Record
@@ -96,6 +96,8 @@ def test_any_error_of_a_codec_is_a_reject_and_one_of_the_network_is_not(guest):
 
     with pytest.raises(Reject, match="not pipes: 7"):
         fails(KeyError(7))(b"x")
+    with pytest.raises(Reject, match="not pipes: ValueError"):
+        fails(ValueError())(b"x")
     with pytest.raises(OSError, match="away"):
         fails(OSError("away"))(b"x")
 
@@ -237,3 +239,9 @@ def test_an_output_that_a_codec_cannot_write(tmp_path, monkeypatch, encode):
     record.id, record.output = 1, b'{"id":1}'
     with pytest.raises(ConnectorError, match="`broken` cannot write the output of events-0-7"):
         outbox._encoded(record)
+
+
+def test_a_codec_that_cannot_be_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(codecs, "_factory", lambda name: {}.__getitem__)
+    with pytest.raises(StartError, match="the codec `broken` cannot be made: TypeError: "):
+        codecs.make_codec("broken", None, "t")

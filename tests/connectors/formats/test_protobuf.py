@@ -288,3 +288,17 @@ def test_macos_has_no_limit_of_memory(monkeypatch):
     monkeypatch.setattr(protobuf_schemas, "COMPILE", code)
     codec = Protobuf(Memory({7: Schema(EVENT + "// macOS")}), "t")
     assert codec.decode(join(7, AT_EVENT)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"raw": b"\xff"}, "`raw`: 'utf-8' codec"),
+        ({"items": [{"prices": [math.inf]}]}, "`items`: `prices`: JSON has no number inf"),
+        ({"at": {"seconds": 10**12}}, "`at`: date value out of range"),
+    ],
+)
+def test_a_reject_names_the_field(fields, sentence):
+    value = join(1, AT_EVENT + event(**fields).SerializeToString())
+    with pytest.raises(ValueError, match=sentence):
+        Protobuf(Memory({1: Schema(EVENT)}), "t").decode(value)

@@ -191,6 +191,19 @@ def test_the_offsets_of_a_partition_added_a_moment_ago(kafka, place):
     assert consumer.offset_range(2) == (0, 0)
 
 
+def test_a_reader_does_not_create_a_deleted_topic_again(kafka, place):
+    place.fill(2)
+    reader = place.module.Reader(place.name, place.name, place.settings | place.named({"metadata_max_age_ms": 200}))
+    place.opened.append(reader.close)
+    assert reader.read(DEADLINE)
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.delete_topics([place.name])
+        for _ in range(20):
+            with contextlib.suppress(ClientError):
+                reader.read_some()
+        assert place.name not in admin.list_topics()
+
+
 def test_an_instance_that_was_replaced_can_know_it(place):
     """Also if it slept for so long that the library has forgotten the coordinator of the group."""
     older, newer = (place.consumer("same", heartbeat_interval_ms=300) for _ in range(2))

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from connectors.files import csv_rows, svmlight
+from connectors.labels.label_records import LabelDecoder
 from connectors.model.records import Decoder, Record, encode
 from connectors.model.rejects import Reject, Unjoinable, Unlearnable
 
@@ -169,3 +170,5 @@ def test_an_infinite_label_is_left_out(parse, line):
     record = Record("s", None, line)
     Decoder(None, "label", None, parse).decode(record)
     assert record.label is None and isinstance(record.known, Unlearnable)
+    with pytest.raises(Reject, match=r"`label` is the number -?inf"):
+        LabelDecoder("a" if line[0] == ord("1") else "1", "label", parse).decode(Record("s", None, line))

@@ -441,7 +441,7 @@ def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_process_forked_meanwhile_keeps_no_port(tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_text("name: t\ninput: {file: in}\nlearner: [PAClassifier]\noutput: {file: out}\n")
+    path.write_text("name: t\ninput: {file: in.csv}\nlearner: [PAClassifier]\noutput: {file: out.csv}\n")
     state, address = health.Health(config.load(path)), config.schema.MetricsAddress(port=free_port())
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(DEADLINE,))
     try:

@@ -207,3 +207,8 @@ def test_a_challenger_that_reads_the_input_is_in_no_output_before_it_takes_part(
     output = {"id": "a", "prediction": True, "score": 0.5}
     of_output.validate(output | {"challengers": {}})
     of_output.validate(output | {"challengers": {"arow": {"prediction": True, "score": 0.5}}})
+
+
+def test_a_description_is_of_whole_sentences(processor):
+    description = schema.score_of(processor(["PAClassifier"], [True])).schema["description"]
+    assert description.startswith("A number if") and "else. As long as no label" in description

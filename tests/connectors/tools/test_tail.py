@@ -1,5 +1,6 @@
 """`river-margins tail` on a real Kafka: committed records as JSON lines, and nothing else."""
 
+import contextlib
 import itertools
 import json
 import subprocess
@@ -8,9 +9,10 @@ import threading
 import types
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 
 from connectors.errors import ConfigError, StartError
+from connectors.formats import codecs
 from connectors.tools import tail
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, running
@@ -122,3 +124,55 @@ def test_a_registry_that_is_away_is_named(kafka, tmp_path):
     config = stream.config(record=record, output={"topic": stream.output, "format": "avro"})
     with pytest.raises(StartError, match=r"cannot be read: .*http://127\.0\.0\.1:1 does not answer"):
         lines(1, config, from_beginning=True)
+
+
+@pytest.mark.parametrize("decode", [lambda value: {}["x"], lambda value: {"raw": value}])
+def test_what_a_codec_cannot_read_is_shown_as_it_is(decode):
+    """A codec may read records and write outputs, and not read these."""
+    parse = codecs.parser("mine", types.SimpleNamespace(decode=decode))
+    record = types.SimpleNamespace(key=None, value=b'{"id": 1}', headers=None)
+    assert json.loads(tail._shown(record, parse)) == {"key": None, "value": {"id": 1}}
+
+
+def send(kafka, topic, partition, values):
+    with contextlib.closing(KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)) as producer:
+        for value in values:
+            producer.send(topic, str(value).encode(), partition=partition)
+
+
+def test_partitions_that_are_added_are_read_from_their_first_record(kafka, tmp_path, monkeypatch):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    send(kafka, stream.output, 0, [1, 2])
+    monkeypatch.setattr(tail, "LOOK_EVERY", 0.5)
+    shown = tail.tail(stream.config(), from_beginning=True)
+    assert [json.loads(next(shown))["value"] for _ in range(2)] == [1, 2]
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_partitions({stream.output: 2})
+    send(kafka, stream.output, 1, [3])
+    send(kafka, stream.output, 0, [4])
+    assert sorted(json.loads(next(shown))["value"] for _ in range(2)) == [3, 4]
+
+
+def test_what_retention_leaves_is_shown(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    send(kafka, stream.output, 0, [json.dumps([number, "x" * 1000]) for number in range(8000)])
+    shown = tail.tail(stream.config(), from_beginning=True)
+    numbers = (json.loads(line)["value"][0] for line in shown)
+    assert next(numbers) == 0  # a fetch has 1 MB, an eighth of them
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.delete_records({TopicPartition(stream.output, 0): 7990})
+    left = itertools.dropwhile(lambda number: number < 7990, numbers)
+    assert list(itertools.islice(left, 10)) == list(range(7990, 8000))
+
+
+def test_a_deleted_topic_is_named_and_not_created_again(kafka, tmp_path, monkeypatch):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    send(kafka, stream.output, 0, [1])
+    monkeypatch.setattr(tail, "LOOK_EVERY", 3.0)  # the reader asks for the topic as soon as a fetch fails
+    shown = tail.tail(stream.config(), from_beginning=True)
+    assert json.loads(next(shown))["value"] == 1
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.delete_topics([stream.output])
+        with pytest.raises(StartError, match=f"the topic `{stream.output}` was deleted"):
+            next(shown)
+        assert stream.output not in admin.list_topics()

@@ -208,7 +208,6 @@ def test_columns_may_change_their_order_and_come_and_go(form):
         assert state(by_frame) == state(by_dict)
 
 
-@forms
 @pytest.mark.parametrize(
     ("make", "labels"),
     [
@@ -228,6 +227,7 @@ def test_predictions_of_no_rows_join_those_of_others(make, labels):
     assert np.concatenate([found, none]).dtype == found.dtype
 
 
+@forms
 def test_a_frame_without_rows_or_columns(form):
     model, twin = trained(form.make()), trained(form.make())
     for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pd.DataFrame({"a": pd.Series([], dtype=float)})):

@@ -348,9 +348,11 @@ def test_labels_that_come_while_a_kernel_of_a_user_is_called_have_scores():
 
 @pytest.mark.parametrize(
     "kind",
-    [rm.KernelPAClassifier, rm.KernelPARegressor, rm.KernelPerceptron, rm.BPAClassifier, rm.BOGDClassifier, rm.Forgetron,
-     rm.RandomizedBudgetPerceptron],
-)  # fmt: skip
+    [
+        *(rm.KernelPAClassifier, rm.KernelPARegressor, rm.KernelPerceptron, rm.BPAClassifier, rm.BOGDClassifier),
+        *(rm.Forgetron, rm.RandomizedBudgetPerceptron),
+    ],
+)
 def test_a_wrong_budget_is_named(kind):
     with pytest.raises(ValueError, match="`budget` must be a whole number of at least 1, not 0"):
         kind(budget=0)

@@ -454,12 +454,8 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: py
 
 def test_without_a_with_block_nothing_was_started() -> None:
     kafka = LocalKafka()
-    uses = (
-        lambda: kafka.bootstrap_servers,
-        lambda: kafka.create_topics({"a": 1}),
-        lambda: kafka.start(1),
-        lambda: kafka.log(1),
-    )
+    uses = [lambda: kafka.bootstrap_servers, lambda: kafka.create_topics({"a": 1})]
+    uses += [lambda: kafka.start(1), lambda: kafka.log(1)]
     for use in uses:
         with pytest.raises(ValueError, match="was not started: write `with LocalKafka"):
             use()

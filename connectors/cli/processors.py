@@ -1,7 +1,6 @@
 """Commands for the file of a processor: run, lint, explain."""
 
 import contextlib
-from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -56,28 +55,16 @@ def lint(
 
 def _check_broker(config: Any) -> int:
     from connectors.config import Config
+    from connectors.tools import progress
     from connectors.topics import check_broker
 
     if not isinstance(config, Config):
         raise ConfigError("this processor reads a file and needs no broker: leave `--check-broker` out")
-    with _progress() as progress:
-        findings = check_broker.check(config, progress)
+    with progress.shown("partitions checked") as update:
+        findings = check_broker.check(config, update)
     for finding in findings:
         typer.echo(str(finding))
     return check_broker.exit_code(findings)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show how many partitions are checked on standard error, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=console, disable=not logs.is_terminal(), transient=True) as progress:
-        task = progress.add_task("partitions checked", total=None)
-        yield lambda done, of: progress.update(task, completed=done, total=of)
 
 
 def explain(file: File) -> None:

@@ -3,22 +3,19 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from connectors.config import Config
 from connectors.config.schema import Record
 from connectors.errors import AccessError, ConfigError, StartError
 from connectors.formats.codecs import JSON as JSON_FORMAT
 from connectors.kafka import ClientError, NotPermitted, TooLarge, client
-from connectors.logs import is_terminal
 from connectors.model.field_paths import MISSING, FieldPath
 from connectors.model.rejects import Reject
-from connectors.tools import evaluate
+from connectors.tools import evaluate, progress
 from connectors.tools.create_topics import look
 
 SELDOM = 500  # records between two looks at outcomes and at the progress bar
@@ -96,7 +93,9 @@ def produce(
         _plainly(topic, counts),
         contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer,
     ):
-        with _progress(source, limit) as update, contextlib.suppress(KeyboardInterrupt):
+        records = source.total if isinstance(source, evaluate.DataSet) else None
+        total = min(filter(None, (records, limit)), default=None)
+        with progress.shown(source.name, total) as update, contextlib.suppress(KeyboardInterrupt):
             began = time.monotonic()
             for message in _messages(fields, source, counts):
                 if rate is not None:
@@ -200,15 +199,3 @@ def _key(fields: dict[str, Any], id: str | None) -> bytes | None:
     if found is None or found is MISSING:
         return None
     return found.encode() if isinstance(found, str) else orjson.dumps(found)
-
-
-@contextlib.contextmanager
-def _progress(source: evaluate.FileSource | evaluate.DataSet, limit: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error if that is a terminal; yield what updates it."""
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    records = source.total if isinstance(source, evaluate.DataSet) else None
-    total = min(filter(None, (records, limit)), default=None)
-    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
-        task = progress.add_task(source.name, total=total)
-        yield lambda sent: progress.update(task, completed=sent)

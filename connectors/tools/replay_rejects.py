@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import orjson
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from connectors.config import Config
 from connectors.errors import AccessError, ConfigError, StartError
@@ -30,7 +28,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
-from connectors.logs import is_terminal
+from connectors.tools import progress
 from connectors.tools.create_topics import look
 from connectors.topics.messages import SHORT_FIELDS
 from connectors.topics.startup import BROKER_WAIT
@@ -187,7 +185,7 @@ class _Replay:
         if total > 0:
             self._consumer.join()
             try:
-                with _progress(self._source, total) as update:
+                with progress.shown(self._source, total) as update:
                     self._work(update, total)
             finally:
                 self._close()
@@ -328,13 +326,3 @@ def _plainly(config: Config, group: str) -> Iterator[None]:
         ) from error
     except ClientError as error:
         raise StartError(f"the rejects were not all sent to {topics}, repeat this: {error}") from error
-
-
-@contextlib.contextmanager
-def _progress(topic: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on standard error if that is a terminal; yield what updates it."""
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
-        task = progress.add_task(topic, total=total)
-        yield lambda done: progress.update(task, completed=done)

@@ -1,23 +1,20 @@
 """The report of an evaluation: a progress bar on a terminal, a table, a plot."""
 
-import contextlib
 import errno
 import os
 import pathlib
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
-from connectors.logs import is_terminal
 from connectors.model import missing_labels
-from connectors.tools import evaluate
+from connectors.tools import evaluate, progress
 from river_margins import snapshot
 
 UPDATE_EVERY = 256  # examples between two updates of the progress bar
@@ -71,10 +68,11 @@ def run(
     began, examples = monotonic(), 0
     for each in (result, *result.challengers.values()):
         source = evaluate.any_source_of(config, data, labels, time, label_time)
-        with _progress(source) as update:
+        what = pathlib.Path(source.name).name  # a long path would hide the bar
+        with progress.shown(what, source.total, counts=False) as update:
             for number in evaluate.measure(each, source, delay):
                 if number % UPDATE_EVERY == 0:
-                    update()
+                    update(source.done)
         examples += each.examples
     # Names of fields and contents of records may have brackets. Without a terminal there is no window to fit in.
     console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
@@ -105,16 +103,6 @@ def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Pat
             draw(result, plot)
     except OSError as error:
         raise StartError(f"`{error.filename or save}` cannot be written: {error.strerror}") from error
-
-
-@contextlib.contextmanager
-def _progress(source: evaluate.Source) -> Iterator[Callable[[], None]]:
-    """Show the progress on standard error, if that is a terminal."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not is_terminal(), transient=True) as progress:
-        task = progress.add_task(pathlib.Path(source.name).name, total=source.total)  # a long path would hide the bar
-        yield lambda: progress.update(task, completed=source.done)
 
 
 def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table:

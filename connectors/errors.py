@@ -37,7 +37,7 @@ class StartError(ConnectorError):
     """A processor cannot start: what the file names is missing, or cannot be used."""
 
     exit_code = 3
-    meaning = "the world is not as the file says: broker, topic, folder, input file"
+    meaning = "what the file names is missing or cannot be used: broker, topic, folder, input file"
 
 
 class StateError(ConnectorError):
@@ -65,7 +65,7 @@ class StalledError(ConnectorError):
     """The processor was reset several times in a row without a checkpoint in between, or its `instance` was dropped."""
 
     exit_code = 7
-    meaning = "resets in a row without progress, or an `instance` that its group has dropped"
+    meaning = "too many attempts in a row without a checkpoint, or an `instance` that its group has dropped"
 
 
 class CommitTimeoutError(ConnectorError):

@@ -43,7 +43,7 @@ def evaluate(
     ] = None,
     delay: Annotated[
         int | None,
-        typer.Option(help="A label becomes known right before the example that comes so many later.", min=0),
+        typer.Option(help="How many examples later each label becomes known; 0 and 1 are no delay.", min=0),
     ] = None,
     plot: Annotated[
         pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png, .svg or .pdf file.")

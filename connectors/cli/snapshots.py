@@ -39,7 +39,10 @@ def list_(file: File) -> None:
 @app.command()
 def show(
     file: Annotated[pathlib.Path, typer.Argument(help="The YAML file of the processor, or a snapshot file.")],
-    id: Annotated[str | None, typer.Argument(help="A snapshot as `list` shows it; none for a snapshot file.")] = None,
+    id: Annotated[
+        str | None,
+        typer.Argument(help="A snapshot as `list` shows it, or its last eight characters; none for a snapshot file."),
+    ] = None,
 ) -> None:
     """Shows the content of a snapshot: learner, parameters, counts. Nothing in the snapshot is run."""
     from connectors.topics import snapshot_admin as snapshots
@@ -88,10 +91,13 @@ def prune(
 @app.command()
 def rewind(
     file: File,
-    to: Annotated[str | None, typer.Option(help="The snapshot to go to, as `list` shows it.")] = None,
+    to: Annotated[
+        str | None, typer.Option(help="The snapshot to go to, as `list` shows it, or its last eight characters.")
+    ] = None,
     offset: Annotated[int | None, typer.Option(help="To the newest snapshot not after this offset.", min=0)] = None,
     moment: Annotated[
-        str | None, typer.Option("--time", help="To the newest one not after this time, or `now`.")
+        str | None,
+        typer.Option("--time", help="To the newest one not after this time, such as 2026-11-21T10:25:00Z, or `now`."),
     ] = None,
     empty: Annotated[
         bool, typer.Option("--empty", help="To a new model, at the offset given or the present one.")

@@ -20,9 +20,9 @@ def create(
     partitions: Annotated[
         int | None,
         typer.Option(
-            help="Partitions of input and output.",
+            help="Partitions of each topic, except rejects and mixing, which get one.",
             min=1,
-            show_default="those of the one that exists, else 4",
+            show_default="those of the input, labels or output, if one exists, else 4",
         ),
     ] = None,
     replication_factor: Annotated[
@@ -30,7 +30,7 @@ def create(
         typer.Option(help="Replicas of each partition.", min=1, show_default="3, or the number of brokers"),
     ] = None,
 ) -> None:
-    """Creates the topics that a file names: input, output and rejects. Topics that exist are not changed."""
+    """Creates all topics that a file names: input, output, rejects and others. Topics that exist are not changed."""
     from connectors.config import load_topics
     from connectors.tools import create_topics
 

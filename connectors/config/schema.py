@@ -139,9 +139,9 @@ class Record(Section):
 
 
 EXPLAIN = (
-    "How many features each output names that weighed most in its score, as `explanation`: `{feature: contribution}`,"
-    " the largest first. With several classes it explains the score of the predicted one. 0: none. Learners with a"
-    " kernel have no such answer."
+    "How many features each output names as `explanation`, those that contributed most to its score: `{feature:"
+    " contribution}`, the largest first. With several classes it explains the score of the predicted one. 0: none."
+    " Learners with a kernel have no such answer."
 )
 
 
@@ -237,13 +237,13 @@ class AnyQueries(Section):
     """Which labels to ask for."""
 
     sampler: SamplerStep = Field(
-        description="What decides for which records, as a class name or `Name: {parameter: value}`:"
+        description="The sampler that decides for which records to ask, as a class name or `Name: {parameter: value}`:"
         " `SelectiveSampler`, `RandomizedSelectiveSampler`, `MarginSampler` or `ShareSampler`, without the classifier,"
         " which is the last step of the learner."
     )
     at_most: AtMost = Field(
-        description="At most so many labels for so many records in a row of a partition, such as `100 per 10000`. Only"
-        " records count that could be asked for; time does not."
+        description="How many labels to ask for at most in a number of consecutive records of a partition, such as"
+        " `100 per 10000`. Only records whose label could be asked for count; time does not."
     )
     waits: Literal["all", "asked"] = Field(
         default="all",
@@ -323,7 +323,7 @@ class AnyConfig(Section):
     )
     metrics: MetricsAddress | None = Field(
         default=None,
-        description="The address of a page at `/`, `/metrics` for Prometheus, `/live` and `/ready`. Default: none.",
+        description="The address of a page at `/`, `/metrics` for Prometheus, `/live` and `/ready`.",
     )
 
     _path: pathlib.Path | None = PrivateAttr(default=None)

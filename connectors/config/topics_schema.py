@@ -141,7 +141,8 @@ class Output(Section):
     topic: Topic = Field(description="The topic of the predictions. It must exist.")
     timestamp: Literal["input", "now"] = Field(
         default="input",
-        description="The timestamp of outputs and rejects: that of their input, or the time at which they are written.",
+        description="The timestamp of outputs and rejects. `input`: that of their input. `now`: the time at which they"
+        " are written.",
     )
     format: Format = Field(
         default=JSON, description="The format of the outputs, as `record.format`. Outcomes and queries are JSON."

@@ -281,7 +281,7 @@ def _crash(config: Config) -> list[str]:
         else "After output was sent, before the commit: the same, so this output is there twice.",
         "During the commit: the brokers have accepted it or not; the next owner asks them and continues from there.",
         "After the commit: nothing is lost; the next owner continues after it.",
-        "Other processes take over when the group has found the process dead (`session_timeout`)"
+        "Other processes take over when the group has found the process dead (the session time-out)"
         f"{aborted}. SIGTERM commits and leaves the group: nobody waits.",
         "Without brokers it tries again, after longer and longer pauses. A commit that does not end within "
         f"{silent:g} s ends the process (exit code 8); starting it again is safe.",

@@ -82,8 +82,9 @@ class OnlineToPAC(ClassifierWrapper):
         delta: float = 0.05,
         mistake_bound: int | None = None,
     ) -> None:
-        inside_unit("epsilon", epsilon)
-        inside_unit("delta", delta)
+        for name, value in (("epsilon", epsilon), ("delta", delta)):
+            if inside_unit(name, value) < 1e-300:
+                raise ValueError(f"`{name}` must be at least 1e-300, not {value!r}: a stage would never end")
         if mistake_bound is not None:
             whole("mistake_bound", mistake_bound)
         self._wrap(learner, epsilon=epsilon, delta=delta, mistake_bound=mistake_bound)

@@ -391,8 +391,10 @@ cdef class NumberExperts(Experts):
 
     cdef int take_numbers(self, Reading reading) except -1:
         cdef Py_ssize_t i
+        cdef double number, unit = deviation(self.squares, self.label_weight)
         for i in range(self.count):
-            reading.numbers[i] = NAN if reading.said[i] is None else reading.said[i]
+            number = NAN if reading.said[i] is None else reading.said[i]
+            reading.numbers[i] = number if isfinite(self.label_mean + unit * number) else NAN
         return 0
 
     def predict_number(self, x):

@@ -18,7 +18,8 @@ cdef class Full(Gaussian):
     Weights with their whole covariance matrix: learning one feature changes the weights of correlated features, too.
 
     Memory and time of an update grow with the square of the number of features seen. The matrix stays symmetric bit for bit.
-    If rounding has made the variance along a direction meaningless, it counts as 0, and nothing more is learned along it.
+    If rounding has made the variance along a direction meaningless, it counts as 0, and nothing more is learned along it, also
+    with a half life. That takes features of about 1e8 and more: scale them.
 
     Parameters
     ----------
@@ -119,11 +120,15 @@ cdef class Full(Gaussian):
     cdef void subtract_square(self, Block* block, Py_ssize_t count) noexcept:
         """Subtract the product of the working memory with itself, which is symmetric to the last bit."""
         cdef const double* along = block.variance + self.capacity * self.capacity
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j
         for i in range(count):
             if along[i] != 0.0:
                 add_multiple(block.variance + i * self.capacity, along, -along[i], count)
-                block.variance[i * (self.capacity + 1)] = max(block.variance[i * (self.capacity + 1)], 0.0)
+        for i in range(count):
+            # What is left of this variance is a rounding error, and so are its covariances, which may be larger.
+            if along[i] != 0.0 and block.variance[i * (self.capacity + 1)] <= 1e-15 * along[i] * along[i]:
+                for j in range(count):
+                    block.variance[i * self.capacity + j] = block.variance[j * self.capacity + i] = 0.0
 
     cdef int end_round(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i

@@ -145,7 +145,11 @@ cdef class Linear(Space):
         self.scale = 1.0
 
     cdef void measure_size(self) noexcept:
-        self.size = dot(self.weights, self.weights, self.reader.size() * self.stride) * self.scale * self.scale
+        cdef double square = dot(self.weights, self.weights, self.reader.size() * self.stride)
+        if not isfinite(square):  # of the stored numbers, which a small scale may leave large
+            self.fold()
+            square = dot(self.weights, self.weights, self.reader.size() * self.stride)
+        self.size = square * self.scale * self.scale
         self.roundings = 0
 
     cdef int reserve(self, Py_ssize_t features, Py_ssize_t stride) except -1:

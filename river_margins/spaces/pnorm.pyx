@@ -1,6 +1,6 @@
 """Weights that are the gradient of a p-norm."""
 
-from libc.math cimport INFINITY, fabs, frexp, isfinite, ldexp, pow
+from libc.math cimport INFINITY, fabs, frexp, isfinite, ldexp, pow, sqrt
 
 from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
@@ -74,7 +74,7 @@ cdef class PNorm(Linear):
 
     cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         # |d|_p is at most the root of the gain, and no sum is larger than the norm.
-        step.size = fabs(step.scale) * self.size ** 0.5 + fabs(step.step) * seen.gain ** 0.5
+        step.size = fabs(step.scale) * sqrt(self.size) + fabs(step.step) * sqrt(seen.gain)
         step.size *= step.size
         return isfinite(step.size)
 

@@ -98,3 +98,9 @@ def test_rounds_after_the_end_change_nothing():
 def test_parameters_out_of_range_are_named(parameters):
     with pytest.raises(ValueError, match=f"`{next(iter(parameters))}`"):
         rm.OnlineToPAC(rm.Perceptron(), **parameters)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_stage_that_would_never_end_is_refused(name):
+    with pytest.raises(ValueError, match=f"`{name}` must be at least 1e-300, not 5e-324"):
+        rm.OnlineToPAC(rm.Perceptron(), **{name: 5e-324})

@@ -714,3 +714,10 @@ def test_a_type_error_of_one_expert_refuses_nothing(make):
     model.learn_one({0: True}, True)
     first, second = model._experts.weights
     assert first > second and model.predict_one({0: True}) is True
+
+
+def test_an_expert_whose_prediction_is_beyond_floating_point_has_no_part():
+    model = rm.AutoRegressor()
+    for x, y in (({}, -2.0), ({"a": -1e76}, 0.0), ({}, 1e100)):
+        model.learn_one(x, y)
+    assert math.isfinite(model.predict_one({"a": 1e300}))

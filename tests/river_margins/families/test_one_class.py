@@ -1,10 +1,13 @@
 """A radius that is learned: one dimension more, as the paper has it, beside a constant feature, as it is here."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import optimize
 
 import river_margins as rm
+from river_margins import snapshot
 
 
 def step(mode, C, loss):
@@ -99,3 +102,11 @@ def test_a_point_learned_twice_is_on_the_border_and_inside():
 def test_parameters_out_of_range_are_named(parameters):
     with pytest.raises(ValueError, match=f"`{next(iter(parameters))}`"):
         rm.PAOneClass(**parameters)
+
+
+def test_a_size_is_measured_where_a_small_scale_leaves_large_numbers():
+    model = rm.PAOneClass(0.1, mode=2)
+    for x, w in (({"b": 1e10}, 1.0), ({}, 1e10), ({"d": 1e150}, 1.0), *[({}, 1.0)] * 30):
+        model.learn_one(x, w=w)
+    assert math.isfinite(model.score_one({}))
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)

@@ -257,3 +257,16 @@ def test_after_many_half_lives_only_the_last_examples_count(covariance):
     assert all(0.0 < decay <= 1.0 for decay in old.__getstate__()["space"]["decays"])
     for x, _ in given[:50]:
         assert old.score_one(x) == pytest.approx(young.score_one(x), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [rm.AROWClassifier, rm.SecondOrderPerceptron, rm.NAROWClassifier, rm.NHERDClassifier])
+@pytest.mark.parametrize("size", [1e8, 1e10, 1e20])
+def test_a_matrix_stays_bounded_where_features_are_large(kind, size):
+    """Rounding leaves nothing of their variances, but more than nothing of the covariances."""
+    model, draw = kind(covariance="full", half_life=20), np.random.default_rng(1)
+    for _ in range(1000):
+        a, b, c = draw.normal(size=3).tolist()
+        x = {"a": size * a, "b": size * b, "c": c}
+        model.learn_one({name: x[name] for name in x if draw.random() < 0.7}, bool(draw.random() < 0.5))
+    assert np.abs(variances_of(model)).max() <= math.sqrt(2) * (1 + 1e-9)
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)

@@ -121,3 +121,10 @@ def test_a_p_out_of_range_is_refused(p):
     for make in (rm.PNormPerceptron, rm.PNorm):
         with pytest.raises(ValueError, match="`p` must be a finite number of at least 2"):
             make(p)
+
+
+def test_a_step_beyond_floating_point_is_an_overflow():
+    model = rm.PNormPerceptron(lr=1e300)
+    with pytest.raises(OverflowError, match="scale the features"):
+        model.learn_one({"a": 1.0}, True, w=1e10)
+    assert model.n_seen == 0

@@ -50,7 +50,8 @@ def progressive_errors(
     classes
         All labels.
     kappa
-        Above 0.5 and at most 1; 0.6 by default. 1 counts all rounds nearly alike, and smaller ones forget.
+        The exponent of g, above 0.5 and at most 1; 0.6 by default. 1 counts all rounds nearly alike; smaller values
+        forget old rounds.
     lr
         Learning rate of the log-linear model, > 0; 0.3 by default.
 

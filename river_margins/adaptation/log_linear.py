@@ -99,6 +99,8 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
         intercept: bool = True,
     ) -> None:
         one_of("schedule", schedule, ("constant", "1/sqrt(t)"))
+        if not (phi is None or callable(phi)):
+            raise TypeError(f"`phi` must be a function phi(x, k) that returns a dict of features, or None, not {phi!r}")
         vars(self).update(lr=positive("lr", lr), schedule=schedule, l2=not_negative("l2", l2), phi=phi)
         classes = label_list("classes", classes)
         vars(self).update(classes=classes, intercept=intercept, n_seen=0, _labels=Labels(classes), _rows=Rows(1))

@@ -36,7 +36,8 @@ class BayesMixture(Described, AroundTrained, base.Classifier):
     delta
         Exponent of the evidence, above 0 and at most 1; 1 (default) is Bayes' rule.
     seed
-        Draws the models; 0 by default. The same seed gives the same models in every process.
+        The seed of the drawn models, a whole number >= 0; 0 by default. The same seed gives the same models in every
+        process.
 
     Raises
     ------

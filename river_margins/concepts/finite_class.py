@@ -234,8 +234,8 @@ class HAL(FiniteClass):
         if weights is not None:
             if len(weights) != len(concepts):
                 raise ValueError(f"`weights` must have {len(concepts)} numbers, one for each concept, not {weights!r}")
-            for weight in weights:
-                positive("weights", weight)
+            for i, weight in enumerate(weights):
+                positive(f"weights[{i}]", weight)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

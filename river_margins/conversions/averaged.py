@@ -24,8 +24,10 @@ class Averaging(Delegating):
 
     def _wrap(self, learner: Any, kind: type, burn_in: int) -> None:
         if not (isinstance(learner, kind) and isinstance(learner, Learner)):
-            name = "PARegressor" if kind is MarginRegressor else "PAClassifier"
-            raise TypeError(f"`learner` must be a linear learner of ours, such as {name}(), not {short(learner)}")
+            needed = "regressor of this library, such as PARegressor()"
+            if kind is MarginClassifier:
+                needed = "classifier of this library, such as PAClassifier()"
+            raise TypeError(f"`learner` must be a linear {needed}, not {short(learner)}")
         learner = learner.clone(include_attributes=True)
         learner.weight_matrix()  # raises TypeError for a learner whose score is not a product with weights
         shape: dict[str, Any] = {

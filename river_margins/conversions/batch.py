@@ -37,11 +37,20 @@ def batch_perceptron(
     max_epochs
         The largest number of passes, >= 1; 1000 by default.
 
+    Returns
+    -------
+    (weights, epochs, converged): the passes that changed w, and whether all margins exceed `margin`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, a label is not +1 or -1, or a number is not finite.
+
     Notes
     -----
-    Gradient descent on Σ [margin - y⟨w, x⟩]+, from w = 0. If u separates n examples with margin 1 and `margin` is 0, at
-    most n²·R²·|u|² passes change w. The lectures update for margins below 0 only, and start from random weights, as
-    w = 0 would never change.
+    This is gradient descent on Σ [margin - y⟨w, x⟩]+, from w = 0. If u separates n examples with margin 1 and `margin`
+    is 0, at most n²·R²·|u|² passes change w. The lectures update for margins below 0 only, and start from random
+    weights, as w = 0 would never change.
 
     Examples
     --------
@@ -75,11 +84,15 @@ def batch_adaline(
     X, y
         The examples, as rows, and their targets; +1 and -1 for classes.
     lr
-        The step size, > 0; None (default) is 1/λ, with the largest eigenvalue λ of Σ xx'.
+        The step size, > 0; None (default) is 1/λ, with the largest eigenvalue λ of Σ xxᵀ.
     max_epochs
         The largest number of passes, >= 1; 10000 by default.
     tolerance
         The length of the gradient, in relation to that at w = 0, that counts as 0, >= 0; 1e-12 by default.
+
+    Returns
+    -------
+    (weights, epochs, converged): the passes that changed w, and whether the gradient is below `tolerance`.
 
     Raises
     ------

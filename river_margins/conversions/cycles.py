@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from river import base
+
 from river_margins.conversions.wrapper import is_mistaken
-from river_margins.core.checks import whole
+from river_margins.core.checks import short, whole
 
 __all__ = ["Cycles", "cycle"]
 
@@ -24,7 +26,7 @@ def cycle(learner: Any, data: Iterable[tuple[Any, Any]], max_epochs: int = 1000)
     ----------
     learner
         Any classifier; it learns in place. A mistake is a margin of at most 0, for classifiers with scores, and a wrong
-        label for all others.
+        label for all others. A regressor is a TypeError.
     data
         Pairs of an example and its label.
     max_epochs
@@ -51,6 +53,8 @@ def cycle(learner: Any, data: Iterable[tuple[Any, Any]], max_epochs: int = 1000)
     >>> dict(model.weights)
     {'a': 0.0, 'b': 2.0}
     """
+    if isinstance(learner, base.Regressor):
+        raise TypeError(f"`learner` must be a classifier, such as Perceptron(), not {short(learner)}")
     data = list(data)
     whole("max_epochs", max_epochs, 1)
     before, mistakes, total = getattr(learner, "n_updates", 0), 1, 0

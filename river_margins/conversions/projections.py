@@ -55,6 +55,10 @@ def hildreth(
     tolerance
         The method ends after a pass in which no step of v is longer, > 0; 1e-10 by default.
 
+    Returns
+    -------
+    (point, multipliers, converged): v, a multiplier >= 0 for each row, and whether the method ended by `tolerance`.
+
     Notes
     -----
     For one half-space this is the step of PA, and of PA-I with C. For several, passes of PA alone find a point with all
@@ -73,9 +77,10 @@ def hildreth(
     Hildreth, C., 1957. A quadratic programming procedure. Naval Research Logistics Quarterly 4.
     """
     w, (rows, targets) = np.array(w, dtype=float), rows_with(rows, targets)
+    if w.shape != rows.shape[1:]:
+        raise ValueError(f"`w` must be a vector of {rows.shape[1]} numbers, like the rows, not of shape {w.shape}")
     positive("tolerance", tolerance)
-    if not largest > 0:  # infinite is the default
-        raise ValueError(f"`largest`, or C of `svm`, must be a number above 0 or infinite, not {largest!r}")
+    _above_0_or_infinite("largest", largest)
     squares = (rows**2).sum(axis=1)
     multipliers = np.zeros(len(rows))
     for _ in range(whole("max_sweeps", max_sweeps, 1)):
@@ -125,6 +130,7 @@ def svm(X: ArrayLike, y: ArrayLike, C: float = np.inf, *, max_sweeps: int = 10_0
     large-scale linear SVM. ICML.
     """
     signed = signed_rows(X, y)
+    _above_0_or_infinite("C", C)
     found = hildreth(
         np.zeros(signed.shape[1]), signed, np.ones(len(signed)), largest=C, max_sweeps=max_sweeps, tolerance=tolerance
     )
@@ -136,3 +142,8 @@ def svm(X: ArrayLike, y: ArrayLike, C: float = np.inf, *, max_sweeps: int = 10_0
     else:
         primal = w @ w / 2 + C * np.maximum(0.0, 1.0 - margins).sum()
     return SVM(w, found.multipliers, float(primal), float(dual))
+
+
+def _above_0_or_infinite(name: str, value: float) -> None:
+    if not value > 0:  # infinite is the default
+        raise ValueError(f"`{name}` must be a number above 0 or infinite, not {value!r}")

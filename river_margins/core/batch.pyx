@@ -106,8 +106,8 @@ def as_frame(X):
         return dataframe.into_frame(X)
     except TypeError:
         raise TypeError(
-            f"a data frame is needed, whose columns have the names of the features, not a {type(X).__name__}; of an array, "
-            "pandas.DataFrame(X) makes one with the names 0, 1, 2 ..."
+            f"a data frame is needed, with a column for each feature, not a {type(X).__name__}: pandas.DataFrame(X) makes "
+            "one of an array, with the column names 0, 1, 2 ..."
         ) from None
 
 
@@ -136,7 +136,7 @@ cdef frame_numbers(frame):
             mixed.append(name)
         elif not (kind.is_numeric() or kind == nw.Boolean):
             raise ValueError(
-                f"column {name!r} holds no numbers but {kind}: drop it, or encode it before, such as with "
+                f"column {name!r} has the type {kind}, and numbers are needed: drop it, or encode it first, as with "
                 f"(compose.Select({name!r}) | preprocessing.OneHotEncoder()) + compose.Select(...) of River"
             )
     values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)

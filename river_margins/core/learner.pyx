@@ -338,10 +338,11 @@ cdef class Learner(Estimator):
         x
             Features: a dict from hashable names to finite numbers. A feature that is missing counts as 0.
         y
-            The label.
+            The label. For a classifier, a bool or any hashable value; for a regressor, a finite number.
         w
-            Sample weight, >= 0: how much a loss on this example costs. It multiplies the C or lr of the rule and divides its
-            r; the docstring of the rule says what it does where there is none of these. 0 changes nothing but the counts.
+            Sample weight, from 0 to 1e100; 1 by default: how much a loss on this example costs. It multiplies the
+            C or lr of the rule and divides its r. The docstring of the rule says what it does if there is none of these. 0
+            changes nothing but the counts.
 
         Raises
         ------
@@ -647,7 +648,7 @@ cdef class Learner(Estimator):
         if not space.adds_up or space.weighs_by_example or space.constant_in_score() != 0.0 or space.weight_of_new() != 0.0:
             raise TypeError(
                 f"a score of `{type(self).__name__}`, in the space `{space!r}`, is not a product of weights with features: use a "
-                "learner with plain weights or variances, such as PAClassifier or AROWClassifier, or `weights`"
+                "learner with plain weights or variances, such as PAClassifier or AROWClassifier, or read `weights`"
             )
         features, blocks = list(space.features), range(self.task.blocks)
         values = np.array([[space.weight(feature, block) for feature in features] for block in blocks], dtype=np.float64)

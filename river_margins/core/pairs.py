@@ -115,6 +115,6 @@ def _subclasses(kind: Any) -> Iterable[Any]:
 def no_price(what: str) -> str:
     """Return why a learner refuses weights of examples; the sentence begins with its rule or its name."""
     return (
-        f"puts no price on a loss, so {what} has nothing to multiply: use a learner that does, such as "
-        "PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
+        f"takes no sample weights, because no cost of a loss limits its steps: leave out {what}, or use a learner with "
+        "such a cost, for example PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
     )

@@ -447,7 +447,7 @@ cdef double as_float(object key, object value) except? -1.0:
     try:
         return PyFloat_AsDouble(value)
     except OverflowError as error:
-        raise ValueError(f"feature {key!r} is {abridged(value)}, which is beyond floating point: scale it before") from error
+        raise ValueError(f"feature {key!r} is {abridged(value)}, which is too large for a float: divide it first") from error
     except (TypeError, ValueError) as error:
         raise ValueError(no_number(key, value)) from error
 
@@ -460,10 +460,10 @@ cdef str advice_for_text(object text):
     try:
         number_of(text.replace(",", ".", 1) if isinstance(text, str) else text)
     except ValueError:
-        return "put a step before that encodes it, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
+        return "encode it in a step before, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
     if isinstance(text, str) and "," in text:
-        return "make it a number before, with a decimal point"
-    return "make it a number before, such as with float(), or encode it as a category by OneHotEncoder() of river_margins"
+        return "convert it to a number first, with a decimal point in place of the comma"
+    return "convert it to a number first, as with float(), or encode it as a category with river_margins.OneHotEncoder()"
 
 
 cdef str no_number(object key, object value):

@@ -222,7 +222,7 @@ class RandomizedSelectiveSampler(_Drawing):
     b
         Rate of requests, > 0, in the unit of scores; 1 by default. The larger b, the more labels are requested.
     seed
-        The seed of the generator, a whole number; None (default) draws one.
+        The seed of the generator, a whole number >= 0; None (default) draws one.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ class MarginSampler(_Sampler):
 
     round_cost = "One score, and one learning step if the label is requested."
     guarantee = "None: examples beyond the margin are never looked at again, right or wrong."
-    advice = "Use it if scores have a known unit, such as that of a margin of 1, and a person fixes the border."
+    advice = "Use it if the unit of the scores is known, such as a margin of 1, and you want to choose the threshold."
 
     margin: float
 
@@ -332,7 +332,7 @@ class ShareSampler(_Drawing):
     share
         The probability of each request, in (0, 1]; 0.1 by default.
     seed
-        The seed of the generator, a whole number; None (default) draws one.
+        The seed of the generator, a whole number >= 0; None (default) draws one.
 
     Attributes
     ----------
@@ -364,7 +364,7 @@ class ShareSampler(_Drawing):
 
     round_cost = "One score, and one learning step if the label is requested."
     guarantee = "That of the classifier on the share of the stream that it learns."
-    advice = "Use it to measure a model on labels that cost, or as the yardstick of other samplers."
+    advice = "Use it to estimate the accuracy of a model if labels are expensive, or as a baseline for other samplers."
 
     share: float
 

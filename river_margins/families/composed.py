@@ -48,8 +48,8 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`. None (default) adds it where
         weights are linear or Gaussian, and not to kernels, random features and multiplicative weights.
     max_features
-        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
-        keeps every feature.
+        The number of buckets that features are hashed into, >= 1, by a hash that is the same in every process; None
+        (default) keeps every feature.
 
     Raises
     ------
@@ -144,8 +144,8 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`. None (default) adds it where
         weights are linear or Gaussian, and not to kernels, random features and multiplicative weights.
     max_features
-        The number of buckets that features are hashed into, by a hash that is the same in every process; None (default)
-        keeps every feature.
+        The number of buckets that features are hashed into, >= 1, by a hash that is the same in every process; None
+        (default) keeps every feature.
 
     Examples
     --------

@@ -16,10 +16,10 @@ __all__ = ["CWClassifier", "SCWClassifier"]
 class CWClassifier(MarginClassifier):
     """Confidence-weighted: the closest Gaussian that classifies the example correctly with probability eta.
 
-    Let m = y⟨w, x⟩ be the margin, v = x'Σx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
+    Let m = y⟨w, x⟩ be the margin, v = xᵀΣx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
     update is the Gaussian (w', Σ') closest to (w, Σ) with m' = phi·sqrt(v'), or with m' = phi·v' for `form="variance"`.
-    In both forms, w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal. With many classes, m is
-    the margin against the best-scoring wrong class s, each class has its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights
+    In both forms, w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xxᵀ, or of its diagonal. With many classes, m is
+    the margin against the best-scoring wrong class s, each class has its own Σ, v = xᵀΣ_y·x + xᵀΣ_s·x, and the weights
     of both classes change.
 
     Parameters
@@ -27,7 +27,8 @@ class CWClassifier(MarginClassifier):
     eta
         The probability with which the example must be classified correctly, above 0.5 and below 1; 0.7 by default.
     phi
-        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`. If `phi` is
+        given, `eta` is not used.
     form
         The unit of the margin: "deviation" (default) or "variance".
     covariance
@@ -45,7 +46,7 @@ class CWClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -119,11 +120,11 @@ class CWClassifier(MarginClassifier):
 class SCWClassifier(MarginClassifier):
     """Soft confidence-weighted: CW in which a missed margin costs C, so that noise does little harm.
 
-    Let m = y⟨w, x⟩ be the margin, v = x'Σx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
+    Let m = y⟨w, x⟩ be the margin, v = xᵀΣx its variance and phi the normal quantile of eta. If m < phi·sqrt(v), the
     update is the Gaussian that minimises the divergence from the current one plus C·s (`mode=1`) or C·s² (`mode=2`),
-    with s = [phi·sqrt(v') - m']+. It is w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xx', or of its diagonal.
-    With many classes, m is the margin against the best-scoring wrong class s, each class has its own Σ, v = x'Σ_y·x +
-    x'Σ_s·x, and the weights of both classes change.
+    with s = [phi·sqrt(v') - m']+. It is w' = w + alpha·y·Σx, and Σ⁻¹ grows by a multiple of xxᵀ, or of its diagonal.
+    With many classes, m is the margin against the best-scoring wrong class s, each class has its own Σ, v = xᵀΣ_y·x +
+    xᵀΣ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
@@ -135,7 +136,8 @@ class SCWClassifier(MarginClassifier):
         The probability with which the example should be classified correctly, above 0.5 and below 1; None (default) is
         0.75 for SCW-I and 0.9 for SCW-II.
     phi
-        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`.
+        The same requirement in standard deviations, > 0; None (default) takes the normal quantile of `eta`. If `phi` is
+        given, `eta` is not used.
     covariance
         "diagonal" (default) keeps one variance for each weight and costs as much as plain weights; "full" keeps a
         matrix, whose memory and time grow with the square of the number of features seen.
@@ -145,7 +147,7 @@ class SCWClassifier(MarginClassifier):
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
         The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
-        learner freezes after a change of concept. It does so with more than about 500, too.
+        learner freezes after a change of concept. With noise, it also freezes with values above about 700.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
@@ -155,7 +157,7 @@ class SCWClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

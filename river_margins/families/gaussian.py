@@ -24,9 +24,9 @@ def space_of(covariance: Covariance, a: float, max_dimension: int, half_life: fl
 class AROWClassifier(MarginClassifier):
     """Adaptive regularisation of weights: large steps along rare features, small ones along frequent features.
 
-    With margin m = y⟨w, x⟩ and variance v = x'Σx, if m < 1: w' = w + (1 - m)/(v + r)·y·Σx, and Σ⁻¹ grows by xx'/r, or
-    by the diagonal of xx'/r. With many classes, m is the margin against the best-scoring wrong class s, each class has
-    its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights of both classes change.
+    With margin m = y⟨w, x⟩ and variance v = xᵀΣx, if m < 1: w' = w + (1 - m)/(v + r)·y·Σx, and Σ⁻¹ grows by xxᵀ/r, or
+    by the diagonal of xxᵀ/r. With many classes, m is the margin against the best-scoring wrong class s, each class has
+    its own Σ, v = xᵀΣ_y·x + xᵀΣ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class AROWClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
-    With a full matrix and a = 1, let S be the rounds with m < 1, X the sum of xx' over S, and E the number of rounds in
-    S that are not mistakes. For any u: n_mistakes <= sqrt(r|u|² + u'Xu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. Σ⁻¹w
+    With a full matrix and a = 1, let S be the rounds with m < 1, X the sum of xxᵀ over S, and E the number of rounds in
+    S that are not mistakes. For any u: n_mistakes <= sqrt(r|u|² + uᵀXu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. Σ⁻¹w
     is the sum of y·x/r over S.
 
     Examples
@@ -123,8 +123,8 @@ class AROWClassifier(MarginClassifier):
 class AROWRegressor(MarginRegressor):
     """Adaptive regularisation of weights for regression: recursive least squares on errors above eps.
 
-    With the loss l = [|y - f| - eps]+ and the variance v = x'Σx, if l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and Σ⁻¹
-    grows by xx'/r, or by the diagonal of xx'/r. With eps = 0, Σ⁻¹ grows in every round.
+    With the loss l = [|y - f| - eps]+ and the variance v = xᵀΣx, if l > 0: w' = w + sign(y - f)·l/(v + r)·Σx, and Σ⁻¹
+    grows by xxᵀ/r, or by the diagonal of xxᵀ/r. With eps = 0, Σ⁻¹ grows in every round.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class AROWRegressor(MarginRegressor):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -209,8 +209,8 @@ class AROWRegressor(MarginRegressor):
 class NAROWClassifier(MarginClassifier):
     """AROW with its own r for each example, chosen so that the sum of all score variances grows slowly.
 
-    With v = x'Σx, 1/r = [b - 1/v]+. The score is computed with the example already in Σ⁻¹: f = θ'(Σ⁻¹ + xx'/r)⁻¹x. If
-    y·f < 1: θ' = θ + y·x, and Σ⁻¹ grows by xx'/r, or by its diagonal. The weights are Σθ. With many classes, each class
+    With v = xᵀΣx, 1/r = [b - 1/v]+. The score is computed with the example already in Σ⁻¹: f = θᵀ(Σ⁻¹ + xxᵀ/r)⁻¹x. If
+    y·f < 1: θ' = θ + y·x, and Σ⁻¹ grows by xxᵀ/r, or by its diagonal. The weights are Σθ. With many classes, each class
     has its own θ and Σ; y·x is added to θ of the class and subtracted from θ of the best-scoring wrong class.
 
     Parameters
@@ -235,7 +235,7 @@ class NAROWClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -308,9 +308,9 @@ class NAROWClassifier(MarginClassifier):
 class NHERDClassifier(MarginClassifier):
     """Gaussian herding: the linear map that brings all weight vectors, on average, closest to margin 1.
 
-    With margin m = y⟨w, x⟩ and variance v = x'Σx, if m < 1: w' = w + (1 - m)/(v + 1/C)·y·Σx, and Σ⁻¹ grows by (2C +
-    C²v)·xx', or by its diagonal. With many classes, m is the margin against the best-scoring wrong class s, each class
-    has its own Σ, v = x'Σ_y·x + x'Σ_s·x, and the weights of both classes change.
+    With margin m = y⟨w, x⟩ and variance v = xᵀΣx, if m < 1: w' = w + (1 - m)/(v + 1/C)·y·Σx, and Σ⁻¹ grows by (2C +
+    C²v)·xxᵀ, or by its diagonal. With many classes, m is the margin against the best-scoring wrong class s, each class
+    has its own Σ, v = xᵀΣ_y·x + xᵀΣ_s·x, and the weights of both classes change.
 
     Parameters
     ----------
@@ -335,11 +335,11 @@ class NHERDClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
-    With a full matrix, the map minimises E[(w' - w)'Σ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
+    With a full matrix, the map minimises E[(w' - w)ᵀΣ⁻¹(w' - w)/2 + C/2·(1 - y⟨w', x⟩)²] over the Gaussian.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class AdalineClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -102,7 +102,7 @@ class AdalineRegressor(MarginRegressor):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -173,7 +173,7 @@ class OGDClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -262,7 +262,7 @@ class OGDRegressor(MarginRegressor):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -358,7 +358,7 @@ class PegasosClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

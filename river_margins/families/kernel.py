@@ -48,7 +48,7 @@ class KernelPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -142,7 +142,7 @@ class KernelPAClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -229,7 +229,7 @@ class KernelPARegressor(MarginRegressor):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

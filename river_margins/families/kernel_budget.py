@@ -31,14 +31,14 @@ class RandomizedBudgetPerceptron(MarginClassifier):
     budget
         The largest number of supports, >= 1; 300 by default.
     seed
-        The seed of the generator, a whole number; 0 by default. The state of the generator is saved with the learner,
-        so that a restored learner draws the next numbers.
+        The seed of the generator, a whole number >= 0; 0 by default. The state of the generator is saved with the
+        learner, so that a restored learner draws the next numbers.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -118,7 +118,7 @@ class Forgetron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -199,7 +199,7 @@ class Projectron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -287,7 +287,7 @@ class BPAClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

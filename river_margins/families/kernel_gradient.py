@@ -41,7 +41,7 @@ class BOGDClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -126,8 +126,8 @@ class FOGDClassifier(MarginClassifier):
     loss
         "hinge" (default), "squared hinge", "logistic" or "squared".
     seed
-        A whole number; 0 by default. The frequencies of a feature are drawn from the seed and the feature's name, so
-        that they are the same in every process and in every order of examples.
+        A whole number >= 0; 0 by default. The frequencies of a feature are drawn from the seed and the feature's name,
+        so that they are the same in every process and in every order of examples.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
@@ -137,7 +137,7 @@ class FOGDClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

@@ -40,7 +40,7 @@ class Winnow(MarginClassifier):
         Whether to add a constant feature of value 1; False by default, because all weights speak for True, and `theta`
         is what they must outweigh.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class BalancedWinnow(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1, which moves the threshold as it learns; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

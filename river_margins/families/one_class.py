@@ -41,7 +41,7 @@ class PAOneClass(Described, Learner, base.AnomalyDetector):
     learn_radius
         Whether to learn the radius; False by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

@@ -47,7 +47,7 @@ class PAClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default. Unlike in River's learner, it counts in q.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -137,7 +137,7 @@ class AveragedPAClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -219,7 +219,7 @@ class PARegressor(MarginRegressor):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -294,7 +294,7 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Perceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -131,7 +131,7 @@ class MarginPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -216,7 +216,7 @@ class AveragedPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -298,12 +298,12 @@ class ShiftingPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
-    For every stream and every sequence of u that may change between rounds, let U be the length of the last u, S the
-    way that u has moved from mistake to mistake, R the length of the longest example, and L the sum of the hinge
+    For every stream and every sequence of u that may change between rounds, let U be the length of the last u, S its
+    path length Σ |u_(k+1) - u_k| over the mistakes, R the length of the longest example, and L the sum of the hinge
     losses of u over the mistakes. With lam >= 1 and K = lam·R·(U + S)/sqrt(2·lam - 1): n_mistakes <= lam·L + K²/2 +
     K·sqrt(lam·L + K²/4). With many classes, R² becomes 2R². The constants are not those of the paper:
     `tests/bounds/test_shifting.py` has the proof.
@@ -323,7 +323,7 @@ class ShiftingPerceptron(MarginClassifier):
     """
 
     round_cost = "The number of features in x times the number of classes."
-    guarantee = "A bound on the mistakes against any u, which may move: the way that it moves counts like its length."
+    guarantee = "A bound on the mistakes in terms of any u that may move: its path length counts like its length."
     advice = "Use it to study drift with a guarantee; `half_life` in a Gaussian learner predicts better."
     _no_class_weight = no_price("`class_weight`")
 
@@ -381,7 +381,7 @@ class PNormPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -464,7 +464,7 @@ class VotedPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -548,7 +548,7 @@ class PocketPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

@@ -18,9 +18,9 @@ __all__ = ["IELLIPClassifier", "KernelSecondOrderPerceptron", "SecondOrderPercep
 class SecondOrderPerceptron(MarginClassifier):
     """The second-order perceptron: a perceptron in coordinates in which its mistakes spread evenly.
 
-    Let A = a·I + Σ xx' and v = Σ y·x over the mistakes so far. The score is computed with the example already in A: f =
-    v'(A + xx')⁻¹x, or with the diagonal of A. If y·f <= 0: v' = v + y·x and A' = A + xx'. The weights are A⁻¹v. With
-    many classes, each class has its own v and A, and y·x is the difference between the class and its best-scoring
+    Let A = a·I + Σ xxᵀ and θ = Σ y·x over the mistakes so far. The score is computed with the example already in A: f =
+    θᵀ(A + xxᵀ)⁻¹x, or with the diagonal of A. If y·f <= 0: θ' = θ + y·x and A' = A + xxᵀ. The weights are A⁻¹θ. With
+    many classes, each class has its own θ and A, and y·x is the difference between the class and its best-scoring
     rival. `KernelSecondOrderPerceptron` is its form with a kernel.
 
     Parameters
@@ -51,11 +51,11 @@ class SecondOrderPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
-    With a full matrix, let S be the mistakes and λ the eigenvalues of their Σ xx'. For any u of length 1 and g > 0:
+    With a full matrix, let S be the mistakes and λ the eigenvalues of their Σ xxᵀ. For any u of length 1 and g > 0:
     n_mistakes <= Σ_S [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
 
     Examples
@@ -133,7 +133,7 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     """The second-order perceptron in the space of a kernel: every mistake becomes a support.
 
     Let k be the kernels of x with the mistakes so far, K the kernels of the mistakes with each other, M = (a·I + K)⁻¹,
-    Y their labels and v = (k(x, x) - k'Mk)/a. The score f(x) = Y'Mk/(1 + v) is computed with the example already in the
+    Y their labels and v = (k(x, x) - kᵀMk)/a. The score f(x) = YᵀMk/(1 + v) is computed with the example already in the
     matrix. If y·f <= 0, x and y are appended. Many classes work as in `SecondOrderPerceptron`, with one matrix for each
     class.
 
@@ -160,7 +160,7 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -230,7 +230,7 @@ class KernelSecondOrderPerceptron(MarginClassifier):
 class IELLIPClassifier(MarginClassifier):
     """An ellipsoid of weights: a mistake moves its centre to margin 1 and shrinks it in that direction.
 
-    With v = x'Σx, if y⟨w, x⟩ <= 0: w' = w + (1 - y⟨w, x⟩)/v·y·Σx, and Σ' = (Σ - c_t·Σxx'Σ/v)/(1 - c_t), where c_t =
+    With v = xᵀΣx, if y⟨w, x⟩ <= 0: w' = w + (1 - y⟨w, x⟩)/v·y·Σx, and Σ' = (Σ - c_t·ΣxxᵀΣ/v)/(1 - c_t), where c_t =
     c·b^(t-1) in round t. With a diagonal Σ, the diagonal of Σ⁻¹ changes in the same way. With many classes, y·x is the
     difference between the class and its best-scoring rival, each class has its own Σ, and the weights of both classes
     change.
@@ -258,7 +258,7 @@ class IELLIPClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

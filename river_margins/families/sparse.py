@@ -43,7 +43,7 @@ class FTRLProximalClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -132,7 +132,7 @@ class AdaGradRDAClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----
@@ -224,7 +224,7 @@ class FOBOSClassifier(MarginClassifier):
     intercept
         Whether to add a constant feature of value 1, which is regularised like the others; True by default.
     max_features
-        The number of buckets that features are hashed into; None (default) keeps every feature.
+        The number of buckets that features are hashed into, >= 1; None (default) keeps every feature.
 
     Notes
     -----

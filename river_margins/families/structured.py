@@ -204,6 +204,10 @@ class StructuredPA(Structured):
         vars(self).update(
             phi=phi, decode=decode, cost=cost, decode_cost=decode_cost, C=C, mode=mode, cost_scale=cost_scale
         )
+        if not callable(phi):
+            raise TypeError(f"`phi` must be a function phi(x, y) that returns a dict of features, not {phi!r}")
+        if not (callable(decode) or (isinstance(decode, list | tuple) and decode)):
+            raise TypeError(f"`decode` must be a function decode(w, x) or a list of all outputs, not {decode!r}")
         if decode_cost is True and not isinstance(decode, list | tuple):
             raise ValueError("`decode_cost=True` tries all outputs, so `decode` must be the list of them")
         self._open(C, mode, cost_scale)

@@ -35,8 +35,8 @@ class OnlineMLP(Described, Estimator):
     def _open(self, hidden: Sequence[int], lr: float, activation: Activation, seed: int, outputs: int) -> None:
         if not isinstance(hidden, list | tuple) or not hidden:
             raise ValueError(f"`hidden` must be a list or tuple of one or more numbers of units, not {hidden!r}")
-        for units in hidden:
-            whole("hidden", units, 1)
+        for i, units in enumerate(hidden):
+            whole(f"hidden[{i}]", units, 1)
         one_of("activation", activation, tuple(FUNCTIONS))
         vars(self).update(hidden=hidden, activation=activation, lr=positive("lr", lr), seed=whole("seed", seed))
         gain = FUNCTIONS[activation].gain
@@ -151,7 +151,8 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
     classes
         Labels known beforehand; their order breaks ties. Other labels are added when they first appear.
     seed
-        Draws the first weights; 0 by default. The same seed gives the same learner in every process.
+        The seed of the first weights, a whole number >= 0; 0 by default. The same seed gives the same learner in every
+        process.
 
     Raises
     ------
@@ -184,7 +185,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
 
     round_cost = "The number of weights of the features in x and of all further layers."
     guarantee = "None: the loss is not convex in the weights."
-    advice = "Use it if labels depend on features together, and if no kernel or product of features says how."
+    advice = "Use it if labels depend on combinations of features that no kernel or product of features describes."
 
     classes: Sequence[Hashable] | None
     _labels: Labels
@@ -292,7 +293,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         Whether to learn (y - mean)/deviation, with mean and deviation of all labels so far, and to predict in the units
         of y. True by default; False is the update above on the labels as they are.
     seed
-        Draws the first weights; 0 by default. The same seed gives the same learner in every process.
+        The seed of the first weights, a whole number >= 0; 0 by default. The same seed gives the same learner in every
+        process.
 
     Raises
     ------

@@ -38,7 +38,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
     lr
         Learning rate, > 0; 0.1 by default. A sample weight multiplies it.
     beta
-        Above 0 and below 1; 0.99 by default. Smaller ones choose faster.
+        The factor of the weight of a depth for a loss of 1, above 0 and below 1; 0.99 by default. The smaller, the
+        sooner the best depth has most of the weight.
     s
         The least share of weight for all depths together, from 0 to 1; 0.2 by default.
     activation
@@ -48,7 +49,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
     classes
         Labels known beforehand; their order breaks ties. Other labels are added when they first appear.
     seed
-        Draws the first weights; 0 by default. The same seed gives the same learner in every process.
+        The seed of the first weights, a whole number >= 0; 0 by default. The same seed gives the same learner in every
+        process.
 
     Raises
     ------
@@ -90,7 +92,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
 
     round_cost = "The number of weights of the features in x and of all further layers."
     guarantee = "Losses of the mixture <= those of the best depth + ln(L)/η + ηT/8 (losses in [0, 1], s 0)."
-    advice = "Use it if nobody knows whether a deep network pays on the stream."
+    advice = "Use it if it is not known whether more layers improve the predictions on the stream."
 
     layers: int
     width: int

@@ -59,7 +59,7 @@ class FeatureHasher(FirstStep, Hashing, base.Transformer):
     Parameters
     ----------
     n_features
-        The number of buckets, >= 1.
+        The number of buckets, >= 1; 2**20 by default.
     alternate_sign
         Whether half of the features change their sign (default), so that collisions cancel on average instead of adding up.
 

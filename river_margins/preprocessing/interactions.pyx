@@ -228,12 +228,12 @@ class Interactions(FirstStep, Products, base.Transformer):
     Parameters
     ----------
     degree
-        The largest number of factors, >= 2. An example of n features has some n^degree/degree! products.
+        The largest number of factors, >= 2; 2 by default. n features have about n^degree/degree! products.
     interaction_only
-        Whether to leave out products in which a feature occurs twice.
+        Whether to leave out products in which a feature occurs twice; False by default.
     pairs
-        The products to make, as pairs of names; None for all up to `degree`. "user" also means each text "user=value", and
-        "user_*" all features whose names begin with "user_". Only with degree 2.
+        The products to make, as pairs of names; None (default) for all up to `degree`. "user" also means each text
+        "user=value", and "user_*" all features whose names begin with "user_". Only with degree 2.
 
     Raises
     ------

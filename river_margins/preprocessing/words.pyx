@@ -342,18 +342,19 @@ class BagOfWords(FirstStep, WordCounts, base.MiniBatchTransformer):
     Parameters
     ----------
     on
-        The feature with the text; other features are left out. None if each example is a text.
+        The feature with the text; other features are left out. None (default) if each example is a text.
     strip_accents
-        Whether to replace letters with accents by those without.
+        Whether to replace letters with accents by those without; True by default.
     lowercase
-        Whether to replace capitals by small letters.
+        Whether to replace capitals by small letters; True by default.
     stop_words
-        Words to leave out, or None.
+        A list of words to leave out; None (default) leaves out none.
     tokenizer_pattern
-        The regular expression of a word; if it has a group, that group is the word.
+        The regular expression of a word; if it has a group, that group is the word. The default matches words of two
+        characters or more, with hyphens.
     ngram_range
-        The least and the largest number of words, >= 1, that are counted together. A word alone is a text as a feature name,
-        and an n-gram is a tuple of texts.
+        The least and the largest number of words, >= 1, that are counted together; (1, 1) by default. The feature name
+        of one word is a text, and that of several words is a tuple of texts.
 
     Raises
     ------
@@ -404,19 +405,20 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
     Parameters
     ----------
     normalize
-        Whether to divide the weights of a text by their norm.
+        Whether to divide the weights of a text by their norm; True by default.
     on
-        The feature with the text; other features are left out. None if each example is a text.
+        The feature with the text; other features are left out. None (default) if each example is a text.
     strip_accents
-        Whether to replace letters with accents by those without.
+        Whether to replace letters with accents by those without; True by default.
     lowercase
-        Whether to replace capitals by small letters.
+        Whether to replace capitals by small letters; True by default.
     stop_words
-        Words to leave out, or None.
+        A list of words to leave out; None (default) leaves out none.
     tokenizer_pattern
-        The regular expression of a word; if it has a group, that group is the word.
+        The regular expression of a word; if it has a group, that group is the word. The default matches words of two
+        characters or more, with hyphens.
     ngram_range
-        The least and the largest number of words, >= 1, that are counted together, as in `BagOfWords`.
+        The least and the largest number of words, >= 1, that are counted together, as in `BagOfWords`; (1, 1) by default.
 
     Raises
     ------

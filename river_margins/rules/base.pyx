@@ -54,7 +54,7 @@ cdef class Step:
     """Step(step=0.0, scale=1.0, radius=inf, *, shrink=0.0, inflate=1.0)\n--\n
     The move that a rule asks for: w' = scale·w + step·d, then shortened to the length `radius` if it is longer.
 
-    In a space with a covariance Σ the move goes along Σd instead of d, and Σ⁻¹ grows by shrink·dd'. So the variance v along
+    In a space with a covariance Σ the move goes along Σd instead of d, and Σ⁻¹ grows by shrink·ddᵀ. So the variance v along
     d becomes v/(1 + shrink·v). Then Σ is multiplied by `inflate`. A step of 0 may also shrink and inflate. With many classes
     the covariances of the classes in d change; the others stay.
 
@@ -107,7 +107,8 @@ cdef class Rule(Recipe):
     spaces
         The names of the spaces that the rule suits, in place of `needs`; None by default.
     tasks
-        The kinds of task that the rule suits; all by default.
+        The kinds of task that the rule suits, a tuple; by default all: "classification", "regression", "multilabel",
+        "one-class" and "structured".
 
     Examples
     --------
@@ -147,7 +148,7 @@ cdef class Rule(Recipe):
         return 0
 
     cdef double lookahead_r(self, double variance) noexcept:
-        """Return the r with which a score has the current example, of this variance, in Σ⁻¹ already, as xx'/r.
+        """Return the r with which a score has the current example, of this variance, in Σ⁻¹ already, as xxᵀ/r.
 
         For rules that set `looks_ahead`.
         """

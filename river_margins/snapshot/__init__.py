@@ -109,9 +109,11 @@ def dumps(model: base.Base, about: Mapping[str, Any] | None = None, parts: Mappi
     model
         Any model that `check` accepts.
     about
-        What `changes` shall tell about the model, as values that JSON has; no part of it.
+        Facts about the model, by name, as values that JSON has. They are not part of the model; `changes` and `beside`
+        return them. None (default) is none.
     parts
-        Bytes that go with the model, by name, such as snapshots of others; no part of it either. `beside` returns them.
+        Bytes to keep beside the model, by name, such as snapshots of other models. `beside` returns them. None
+        (default) is none.
 
     Raises
     ------

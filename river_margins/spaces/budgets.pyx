@@ -69,8 +69,8 @@ cdef class RandomRemoval(Budget):
     size
         The number of supports, >= 1; 100 by default.
     seed
-        A whole number of at least 0, the default. The state of the generator is part of a learner's state, so a restored
-        learner continues with the next number.
+        The seed of the generator, a whole number >= 0; 0 by default. The state of the generator is part of a learner's
+        state, so a restored learner continues with the next number.
     """
 
     _parameter_names = ("size", "seed")

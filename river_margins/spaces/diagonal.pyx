@@ -19,7 +19,7 @@ cdef double MOST = 1e300  # the largest sum that is kept
 cdef class Diagonal(Gaussian):
     """A weight and a variance for each feature: a covariance that costs little more than plain weights.
 
-    A variance s becomes s/(1 + k·s·x²): the diagonal of Σ⁻¹ grows by the diagonal of k·xx'.
+    A variance s becomes s/(1 + k·s·x²): the diagonal of Σ⁻¹ grows by the diagonal of k·xxᵀ.
 
     Parameters
     ----------

@@ -31,9 +31,9 @@ cdef class RandomFourier(Space):
     gamma
         As in `RBF`, > 0. None (default) is 1 over the number of features in the first example that moves the weights.
     components
-        D, >= 1; 100 by default. The error of the kernel is about 1/√D.
+        The number D of random vectors ω_i, >= 1; 100 by default. The error of the kernel is about 1/√D.
     seed
-        A whole number of at least 0, the default.
+        The seed of the random vectors, a whole number >= 0; 0 by default.
     """
 
     _parameter_names = ("gamma", "components", "seed")

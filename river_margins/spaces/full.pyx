@@ -67,8 +67,8 @@ cdef class Full(Gaussian):
         cdef Py_ssize_t features = self.reader.size() + row.fresh
         if features > self.max_dimension:
             raise ValueError(
-                f"with this example there are {features} features, and `{self!r}` would keep a matrix of {features}² "
-                "numbers: use `Diagonal()`, hash the features with `max_features`, or raise `max_dimension`"
+                f"with this example there are {features} features, more than `max_dimension` = {self.max_dimension}: use a "
+                "diagonal covariance (`Diagonal()`), hash the features with `max_features`, or raise `max_dimension`"
             )
         return Gaussian.stays_finite(self, row, direction, seen, step)
 
@@ -171,7 +171,7 @@ cdef class Full(Gaussian):
         block.decay = 1.0
 
     cdef bint is_covariance(self, const Block* block, Row row, const double* along, double variance) noexcept:
-        """Return whether (Σx)ᵢ² <= Σᵢᵢ·x'Σx. If rounding has broken this, the matrix is meaningless along x."""
+        """Return whether (Σx)ᵢ² <= Σᵢᵢ·xᵀΣx. If rounding has broken this, the matrix is meaningless along x."""
         cdef Py_ssize_t i
         cdef double blur = 0.0, surely
         for i in range(row.known):

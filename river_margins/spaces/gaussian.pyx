@@ -17,10 +17,10 @@ cdef double LEAST_DECAY = 1e-30  # below it, the stored numbers are computed ane
 
 cdef class Gaussian(Space):
     """Gaussian(a=1.0, *, half_life=None)\n--\n
-    Weights with a covariance Σ: the gain is the variance x'Σx, and a move goes along Σx and makes Σ smaller.
+    Weights with a covariance Σ: the gain is the variance xᵀΣx, and a move goes along Σx and makes Σ smaller.
 
     A score is ⟨w, x⟩. If the rule sets `looks_ahead`, the space keeps θ = Σ⁻¹w, a move adds a multiple of x to θ, and a score
-    has the current example in Σ⁻¹ already: θ'(Σ⁻¹ + xx'/r)⁻¹x, with r from `Rule.lookahead_r`.
+    has the current example in Σ⁻¹ already: θᵀ(Σ⁻¹ + xxᵀ/r)⁻¹x, with r from `Rule.lookahead_r`.
 
     Each block has a Σ of its own; the covariance between the weights of two classes is left out.
 
@@ -60,7 +60,7 @@ cdef class Gaussian(Space):
         """Set the covariance of a block: variance a for new features, and that of the old block for the others."""
 
     cdef double variance(self, const Block* block, Row row) noexcept:
-        """Return x'Σx over the known features, without the factor `unit` of the block."""
+        """Return xᵀΣx over the known features, without the factor `unit` of the block."""
         return 0.0
 
     cdef double lookahead_score(self, const Block* block, Row row, double variance) noexcept:
@@ -81,7 +81,7 @@ cdef class Gaussian(Space):
         return 0.0
 
     cdef double lookahead_share(self, const Block* block, Row row, Py_ssize_t i, double r, double variance) noexcept:
-        """Return the factor for the weight of feature i of the row if the example, of this variance, is in Σ⁻¹ as xx'/r."""
+        """Return the factor for the weight of feature i of the row if the example, of this variance, is in Σ⁻¹ as xxᵀ/r."""
         return 1.0
 
     cdef object variances(self, const Block* block):

@@ -77,9 +77,9 @@ cdef class Polynomial(KernelFunction):
     Parameters
     ----------
     degree
-        A whole number of at least 1; 2 by default.
+        The largest number of factors of a product, a whole number >= 1; 2 by default.
     gamma
-        > 0; 1 by default.
+        The factor of ⟨x, z⟩, > 0; 1 by default.
     c0
         Weight of products of fewer features, >= 0; 1 by default.
 

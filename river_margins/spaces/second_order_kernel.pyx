@@ -19,8 +19,8 @@ cdef class SecondOrderKernel(Kernel):
     """SecondOrderKernel(kernel=None, a=1.0, *, max_supports=5000)\n--\n
     The space `Full` with a kernel, for rules that look ahead and shrink Σ with each step.
 
-    Σ⁻¹ is I/a plus s·φφ' for each support, where s is its shrink. K has the kernels of all pairs of supports, and the diagonal
-    matrix D has 1/(a·s). LL' = K + D gets a new row with each support; the other rows do not change. With k, the kernels of x
+    Σ⁻¹ is I/a plus s·φφᵀ for each support, where s is its shrink. K has the kernels of all pairs of supports, and the diagonal
+    matrix D has 1/(a·s). LLᵀ = K + D gets a new row with each support; the other rows do not change. With k, the kernels of x
     and the supports, and z = L⁻¹k, the variance of x is a·(k(x, x) - |z|²). Its score is ⟨z, u⟩, and u gets a new number with
     each support. Each block has its own L and u.
 
@@ -125,8 +125,8 @@ cdef class SecondOrderKernel(Kernel):
             return True
         if count >= self.max_supports:
             raise ValueError(
-                f"with this example there are {count + 1} supports, and `{self!r}` would keep a matrix of {count + 1}² numbers: "
-                "use a kernel learner with a budget, such as `BPAClassifier`, or raise `max_supports`"
+                f"with this example there are {count + 1} supports, more than `max_supports` = {self.max_supports}: use a "
+                "kernel learner with a budget, such as `BPAClassifier`, or raise `max_supports`"
             )
         self.new_coefficients = room_for(self.new_coefficients, &self.new_coefficient_room, 2 * direction.length, False)
         for i in range(direction.length):

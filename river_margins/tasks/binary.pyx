@@ -35,8 +35,8 @@ cdef class Binary(Labels):
         raise ValueError(
             f"label {abridged(y)}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (
-                ": it has one weight vector for these two, by its kind or since its first label was a bool; name two others "
-                "as classes=[negative, positive]"
+                ", because it is for two classes only or because its first label was a bool: for two others, write "
+                "classes=[negative, positive]"
                 if self.positive is True else ""
             )
         )

@@ -37,8 +37,10 @@ cdef class Multiclass(Labels):
     cdef double code(self, object y) except? -1.0:
         label = plain(y)
         if isinstance(label, bool):
-            others = f"{self.labels!r} are classes" if self.labels else "other labels are not, such as 1 in place of True"
-            raise ValueError(f"label {abridged(y)} is a bool, and {others}: they do not mix in one learner")
+            others = f", but the labels of this learner are {self.labels!r}" if self.labels else (
+                "; write another, such as 1 in place of True"
+            )
+            raise ValueError(f"label {abridged(y)} is a bool{others}: bools and other labels do not mix in one learner")
         try:
             block = self.block_of.get(label)
         except TypeError as error:
@@ -46,7 +48,7 @@ cdef class Multiclass(Labels):
         if block is not None:
             return block
         if is_missing(label):
-            raise ValueError(f"label {abridged(y)} is not a class")
+            raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -21,7 +21,7 @@ cdef class OneClass(Task):
 
     cdef double code(self, object y) except? -1.0:
         if y is not None:
-            raise ValueError(f"label {abridged(y)} is one too many: a one-class learner learns from x alone")
+            raise ValueError(f"label {abridged(y)} must be None: a one-class learner takes no labels")
         return 0.0
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

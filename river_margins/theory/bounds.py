@@ -101,7 +101,7 @@ def batch_perceptron_epochs(count: int, longest: float, size: float) -> float:
 def shifting_perceptron_mistakes(longest: float, size: float, way: float, loss: float, lam: float) -> float:
     """Return lam·L + K²/2 + K·sqrt(lam·L + K²/4): the mistakes of ShiftingPerceptron, with lam >= 1.
 
-    K = lam·R·(|u| + S)/sqrt(2·lam - 1), with the length of the last u and the way S that u moves.
+    K = lam·R·(|u| + S)/sqrt(2·lam - 1), with the length of the last u and its path length S (`way`), Σ |u_(k+1) - u_k|.
 
     >>> round(shifting_perceptron_mistakes(1.0, 1.0, way=math.sqrt(3) - 1, loss=1.5, lam=2.0), 9)  # K = 2
     9.0
@@ -240,7 +240,7 @@ def alma_updates(margin: float, alpha: float, p: float = 2.0) -> float:
 def second_order_mistakes(size: float, loss: float, squares: float, eigenvalues: ArrayLike, a: float) -> float:
     """Return L + sqrt((a|u|² + Σ ⟨u, x⟩²)·Σ ln(1 + λ/a)): the mistakes of SecondOrderPerceptron, full covariance.
 
-    All sums are over the rounds with a mistake: `squares` is that of ⟨u, x⟩², and λ are the eigenvalues of Σ xx'.
+    All sums are over the rounds with a mistake: `squares` is that of ⟨u, x⟩², and λ are the eigenvalues of Σ xxᵀ.
     Cesa-Bianchi, Conconi and Gentile 2005, theorem 3.1. The lectures' d|u|·ln|u| does not follow from it.
 
     >>> round(second_order_mistakes(1.0, 2.0, squares=3.0, eigenvalues=[math.e - 1], a=1.0), 9)
@@ -322,7 +322,7 @@ def randomized_sampler_mistakes(longest: float, size: float, b: float) -> float:
 def randomized_budget_mistakes(size: float, loss: float, budget: int, way: float = 0.0) -> float:
     """Return 2B/(B - |u|²)·(|u|² + L + B·S): the expected mistakes of RandomizedBudgetPerceptron, for |u|² < B.
 
-    For kernels with k(x, x) <= 1. If u moves, S is its way and |u| its largest length; S is 0 by default. After
+    For kernels with k(x, x) <= 1. If u moves, S (`way`) is its path length, and |u| its largest length. After
     Cavallanti, Cesa-Bianchi and Gentile 2007.
 
     >>> randomized_budget_mistakes(1.0, 2.0, budget=3)
@@ -336,8 +336,8 @@ def randomized_budget_mistakes(size: float, loss: float, budget: int, way: float
 def forgetron_mistakes(size: float, loss: float, budget: int, way: float = 0.0) -> float:
     """Return 2|u|² + 4L + 4B·S: the mistakes of Forgetron with B >= 83, for |u| <= sqrt((B + 1)/ln(B + 1))/4.
 
-    For kernels with k(x, x) <= 1. If u moves, S is its way and |u| its largest length, and no y⟨u, x⟩ of an earlier
-    example may exceed 1; S is 0 by default. Dekel, Shalev-Shwartz and Singer 2008.
+    For kernels with k(x, x) <= 1. If u moves, S (`way`) is its path length, |u| is its largest length, and no
+    y⟨u, x⟩ of an earlier example may exceed 1. Dekel, Shalev-Shwartz and Singer 2008.
 
     >>> forgetron_mistakes(1.0, 2.0, budget=100)
     10.0

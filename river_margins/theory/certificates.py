@@ -88,7 +88,7 @@ class DualProgress(_Certificate):
 
     @property
     def largest_margin(self) -> float:
-        """What no margin of weights of length 1 exceeds, on a separable stream."""
+        """An upper bound on the margin of all weights of length 1, on a separable stream; infinite at first."""
         bound = self.get()
         return 1 / math.sqrt(2 * bound) if bound else math.inf
 

@@ -211,7 +211,14 @@ def best_sequence(
 
 
 def regret(losses: ArrayLike, comparator: float) -> float:
-    """Return R = (Σ losses - comparator)/n: the mean loss of a learner over that of a comparator, which has a sum.
+    """Return (Σ losses - comparator)/n, the mean regret of a learner in n rounds.
+
+    Parameters
+    ----------
+    losses
+        The loss of the learner in each round.
+    comparator
+        The sum of the losses of the comparator over all rounds.
 
     Examples
     --------

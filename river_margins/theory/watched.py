@@ -69,7 +69,7 @@ class Watched(ClassifierWrapper):
     """
 
     round_cost = "A learning step, two scores, and the score of the comparator."
-    guarantee = "That of the learner, with its numbers at hand."
+    guarantee = "That of the learner; the numbers in it are recorded."
     advice = "Use it to see on your stream how far a learner is from its bound, and from the best fixed weights."
 
     comparator: Weights | None
@@ -87,7 +87,7 @@ class Watched(ClassifierWrapper):
             )
         for name in ("max_features", "class_weight"):
             if getattr(learner, name, None) is not None:
-                raise ValueError(f"`Watched` states no bound for a learner with `{name}`, {getattr(learner, name)!r}")
+                raise ValueError(f"`Watched` knows no bound with `{name}` = {getattr(learner, name)!r}: leave it out")
         if comparator is not None and not isinstance(comparator, Mapping):
             raise TypeError(f"`comparator` must be a mapping from features to weights or None, not {comparator!r}")
         # Raises ValueError for what is no finite number, and for a constant that the learner does not have.

@@ -77,8 +77,8 @@ class EllipsoidClassifier(CentreClassifier):
     """The ellipsoid method: predict with the centre of an ellipsoid that contains all consistent weight vectors.
 
     The ellipsoid is a ball at first. A mistake on (x, y) rules out a half of it; it becomes the smallest ellipsoid
-    around the rest. With the centre c, the matrix P, g = y·x/|x|, b = Pg/sqrt(g'Pg), the depth s of the cut and d
-    dimensions: c' = c + (1 + d·s)/(d + 1)·b and P' = d²/(d² - 1)·(1 - s²)·(P - 2(1 + d·s)/((d + 1)(1 + s))·bb'). The
+    around the rest. With the centre c, the matrix P, g = y·x/|x|, b = Pg/sqrt(gᵀPg), the depth s of the cut and d
+    dimensions: c' = c + (1 + d·s)/(d + 1)·b and P' = d²/(d² - 1)·(1 - s²)·(P - 2(1 + d·s)/((d + 1)(1 + s))·bbᵀ). The
     score is ⟨c, x⟩.
 
     Parameters
@@ -88,7 +88,7 @@ class EllipsoidClassifier(CentreClassifier):
         with the features that are seen: it still contains all consistent weights, but is larger than one that starts
         with all features.
     cut
-        "deep" (default) cuts where the example does, at the depth s = (margin - y⟨c, x⟩/|x|)/sqrt(g'Pg); "central" cuts
+        "deep" (default) cuts where the example does, at the depth s = (margin - y⟨c, x⟩/|x|)/sqrt(gᵀPg); "central" cuts
         through the centre, s = 0.
     margin
         What y⟨w, x⟩/|x| is at least, on all examples, for the weights w to be found, whose length is at most `radius`;

@@ -22,7 +22,7 @@ SHALLOWEST = 1e-10  # the depth of a cut that floating point can still place wel
 class Polytope:
     """The w in [-1, 1]^d with ⟨a, w⟩ >= b for all cuts, and its volumetric centre.
 
-    The centre has the least F(w) = ½ ln det H, where H = Σ aa'/s² over all rows of the box and the cuts, and the slack
+    The centre has the least F(w) = ½ ln det H, where H = Σ aaᵀ/s² over all rows of the box and the cuts, and the slack
     of a row is s = ⟨a, w⟩ - b.
     """
 
@@ -130,9 +130,9 @@ def _objective(rows: Array, slacks: Array) -> float:
 class VolumetricCenterClassifier(CentreClassifier):
     """Vaidya's volumetric centre: predict with a centre of a polytope, which each mistake cuts by a shallow cut.
 
-    The polytope is the box [-1, 1]^d at first. The centre w minimises ½ ln det H(w), where H is the sum of aa'/s² over
-    all rows a with the slack s at w. A mistake on (x, y) first drops the cuts whose leverage a'H⁻¹a/s² is below `eps`,
-    and then adds the cut a = y·x/|x| at the depth sqrt(a'H⁻¹a/kappa) behind the centre. The score is ⟨w, x⟩.
+    The polytope is the box [-1, 1]^d at first. The centre w minimises ½ ln det H(w), where H is the sum of aaᵀ/s² over
+    all rows a with the slack s at w. A mistake on (x, y) first drops the cuts whose leverage aᵀH⁻¹a/s² is below `eps`,
+    and then adds the cut a = y·x/|x| at the depth sqrt(aᵀH⁻¹a/kappa) behind the centre. The score is ⟨w, x⟩.
 
     Parameters
     ----------

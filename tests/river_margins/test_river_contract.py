@@ -530,7 +530,7 @@ def test_a_sample_weight_multiplies_C_or_lr_or_is_refused(learner):
     label = labels_of(model)[-1]
     if not model.rule.weighted:
         for weight in (2.0, 0.0):
-            with pytest.raises(ValueError, match="puts no price on a loss"):
+            with pytest.raises(ValueError, match="takes no sample weights"):
                 model.learn_one({"a": 0.1}, label, w=weight)
         assert model.n_seen == 0
         return

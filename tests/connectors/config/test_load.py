@@ -393,7 +393,7 @@ def test_labels_as_keys_of_class_weight(load, problems):
         "`PAClassifier` refuses `class_weight`: `class_weight['spam']` must be a finite number above 0, not -1" in found
     )
     (found,) = problems(GOOD.replace("PAClassifier: {C: 0.01, mode: 1}", "CWClassifier: {class_weight: balanced}"))
-    assert "`CWClassifier` puts no price on a loss, so `class_weight` has nothing to multiply: use a learner" in found
+    assert "`CWClassifier` takes no sample weights, because no cost of a loss limits its steps: leave out" in found
 
 
 @pytest.mark.parametrize(

@@ -221,3 +221,8 @@ def test_parameters_out_of_range_are_named(parameters, words):
     model = rm.LogLinearClassifier()
     model.mutate({"lr": 0.5, "l2": 0.1})
     assert (model.lr, model.l2) == (0.5, 0.1)
+
+
+def test_joint_features_that_are_no_function_are_refused():
+    with pytest.raises(TypeError, match=r"`phi` must be a function phi\(x, k\) .* or None, not 'x'"):
+        rm.LogLinearClassifier(phi="x")

@@ -132,8 +132,8 @@ def test_what_is_refused(kind):
         with case(x), pytest.raises(ValueError, match=f"x = {x!r} is not in a table"):
             model.predict_one(x)
     assert model.n_seen == 0
-    for weights in ([1.0], [1.0, 0.0]):
-        with case(weights), pytest.raises(ValueError, match="`weights`"):
+    for weights, name in (([1.0], "weights"), ([1.0, 0.0], r"weights\[1\]")):
+        with case(weights), pytest.raises(ValueError, match=f"`{name}` must"):
             rm.HAL([[True], [False]], weights=weights)
 
 

@@ -107,7 +107,7 @@ def test_learners_whose_score_is_no_product_are_refused():
     assert {"kernel", "multiplicative", "votedlinear"} <= refused
     assert "linear" not in refused
     for kind, wrong in ((rm.Averaged, rm.PARegressor()), (rm.AveragedRegressor, rm.PAClassifier()), (rm.Averaged, 1)):
-        with pytest.raises(TypeError, match="`learner` must be a linear learner"):
+        with pytest.raises(TypeError, match=r"`learner` must be a linear (classifier|regressor) of this library"):
             kind(wrong)
 
 

@@ -133,7 +133,7 @@ def test_a_sample_weight_goes_to_the_learner(kind):
         model.learn_one({"a": 1.0}, "spam")
     assert state(model) == before
     model = kind(rm.ROMMAClassifier())
-    with pytest.raises(ValueError, match="puts no price on a loss"):
+    with pytest.raises(ValueError, match="takes no sample weights"):
         model.learn_one({"a": 1.0}, True, w=3.0)
 
 

@@ -221,7 +221,17 @@ def test_svm_refuses_labels_that_are_not_signs():
 
 @pytest.mark.parametrize("price", [0.0, -0.25, np.nan])
 def test_a_price_that_is_none_is_refused(price):
-    with pytest.raises(ValueError, match="above 0 or infinite"):
+    with pytest.raises(ValueError, match="`C` must be a number above 0 or infinite"):
         svm([[2.0], [-1.0]], [1, -1], C=price)
-    with pytest.raises(ValueError, match="above 0 or infinite"):
+    with pytest.raises(ValueError, match="`largest` must be a number above 0 or infinite"):
         hildreth([0.0], [[1.0]], [1.0], largest=price)
+
+
+def test_hildreth_refuses_a_point_of_another_length_than_the_rows():
+    with pytest.raises(ValueError, match=r"`w` must be a vector of 2 numbers, .*, not of shape \(1,\)"):
+        hildreth([0.0], [[1.0, 2.0]], [1.0])
+
+
+def test_cycle_refuses_a_regressor():
+    with pytest.raises(TypeError, match=r"`learner` must be a classifier, such as Perceptron\(\), not a PARegressor"):
+        cycle(rm.PARegressor(), [({"a": 1.0}, 2.0)])

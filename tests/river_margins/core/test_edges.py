@@ -52,11 +52,11 @@ REFUSED = {
     "decimal nan": ({"a": decimal.Decimal("NaN")}, ValueError, "feature 'a' is nan"),
     "infinity": ({"a": 1.0, "new": -math.inf}, ValueError, "feature 'new' is -inf"),
     "text": ({"a": "red"}, ValueError, "OneHotEncoder.. or FeatureHasher.. of river_margins"),
-    "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5': make it a number before"),
-    "decimal comma": ({"a": "0,5"}, ValueError, "feature 'a' is the text '0,5': make it a number .* decimal point"),
+    "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5': convert it to a number first"),
+    "decimal comma": ({"a": "0,5"}, ValueError, "feature 'a' is the text '0,5': convert it .* decimal point"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
     "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),
-    "long text": ({"a": "red " * 1000}, ValueError, "'red red .{60,70}\\.\\.\\.: put a step before"),
+    "long text": ({"a": "red " * 1000}, ValueError, "'red red .{60,70}\\.\\.\\.: encode it in a step before"),
     "none": (
         {"a": None},
         ValueError,
@@ -69,7 +69,7 @@ REFUSED = {
     "numpy time": ({"a": np.datetime64("2024-01-01", "ns")}, ValueError, "of type datetime64: a number is needed"),
     "numpy duration": ({"a": np.timedelta64(5, "ns")}, ValueError, "of type timedelta64: a number is needed"),
     "numpy complex": ({"a": np.complex128(1j)}, ValueError, "of type complex128: a number is needed"),
-    "huge int": ({"a": 10**400}, ValueError, "feature 'a' is 10{76}..., which is beyond floating point"),
+    "huge int": ({"a": 10**400}, ValueError, "feature 'a' is 10{76}..., which is too large for a float"),
     "an int that Python does not write": (
         {"a": 10**5000},
         ValueError,

@@ -319,3 +319,16 @@ def test_an_output_that_is_not_in_the_list_is_refused():
     with pytest.raises(ValueError, match="output 'z' is not in `decode`, the list of all outputs"):
         model.learn_one({"a": 1.0}, "z")
     assert model.n_seen == 0
+
+
+@pytest.mark.parametrize(
+    ("phi", "decode", "words"),
+    [
+        (None, ["a", "b"], r"`phi` must be a function phi\(x, y\) .*, not None"),
+        (dict, "ab", r"`decode` must be a function decode\(w, x\) or a list of all outputs, not 'ab'"),
+        (dict, [], r"`decode` must be a function decode\(w, x\) or a list of all outputs, not \[\]"),
+    ],
+)
+def test_what_is_no_function_is_refused(phi, decode, words):
+    with pytest.raises(TypeError, match=words):
+        rm.StructuredPA(phi, decode)

@@ -310,7 +310,7 @@ def test_the_mean_and_the_deviation_of_a_target():
     [
         (lambda: rm.OnlineMLPClassifier(()), "`hidden` must be a list or tuple"),
         (lambda: rm.OnlineMLPClassifier(5), "`hidden` must be a list or tuple"),
-        (lambda: rm.OnlineMLPRegressor((0,)), "`hidden` must be a whole number of at least 1, not 0"),
+        (lambda: rm.OnlineMLPRegressor((0,)), r"`hidden\[0\]` must be a whole number of at least 1, not 0"),
         (lambda: rm.OnlineMLPRegressor(lr=0.0), "`lr` must be a finite number above 0, not 0.0"),
         (lambda: rm.OnlineMLPRegressor(activation="sin"), "`activation` must be 'tanh'"),
         (lambda: rm.OnlineMLPRegressor(seed=-1), "`seed` must be a whole number"),

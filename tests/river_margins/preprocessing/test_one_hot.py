@@ -73,7 +73,7 @@ def test_a_scaler_leaves_texts_as_they_are():
 
 
 def test_a_text_that_reaches_the_learner_is_refused_with_advice():
-    with pytest.raises(ValueError, match=r"'country' is the text 'CH': put a step before .* OneHotEncoder\(\)"):
+    with pytest.raises(ValueError, match=r"'country' is the text 'CH': encode it in a step before.* OneHotEncoder\(\)"):
         (rm.StandardScaler() | rm.PAClassifier()).learn_one({"country": "CH"}, True)
 
 

@@ -221,7 +221,7 @@ def test_the_f1_of_a_rare_class_rises_with_its_weight(make):
 )
 def test_rules_without_a_price_refuse_weights(model):
     with pytest.raises(
-        ValueError, match=r"puts no price on a loss, so a sample weight of 2.0 has nothing to multiply: use"
+        ValueError, match=r"takes no sample weights, .*: leave out a sample weight of 2.0, or use a learner"
     ):
         model.learn_one({"a": 1.0}, True, w=2.0)
 

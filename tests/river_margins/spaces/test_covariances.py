@@ -52,7 +52,7 @@ def test_a_matrix_over_too_many_features_is_refused_before_anything_is_written()
     model.learn_one({"f0": 1.0, "f1": 1.0}, "a")
     before = pickle.dumps(model)
     with pytest.raises(
-        ValueError, match=r"4 features, and `Full\(a=1\.0, max_dimension=3, half_life=None\)`.* `max_features`"
+        ValueError, match=r"4 features, more than `max_dimension` = 3: use a diagonal .* `max_features`"
     ):
         model.learn_one({"f1": 1.0, "f2": 1.0, "f3": 1.0}, "d")
     assert pickle.dumps(model) == before

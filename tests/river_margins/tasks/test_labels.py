@@ -104,7 +104,7 @@ def test_a_label_that_is_missing_is_refused(form):
 def test_a_learner_for_one_class_takes_no_label(label):
     model = rm.PAOneClass()
     for learn in (model.learn_one, model.predict_learn_one):
-        with pytest.raises(ValueError, match=r"label .* is one too many"):
+        with pytest.raises(ValueError, match=r"label .* must be None: a one-class learner"):
             learn({"a": 1.0}, label)
     assert model.n_seen == 0
 

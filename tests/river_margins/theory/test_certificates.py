@@ -226,7 +226,7 @@ def test_values_of_any_number_type_count():
         (lambda: rm.Watched(rm.AROWClassifier()), TypeError, "plain weights"),
         (lambda: rm.Watched(rm.StandardScaler() | rm.Perceptron()), TypeError, "plain weights.*not a Pipeline"),
         (lambda: MistakeBound(rm.StandardScaler() | rm.Watched(rm.Perceptron())), TypeError, "not a Pipeline"),
-        (lambda: rm.Watched(rm.PAClassifier(max_features=8)), ValueError, "`max_features`, 8"),
+        (lambda: rm.Watched(rm.PAClassifier(max_features=8)), ValueError, "`max_features` = 8: leave it out"),
         (lambda: rm.Watched(rm.PAClassifier(class_weight="balanced")), ValueError, "`class_weight`"),
         (lambda: rm.Watched(rm.Perceptron(), 1.0), TypeError, "`comparator` must be a mapping"),
         (lambda: rm.Watched(rm.Perceptron()).learn_one({}, "spam"), ValueError, "for two classes"),

@@ -5,6 +5,8 @@ from typing import Any
 
 MOST_LOGGED = 10  # rejects between two commits
 MAX_REASON_LENGTH = 300
+KINDS = ("format", "null", "no_features", "features", "label", "weight", "time", "id", "overflow", "score", "output")
+KINDS_OF_LABELS = ("second_label", "late_label", "unknown_id")
 
 
 class Reject(Exception):

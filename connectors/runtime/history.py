@@ -29,7 +29,8 @@ class Judged(NamedTuple):
 class Point(NamedTuple):
     """The totals of a process at a time, in seconds since 1970.
 
-    `lag` is None if it is not known. `models` has the predictions that this process has judged.
+    `lag` is None if it is not known. `models` has the predictions that this process has judged, and `output` those that
+    were the output: each by the champion of its partition at that time.
     """
 
     time: float
@@ -37,6 +38,7 @@ class Point(NamedTuple):
     learned: int
     rejected: int
     lag: int | None
+    output: Judged
     models: Mapping[str, Judged]
 
 
@@ -71,7 +73,8 @@ class History:
         work, now, lag = self._metrics.work, time.time(), self._metrics.lag()
         counts = work.counts
         total = sum(lag.values()) if lag else None
-        point = Point(now, counts.read, counts.learned, counts.rejected, total, self._models(work))
+        output = judged_by(counts, self._metrics.is_regressor)
+        point = Point(now, counts.read, counts.learned, counts.rejected, total, output, self._models(work))
         self.points = (*(old for old in self.points if old.time > now - SPAN), point)
 
     def _models(self, work: Work) -> Mapping[str, Judged]:

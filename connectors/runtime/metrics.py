@@ -20,6 +20,7 @@ from connectors.config.files_schema import FileConfig
 from connectors.model.contest import ContestModel
 from connectors.model.counts import DELAYS, Counts
 from connectors.model.partition_model import PartitionModel
+from connectors.model.rejects import KINDS, KINDS_OF_LABELS
 from connectors.runtime.top_weights import TopWeights
 
 if TYPE_CHECKING:  # its schema imports parts of Kafka, which a processor between files does not need
@@ -230,7 +231,9 @@ class Metrics(Collector):
             yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
         meaning = "Records rejected, by reason; those for `label` or `weight` were predicted."
         rejects = CounterMetricFamily("river_margins_rejects", meaning, labels=["reason"])
-        for reason, number in counts.reasons.items():
+        # From 0 on: `rate` and `increase` see nothing of a series that begins with its first rejects.
+        kinds = (*KINDS, *KINDS_OF_LABELS) if self.has_labels else KINDS
+        for reason, number in (dict.fromkeys(kinds, 0) | counts.reasons).items():
             rejects.add_metric([reason], number)
         yield rejects
         predictions = CounterMetricFamily("river_margins_predictions", "Predictions, by class.", labels=["class"])

@@ -29,6 +29,7 @@ def as_json(health: "Health", history: History) -> bytes:
 def _state(health: "Health", history: History) -> dict[str, Any]:
     metrics, work = health.metrics, health.metrics.work
     counts, is_regressor = work.counts, metrics.is_regressor
+    total, before = judged_by(counts, is_regressor), history.points[0].output
     return {
         "name": metrics.name,
         "source": _text(metrics.source),
@@ -46,6 +47,10 @@ def _state(health: "Health", history: History) -> dict[str, Any]:
             "rejected": counts.rejected,
             "labels": counts.labels if metrics.has_labels else None,
             "queries": counts.queries if metrics.has_queries else None,
+        },
+        "output": {
+            "total": total._asdict(),
+            "hour": Judged(total.number - before.number, total.loss - before.loss)._asdict(),
         },
         "models": list(_models(metrics, history, is_regressor)),
         "classes": {} if is_regressor else {_text(name): number for name, number in by_class(counts.classes).items()},

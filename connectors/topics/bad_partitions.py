@@ -83,7 +83,8 @@ class BadPartitions:
         pause = min(LONGEST_PAUSE, before.pause * 2) if before else FIRST_PAUSE
         pause = pause if may_heal else math.inf
         if before is None or before.reason != str(error):
-            log.error("partition %d of `%s` is paused, the others go on: %s", number, self._topic, error)
+            at = {"topic": self._topic, "partition": number}
+            log.error("partition %d of `%s` is paused, the others go on: %s", number, self._topic, error, extra=at)
         is_lasting = isinstance(error, StateError)
         found = BadPartition(str(error), committed, pause, time.monotonic() + pause, is_lasting)
         self._found = {**self._found, number: found}
@@ -100,7 +101,8 @@ class BadPartitions:
     def remove(self, number: int) -> None:
         """Note that the state of a partition is good."""
         if number in self._found:
-            log.info("partition %d of `%s` goes on", number, self._topic)
+            at = {"topic": self._topic, "partition": number}
+            log.info("partition %d of `%s` goes on", number, self._topic, extra=at)
             self._found = {n: bad for n, bad in self._found.items() if n != number}
 
     def take_due(self) -> dict[int, Committed]:

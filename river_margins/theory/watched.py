@@ -118,6 +118,12 @@ class Watched(ClassifierWrapper):
         return mistakes
 
     @property
+    def weights(self) -> Weights:
+        """The weights of the learner."""
+        found: Weights = self.learner.weights
+        return found
+
+    @property
     def size(self) -> float:
         """|u|, the length of the comparator."""
         return math.hypot(*(self.comparator or {}).values(), self.constant)

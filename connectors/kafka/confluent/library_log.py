@@ -17,6 +17,7 @@ _PATTERNS = {
     r".*Failed to resolve '(?P<broker>[^']+)': (?P<why>.+)": "the name of the broker{where} cannot be resolved: {why}",
     rf"{_BROKER}(?P<why>(?:Disconnected|Connection closed|Receive failed|Send failed).*)":
         "the connection to the broker{where} ended: {why}",
+    rf"{_BROKER}ApiVersionRequest failed: Local: (?P<why>Timed out):.*": "the broker{where} does not answer: {why}",
     rf"{_BROKER}(?P<why>(?:Timed out|\d+ request\(s\) timed out).*)": "the broker{where} does not answer: {why}",
     r"Failed to acquire transactional PID .*: Broker: (?P<why>.+): retrying":
         "the brokers are not ready for transactions yet: {why}",

@@ -84,6 +84,8 @@ def translate(
                     permission = permissions.get(_RESOURCES.get(named, ""))
                     return with_advice(kind, str(found), _ADVICE.get(named), permission)
     name, text = type(error).__name__, str(error)
+    if isinstance(error, kafka_errors.KafkaTimeoutError) and error.args in ((), (None,)):
+        text = "the brokers did not answer in time"
     return ClientError(text if name in text else f"{name}: {text}")
 
 

@@ -98,6 +98,8 @@ def test_metrics_are_those_of_an_independent_count(stream):
         assert found["predictions_total", name] == sum(output["prediction"] is label for output in said)
     assert found["rejects_total", "format"] == 2
     assert (found["rejects_total", "null"], found["rejects_total", "no_features"]) == (1, 1)
+    assert found["rejects_total", "features"] == 0, "a series that begins with its first rejects has no rate"
+    assert ("rejects_total", "late_label") not in found
     for number, model in enumerate(models):
         place = str(number), stream.input
         assert found["model_examples", *place] == model["PAClassifier"].n_seen

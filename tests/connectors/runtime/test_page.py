@@ -283,6 +283,22 @@ def test_a_partition_that_comes_with_its_past_adds_nothing_to_the_hour(ended, hi
     assert found.points[-1].models["pa"] == (3, 2.0), "it went and came back"
 
 
+def test_the_accuracy_is_that_of_the_output(ended, history, tmp_path):
+    """A drift can promote a challenger in some partitions: then no model has made all outputs."""
+    steps = {"learner": {"name": "pa", "steps": ["PAClassifier"]}, "challengers": {"arow": ["AROWClassifier"]}}
+    health, _, found = history
+    with ended(phishing(100), **steps) as (_, settings):
+        restored = files.FileProcessor(settings, tmp_path / "snapshots" / "trial" / "files", Health(settings))
+    work = Work(Counts(judged=10, right=9), dict(restored.models))
+    health.metrics.report(work)
+    found.points = ()
+    found.sample()
+    work.counts = Counts(judged=50, right=39)
+    found.sample()
+    told = json.loads(state.as_json(health, found))["output"]
+    assert told == {"total": {"number": 50, "loss": 11}, "hour": {"number": 40, "loss": 10}}
+
+
 def hostile_records():
     """Records whose names, classes and rejects are hostile."""
     for n in range(120):

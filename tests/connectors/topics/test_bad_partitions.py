@@ -108,8 +108,9 @@ def test_the_others_go_on(learned, caplog, harm):
         assert ("paused_partitions", "0", learned.input) not in found
         process.end()
     assert learned.committed(BAD) == before
-    (line,) = [r.getMessage() for r in caplog.records if "is paused, the others go on" in r.getMessage()]
-    assert line.startswith(f"partition {BAD} of `{learned.input}`") and said in line
+    (line,) = [r for r in caplog.records if "is paused, the others go on" in r.getMessage()]
+    assert line.getMessage().startswith(f"partition {BAD} of `{learned.input}`") and said in line.getMessage()
+    assert (line.topic, line.partition) == (learned.input, BAD)
 
 
 @pytest.mark.parametrize("harm", [corrupt, remove, reset])

@@ -277,3 +277,10 @@ def test_margins_are_those_of_true_and_false():
     for label in (-1, 1, "no"):
         with pytest.raises(ValueError, match="True or False"):
             margin_reached({"a": 1.0}, [({"a": 2.0}, label)])
+
+
+def test_its_weights_are_those_of_the_learner():
+    watched, bare = rm.Watched(rm.PAClassifier()), rm.PAClassifier()
+    for model in (watched, bare):
+        model.learn_one({"a": 1.0, "b": 2.0}, True)
+    assert dict(watched.weights) == dict(bare.weights)

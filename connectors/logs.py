@@ -22,6 +22,19 @@ def is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def without_controls(text: str) -> str:
+    r"""Return a text that cannot command the terminal: what records and snapshots hold may try. Line breaks stay.
+
+    >>> print(without_controls("a\x1b[2J"))
+    a\x1b[2J
+    """
+    return "\n".join(CONTROLS.sub(_escaped, line) for line in text.split("\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return ascii(found[0])[1:-1]
+
+
 def where(topic: str, partition: int, offset: int) -> dict[str, Any]:
     """Return the `extra` of a log line about a record or a partition.
 
@@ -76,7 +89,7 @@ class PlainFormatter(logging.Formatter):
     """Formats each message as one line: what a record holds can neither end the line nor command the terminal."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return CONTROLS.sub(lambda found: ascii(found[0])[1:-1], super().formatMessage(record))
+        return CONTROLS.sub(_escaped, super().formatMessage(record))
 
 
 class JsonFormatter(logging.Formatter):
@@ -131,4 +144,4 @@ def say_last(error: Exception) -> None:
     if isinstance(formatter, JsonFormatter):
         logging.getLogger("connectors").critical(error)
     elif sys.stderr is not None:  # `print` would take standard output in its place, which may be data
-        print(error, file=sys.stderr)
+        print(without_controls(str(error)), file=sys.stderr)

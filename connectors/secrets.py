@@ -5,7 +5,7 @@ from typing import Any
 
 STARS = "********"
 _SECRET = re.compile(r"password|passphrase|secret|token|key.pem|oauthbearer.config", re.IGNORECASE)
-_LOGIN = re.compile(r"(://[^/\s:@`]*:)[^\s@`]*@")
+_LOGIN = re.compile(r"(://[^/\s:`]*:)[^\s@`]*@")
 
 
 def is_secret(name: str) -> bool:

@@ -16,6 +16,7 @@ from connectors.config.schema import AnyConfig
 from connectors.config.valid_values import PathProblem, ValidValues, section_of
 from connectors.config.yaml_file import Document, Path, Problem, read
 from connectors.errors import ConfigError
+from connectors.logs import without_controls
 from connectors.secrets import without_passwords
 from connectors.suggest import describe, did_you_mean
 
@@ -96,7 +97,7 @@ def load_topics(path: str | os.PathLike[str]) -> "Config":
 
 
 def _line(path: str | os.PathLike[str], problem: Problem) -> str:
-    one_line = " ".join(without_passwords(problem.sentence).split())
+    one_line = without_controls(" ".join(without_passwords(problem.sentence).split()))
     return f"{path}:{problem.place.line}:{problem.place.column}: {one_line}"
 
 

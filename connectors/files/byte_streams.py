@@ -21,6 +21,7 @@ import zstandard
 from connectors.config.files_schema import STANDARD
 
 CHUNK = 1 << 16
+PACKED = 1 << 10  # bytes that are decompressed at once: zstd makes up to 32 MB of them
 MAX_WAIT = 0.5  # seconds for content of standard input
 DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": lambda: zlib.decompressobj(wbits=31),
@@ -48,7 +49,7 @@ def read_chunks(path: str) -> Iterator[bytes]:
 def _content(path: str) -> Iterator[bytes]:
     make = DECOMPRESSORS.get(pathlib.Path(path).suffix)
     with open(path, "rb") as file:
-        pieces = iter(lambda: file.read(CHUNK), b"")
+        pieces = iter(lambda: file.read(CHUNK if make is None else PACKED), b"")
         yield from pieces if make is None else _decompressed(pieces, make)
 
 

@@ -140,8 +140,19 @@ def _arrow(path: str) -> Opened:
 
 def _cut(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     for batch in batches:
+        _check(batch)
         for start in range(0, batch.num_rows, ROWS):
             yield batch.slice(start, ROWS)
+
+
+def _check(batch: "pa.RecordBatch") -> None:
+    """Raise ArrowInvalid if an offset or an index of a batch leads out of it: Arrow itself would follow it."""
+    import pyarrow as pa
+
+    as_bytes = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}  # text that is not UTF-8 is a reject
+    for column in batch.columns:
+        kind = as_bytes.get(column.type)
+        (column if kind is None else column.view(kind)).validate(full=True)
 
 
 def _type_in_json(kind: "pa.DataType", column: str) -> "pa.DataType":

@@ -25,6 +25,7 @@ from connectors.runtime.page import TEXT, Answer, Page
 if TYPE_CHECKING:
     from connectors.config import Config, FileConfig
 
+MOST_CONNECTIONS = 50  # at a time; each one has a thread and a file handle, which the processor needs, too
 LIVENESS_LIMIT = 60.0  # seconds that the loop may take for one turn, apart from waiting for a silent broker
 
 
@@ -84,13 +85,28 @@ class _Server(socketserver.ThreadingMixIn, WSGIServer):
     def __init__(self, address: MetricsAddress) -> None:
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         super().__init__((address.host, address.port), _Handler)
+        self._open: dict[Any, None] = {}  # the oldest first
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a request in a thread. Beyond the limit, end the oldest one: it is slow, or says nothing."""
+        self._open[request] = None
+        for oldest in list(self._open)[:-MOST_CONNECTIONS]:
+            self._open.pop(oldest, None)
+            with contextlib.suppress(OSError):  # it has just ended by itself
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection."""
+        self._open.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that close their connection early."""
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = 10.0  # seconds for a request, after which an idle connection releases its thread
+    timeout = 10.0  # seconds without a byte, after which a connection releases its thread
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Log no requests."""

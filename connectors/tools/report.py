@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
+from connectors.logs import without_controls
 from connectors.model import missing_labels
 from connectors.tools import evaluate, progress
 from river_margins import snapshot
@@ -112,7 +113,8 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
     table.show_header = len(results) > 1
     for metric in all_of[0].metrics:
         values = [result.metrics[metric] for result in all_of]
-        table.add_row(metric, *(repr(value).removeprefix(f"{type(value).__name__}: ") for value in values))
+        shown = (repr(value).removeprefix(f"{type(value).__name__}: ") for value in values)
+        table.add_row(metric, *map(without_controls, shown))  # the names of classes come from records
     table.add_row("examples", *(f"{result.examples:,}" for result in all_of))
     table.add_row("without a label", *(f"{result.unlabelled:,}" for result in all_of))
     table.add_row("that could not be processed", *(f"{result.rejected:,}" for result in all_of))

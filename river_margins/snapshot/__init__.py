@@ -22,6 +22,7 @@ import functools
 import os
 import platform
 import secrets
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -286,6 +287,8 @@ def write_file(path: str | os.PathLike[str], data: bytes) -> None:
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
     try:
         with open(new, "xb") as file:
+            with contextlib.suppress(OSError):  # there is no file yet, or a file system without permissions
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

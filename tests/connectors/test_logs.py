@@ -83,3 +83,9 @@ def test_without_standard_error_the_last_sentence_is_not_among_the_data():
     code = "import sys; sys.stderr = None; from connectors import logs; logs.set_up(); logs.say_last(ValueError('bad'))"
     ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "")
+
+
+def test_the_last_words_do_not_command_the_terminal(capsys):
+    """They may quote a snapshot or a record. The problems of a file are a line each."""
+    logs.say_last(ValueError("`a\x1b[2J`\nb"))
+    assert capsys.readouterr().err == "`a\\x1b[2J`\nb\n"

@@ -14,3 +14,8 @@ def test_in_a_narrow_window_nothing_is_cut_off(monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert "…" not in shown
     assert "".join(line.split("│")[-2].strip() for line in shown.splitlines() if line.count("│") == 8) == name
+
+
+def test_what_a_snapshot_holds_does_not_command_the_terminal(capsys):
+    show_table(["what", "value"], [("written by", "river \x1b[2J\x9b31m")])
+    assert capsys.readouterr().out == "what\tvalue\nwritten by\triver \\x1b[2J\\x9b31m\n"

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import json
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -128,6 +129,27 @@ def test_files_that_are_damaged(tmp_path, name):
     path.write_bytes(path.read_bytes()[:-1000] if name != "a.arrow" else path.read_bytes()[:5000])
     with pytest.raises(Unfit, match=r"it cannot be read|it is damaged"):
         list(TableReader(str(path)))
+
+
+@pytest.mark.parametrize("end", [48, 2**30, -(2**30)])
+@pytest.mark.parametrize("cell", ["aaaaaaaa", [1, 2, 3, 4, 5, 6, 7, 8], {"x": "aaaaaaaa"}])
+def test_an_offset_that_leads_out_of_the_file(tmp_path, cell, end):
+    """Arrow itself would follow it, and end the process, or show what else is in its memory."""
+    path = tmp_path / "a.arrow"
+    write(path, pa.table({"x": [cell] * 5}))
+    offsets, wrong = (struct.pack("<6i", 0, 8, 16, 24, 32, last) for last in (40, end))
+    assert path.read_bytes().count(offsets) == 1
+    path.write_bytes(path.read_bytes().replace(offsets, wrong))
+    with pytest.raises(Unfit, match="it is damaged: "):
+        list(TableReader(str(path)))
+
+
+def test_text_that_is_not_utf_8_is_one_reject(tmp_path):
+    path = tmp_path / "a.arrow"
+    write(path, pa.table({"x": ["good", "text"]}))
+    path.write_bytes(path.read_bytes().replace(b"goodtext", b"goodte\xfft"))
+    good, bad = TableReader(str(path))
+    assert good.known is None and "can't decode byte 0xff" in str(bad.known)
 
 
 def test_two_columns_of_one_name(tmp_path):

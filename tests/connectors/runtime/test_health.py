@@ -454,3 +454,15 @@ def test_a_process_forked_meanwhile_keeps_no_port(tmp_path):
     finally:
         process.kill()
         process.join()
+
+
+def test_connections_that_say_nothing_take_neither_handles_nor_answers(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("name: t\ninput: {file: in.csv}\nlearner: [PAClassifier]\noutput: {file: out.csv}\n")
+    state, address = health.Health(config.load(path)), config.schema.MetricsAddress(port=free_port())
+    with health.serving(state, address), contextlib.ExitStack() as connections:
+        for _ in range(2 * health.MOST_CONNECTIONS):
+            silent = connections.enter_context(socket.create_connection((address.host, address.port), DEADLINE))
+            silent.sendall(b"GET / HT")
+        assert ask(address.port, "/live")[0] == 200
+        wait_for(lambda: threading.active_count() <= health.MOST_CONNECTIONS + 10, "no more threads than connections")

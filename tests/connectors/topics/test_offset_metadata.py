@@ -28,6 +28,8 @@ def test_metadata_of_others_is_not_taken_for_ours():
         ("offset", 17.0),
         ("offset", -1),
         ("examples", None),
+        ("examples", 4),  # others than the snapshot has
+        ("examples", 2**63 - 1),  # the next one would be none
         ("host", ["h"]),
         ("inputs", -1),
         ("crc", "0"),

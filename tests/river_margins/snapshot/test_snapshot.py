@@ -396,3 +396,11 @@ def test_a_part_that_is_not_listed_or_not_there_is_refused():
             snapshot.loads(damaged)
     with pytest.raises(SnapshotError, match="not well formed"):
         snapshot.beside(damaged)
+
+
+def test_a_file_that_is_written_again_keeps_its_permissions(tmp_path):
+    path = tmp_path / "model.snapshot"
+    snapshot.save(rm.PAClassifier(), path)
+    path.chmod(0o600)
+    snapshot.save(rm.PAClassifier(), path)
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -7,8 +7,8 @@ from typing import Any
 LONGEST = 100  # characters of a text that are shown
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `, did you mean ...?` if a known word is close to this one, else nothing.
+def did_you_mean(word: str, known: Iterable[str], least: float = 0.6) -> str:
+    """Return `, did you mean ...?` if a known word is close to this one (a share from 0 to 1), else nothing.
 
     >>> did_you_mean("topc", ["topic", "start"])
     ', did you mean `topic`?'
@@ -16,7 +16,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     ''
     """
     spelled = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), spelled, n=1)
+    close = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=least)
     return f", did you mean `{spelled[close[0]]}`?" if close else ""
 
 

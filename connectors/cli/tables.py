@@ -12,7 +12,7 @@ from connectors.logs import without_controls
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table on a terminal, and elsewhere lines with tabs, for scripts."""
     cells = [["" if value is None else without_controls(str(value)) for value in row] for row in rows]
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         typer.echo("\n".join("\t".join(line) for line in [titles, *cells]))
         return
     from rich.console import Console

@@ -1,5 +1,7 @@
 """Commands to try a processor without a cluster: a local Kafka, and the demo."""
 
+import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -25,5 +27,6 @@ def demo() -> None:
     """Runs a processor, kills it, starts it again, and proves that its output is exact."""
     from connectors.tools.demo import topics as demonstration
 
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # else its processor would stay
     if not demonstration.run():
         raise typer.Exit(ConnectorError.exit_code)

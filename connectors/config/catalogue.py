@@ -43,7 +43,7 @@ def steps() -> list[Entry]:
 
 def _entry(name: str, kind: type[Described]) -> Entry:
     text = _docstring(kind)
-    parameters = _parameters(kind).strip("()").replace("*, ", "")
+    parameters = _parameters(kind)[1:-1].replace("*, ", "")
     summary = " ".join(text.partition("\n\n")[0].split())
     return Entry(name, kind, summary, parameters, kind.round_cost, kind.guarantee, kind.advice)
 

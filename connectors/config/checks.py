@@ -201,13 +201,14 @@ def _check_challengers(values: ValidValues) -> Iterator[PathProblem]:
         try:
             first_learner(learner, section.snapshot)
         except ConfigError as error:
-            yield PathProblem(("challengers", name), f"`challengers.{name}.start_from`: {error}", blames_key=False)
+            path = ("challengers", name, "start_from")
+            yield PathProblem(path, f"`challengers.{name}.start_from`: {error}", blames_key=False)
         if section.reads_input and (why := _why_not_from_input(values)):
             sentence = (
                 f"`challengers.{name}.start_from`: {why}: let `river-margins evaluate --save` train it on recorded"
                 " data, and name the snapshot that this writes"
             )
-            yield PathProblem(("challengers", name), sentence, blames_key=False)
+            yield PathProblem(("challengers", name, "start_from"), sentence, blames_key=False)
 
 
 def _why_not_from_input(values: ValidValues) -> str | None:

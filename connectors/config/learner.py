@@ -26,6 +26,8 @@ NOT_FOR_FILES = {
     "rejected: use `StandardScaler`, or `river.preprocessing.MaxAbsScaler`",
 }
 
+CLOSE = 0.75  # below, the names of other algorithms are alike: `LogisticRegression` and `OGDRegressor`
+
 # Parameters that list features, whose names in a record are texts.
 FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
 
@@ -229,7 +231,7 @@ class LearnerBuilder:
         name, parameters, path = named
         kind = find_class(name)
         if kind is None:
-            self.report_unknown_class(name, path)
+            self.report_unknown_class(name, path, base.Estimator)
             return None
         if not issubclass(kind, base.Estimator):
             self.report(path, f"`{name}` is not a learner but a part of one: give it to a learner as a parameter")
@@ -258,7 +260,7 @@ class LearnerBuilder:
             return None
         return name, parameters or {}, (*path, name)
 
-    def report_unknown_class(self, name: str, path: Path) -> None:
+    def report_unknown_class(self, name: str, path: Path, wanted: type = object) -> None:
         from river_margins import registered
 
         for known_name, reason in NOT_FOR_FILES.items():
@@ -270,13 +272,16 @@ class LearnerBuilder:
         except ImportError as error:
             self.report(path, str(error))
             return
-        known = [*known_classes(), *registered.names()]
-        same_class = [known_name for known_name in known if known_name.rpartition(".")[2] == name.rpartition(".")[2]]
-        hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known)
+        known = [known_name for known_name, kind in known_classes().items() if issubclass(kind, wanted)]
+        known += registered.names()
+        short = name.rpartition(".")[2]
+        same = {short, f"{short}Classifier"}
+        same_class = [known_name for known_name in known if known_name.rpartition(".")[2] in same]
+        hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known, CLOSE)
         if not hint and name.startswith("river."):
-            hint = (
-                " that a file may name: of River, these are transformers; `river-margins learners` lists the learners"
-            )
+            hint = " that a file may name: of River, these are transformers"
+        if not hint.startswith(","):
+            hint += "; `river-margins learners` lists the learners"
         self.report(path, f"there is no class `{name}`{hint}")
 
     def build(self, name: str, kind: type, parameters: dict[str, Any], path: Path) -> Any:
@@ -296,8 +301,11 @@ class LearnerBuilder:
             variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
             if parameter.default is parameter.empty and not variadic and key not in parameters:
                 self.report(path, f"`{name}` needs the parameter `{key}`")
-        values = {}
+        values: dict[str, Any] = {}
+        refused = {place for place, _ in self.problems[before:]}
         for key, value in parameters.items():
+            if (*path, key) in refused:
+                continue
             so_far = len(self.problems)
             built = self.build_value(kind, key, value, (*path, key))
             if key in accepted and len(self.problems) == so_far:

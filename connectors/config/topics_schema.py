@@ -46,7 +46,7 @@ def _servers(text: str) -> str:
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
         is_url = host.lower().startswith(("http://", "https://"))
-        if not host or is_url or not port.isdecimal() or not 1 <= int(port) <= 65535:
+        if not host or is_url or re.search(r"\s", host) or not port.isdecimal() or not 1 <= int(port) <= 65535:
             raise ValueError(f"`{server.strip()}` is not an address: write `host:port`, several separated by commas")
     return text
 

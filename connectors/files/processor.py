@@ -327,9 +327,10 @@ class FileProcessor:
                 self._work(stop)
             self._end()
         except OSError as error:
+            rest = "is lost" if self._config.input.file == STANDARD else "is done again by the next start"
             raise StartError(
                 f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
-                f"what no checkpoint holds is done again by the next start"
+                f"what no checkpoint holds {rest}"
             ) from error
         self._missing_labels.look(self.counts, self._model.examples, least=1)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)

@@ -17,6 +17,7 @@ MAX_POLL_MARGIN_MS = COMMITTED_MARGIN_MS  # of the longest poll interval over th
 SHORTEST_GATHERING = 0.02  # seconds
 FULL_FETCH = 64 * 1024  # bytes: a fetch costs more than a hundred records
 
+SECTION = ("bootstrap_servers", "client", "consumer", "producer")  # keys of the section `kafka` that are no settings
 CODE = "it is a piece of a program"
 OWNED = {
     "servers": "it is `kafka.bootstrap_servers` for both sides",

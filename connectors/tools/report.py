@@ -76,7 +76,8 @@ def run(
                     update(source.done)
         examples += each.examples
     # Names of fields and contents of records may have brackets. Without a terminal there is no window to fit in.
-    console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000)
+    is_shown = sys.stdout is not None and sys.stdout.isatty()
+    console = Console(markup=False, emoji=False, width=None if is_shown else 1000)
     columns = {config.champion: result} | result.challengers
     try:
         console.print(_table(columns, source.name, examples / (monotonic() - began)))
@@ -97,13 +98,15 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result) -> Iterator[s
 
 
 def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:
+    path = save
     try:
         if save is not None:
             snapshot.save(result.learner, save)
         if plot is not None:  # last, so that what was learned is not lost with its picture
+            path = plot
             draw(result, plot)
-    except OSError as error:
-        raise StartError(f"`{error.filename or save}` cannot be written: {error.strerror}") from error
+    except OSError as error:  # of a full disk, it has no name
+        raise StartError(f"`{error.filename or path}` cannot be written: {error.strerror}") from error
 
 
 def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table:
@@ -127,14 +130,21 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
 
 
 def check_save(path: pathlib.Path) -> None:
-    """Raise StartError, before the evaluation, if a snapshot cannot be written there after it."""
+    """Raise StartError, before the evaluation, if a snapshot cannot be written there, or would replace data."""
+    start = b""
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
-            pass
+        if path.is_file():
+            with path.open("rb") as file:
+                start = file.read(100)
+        if path.is_file() or not path.exists():  # a device or a pipe is written to as it is
+            with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+                pass
     except OSError as error:
         raise StartError(f"`{path}` cannot be written: {error.strerror}") from error
+    if start and b"river-margins snapshot" not in start:
+        raise StartError(f"`{path}` exists already, and is no snapshot: name another file")
 
 
 def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:

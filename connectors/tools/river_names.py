@@ -43,4 +43,6 @@ def _parameters(text: str) -> dict[str, Any]:
     call = ast.parse(f"f{text}", mode="eval").body
     if not isinstance(call, ast.Call) or call.args:
         raise ValueError("a parameter needs its name")
+    if words := [each.id for each in ast.walk(call) if isinstance(each, ast.Name) and each is not call.func]:
+        raise ValueError(f"`{words[0]}` is a text and needs quotes, as in `\"F1(pos_val='yes')\"`")
     return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}

@@ -493,7 +493,8 @@ cdef class Learner(Estimator):
     def learn_csr(self, X, y, w=1.0):
         """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does.
 
-        The features are the column numbers, such as 7, which is another feature than "7". An explicit zero is a feature of its row. Entries that are stored twice are added up.
+        The features are the column numbers, such as 7, which is another feature than "7". An explicit zero is a feature of its
+        row. Entries that are stored twice are added up.
         """
         self._learn_batch(csr_batch(X), y, w)
 

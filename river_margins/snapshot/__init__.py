@@ -282,7 +282,14 @@ def describe(data: bytes) -> tuple[str, dict[str, str]]:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes to a path atomically and durably: write and sync a new file, rename it, sync its folder."""
+    """Write bytes to a path atomically and durably: write and sync a new file, rename it, sync its folder.
+
+    A device or a pipe is written to: a file in its place would take it away from all others.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:
+            device.write(data)
+        return
     target = Path(os.path.realpath(path))
     new = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
     try:

@@ -13,6 +13,7 @@ from connectors.kafka.confluent import internals
 from connectors.kafka.settings import (
     CODE,
     OWNED,
+    SECTION,
     Problem,
     Settings,
     belongs_to_other_side,
@@ -188,7 +189,7 @@ def _check(side: str, key: str, value: Any) -> str | None:
     if key in _NAMES[other_side(side)] - _NAMES[side]:
         return belongs_to_other_side(key, side, LIBRARY)
     if value is None or isinstance(value, list | dict):
-        return f"`{key}` is a text, a number, `true` or `false`, found {describe(value)}"
+        return f"`{key}` is a text, a number, `true` or `false`, found {describe(value)}{did_you_mean(key, SECTION)}"
     if name in _NUMBERS and (problem := check_whole_number(key, value)):
         return problem
     return _check_with_librdkafka(side, key, value)
@@ -200,7 +201,7 @@ def _check_with_librdkafka(side: str, key: str, value: Any) -> str | None:
     if refusal is None or internals.is_contradiction(refusal):
         return None
     if internals.is_unknown_setting(refusal):
-        return f"`{key}` is not a setting of {LIBRARY}{did_you_mean(key, set().union(*_NAMES.values()))}"
+        return f"`{key}` is not a setting of {LIBRARY}{did_you_mean(key, set(SECTION).union(*_NAMES.values()))}"
     shown = "" if is_secret(key) else f": {refusal}"
     return f"`{key}` is refused by {LIBRARY}{shown}"
 

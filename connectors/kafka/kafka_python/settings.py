@@ -8,6 +8,7 @@ from connectors.kafka.kafka_python.defaults import known_settings
 from connectors.kafka.settings import (
     CODE,
     OWNED,
+    SECTION,
     Problem,
     Rule,
     Settings,
@@ -169,7 +170,7 @@ def _check_key(side: str, key: str, value: Any) -> str | None:
         return cannot_be_set(key, CODE) if key in _PROGRAM else _check_value(key, value, known[key])
     if key in known_settings(other_side(side)):
         return belongs_to_other_side(key, side, LIBRARY)
-    return f"`{key}` is not a {side} setting of {LIBRARY}{did_you_mean(key, known)}"
+    return f"`{key}` is not a {side} setting of {LIBRARY}{did_you_mean(key, [*known, *SECTION])}"
 
 
 _CHOICES = {  # the library takes any other protocol for PLAINTEXT

@@ -93,3 +93,8 @@ def test_a_name_that_is_none():
 def test_a_full_name_of_ours_leads_to_the_short_one():
     with pytest.raises(ConfigError, match=r"did you mean `PAClassifier`\? `river-margins learners` lists all"):
         catalogue.show("river_margins.PAClassifier")
+
+
+def test_parameters_are_whole():
+    (entry,) = (each for each in catalogue.entries() if each.name == "TFIDF")
+    assert entry.parameters.endswith("ngram_range=(1, 1)")

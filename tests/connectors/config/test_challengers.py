@@ -47,7 +47,7 @@ def test_all_are_built_by_name(load):  # noqa: F811
          "9:34: unknown key `challengers.small.name`"),
         ("{steps: [PAClassifier: {C: 0.001}]}", "{start_from: a}", "9:3: `steps` is missing in `challengers.small`"),
         ("{steps: [PAClassifier: {C: 0.001}]}", "{steps: [PAClassifier], start_from: nowhere}",
-         "9:10: `challengers.small.start_from`: the snapshot"),
+         "9:46: `challengers.small.start_from`: the snapshot"),
         ("label: y}", "label: y, weight: w}", None),
         ("[StandardScaler, AROWClassifier]", "[Perceptron]", None),
         ("challengers: true}", "challengers: 3}", "5:43: `output.challengers`: `true` or `false` is needed, found the"),
@@ -98,13 +98,13 @@ def test_a_challenger_that_starts_from_the_input(load, problems):  # noqa: F811
     remedy = ": let `river-margins evaluate --save` train it on recorded data, and name the snapshot that this writes"
     (line,) = problems(text.replace("output", "labels: {topic: l, label: z, within: 1h}\noutput"))
     reason = "`input` cannot be joined again with `labels` that came later"
-    assert line == f"p.yaml:10:10: `challengers.small.start_from`: {reason}{remedy}"
+    assert line == f"p.yaml:10:58: `challengers.small.start_from`: {reason}{remedy}"
     of_files = text.replace('kafka: {bootstrap_servers: "localhost:9092"}\n', "").replace(
         "topic: events", "file: a.jsonl"
     )
     (line,) = problems(of_files.replace("topic: predictions", "file: b.jsonl"))
     reason = "`input` is for topics, a processor of files reads them once"
-    assert line == f"p.yaml:8:10: `challengers.small.start_from`: {reason}{remedy}"
+    assert line == f"p.yaml:8:58: `challengers.small.start_from`: {reason}{remedy}"
 
 
 def test_a_challenger_that_does_not_start_from_its_snapshot(load, problems, tmp_path):  # noqa: F811

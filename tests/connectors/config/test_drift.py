@@ -48,7 +48,7 @@ def test_all_detectors_can_be_named(load, name):  # noqa: F811
         ("ADWIN", "{FHDDM: {short_window_size: 200}}", "`FHDDM` cannot be used: "),
         ("ADWIN", '{PageHinkley: {threshold: "50"}}', "`threshold` of `PageHinkley` must be a number"),
         ("ADWIN", '{DDM: {drift_threshold: "3"}}', "`drift_threshold` of `DDM` must be a number"),
-        ("ADWIN", "{ADWIN: {delta: small}}", "`ADWIN` refuses `delta`"),
+        ("ADWIN", "{ADWIN: {delta: small}}", "`delta` of `ADWIN` must be a number"),
         ("ADWIN", "{ADWIN: {delta: .inf}}", "`ADWIN` needs a finite number as `delta`"),
         ("ADWIN", "{ADWIN: {max_buckets: -1}}", "`max_buckets` is -1: it must lie between 1 and 1000"),
         ("ADWIN", "{ADWIN: {max_buckets: 10000000000}}", "`max_buckets` is 10000000000: it must lie between 1"),

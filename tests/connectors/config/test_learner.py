@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import river_margins as rm
-from connectors.config.learner import first_learner
+from connectors.config.learner import assemble, first_learner
 from connectors.errors import ConfigError
 from river_margins import snapshot
 
@@ -23,3 +23,15 @@ def test_a_model_with_numbers_as_names_is_no_first_model(tmp_path):
     hashed.learn_csr(rows, [True, False, True])
     snapshot.save(hashed, path)
     assert first_learner(rm.PAClassifier(max_features=8), path).n_seen == 3
+
+
+def test_a_step_is_never_a_part():
+    for wrong, right in {"AROW": "AROWClassifier", "ALMA": "ALMAClassifier", "SCW": "SCWClassifier"}.items():
+        assert assemble([wrong])[1] == [((0,), f"there is no class `{wrong}`, did you mean `{right}`?")]
+    ((_, said),) = assemble(["LogisticRegression"])[1]
+    assert "did you mean" not in said
+
+
+def test_one_mistake_is_told_once():
+    for parameters in ({"classes": "true, false"}, {"intercept": "off"}):
+        assert len(assemble([{"PAClassifier": parameters}])[1]) == 1

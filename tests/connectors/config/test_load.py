@@ -399,7 +399,7 @@ def test_labels_as_keys_of_class_weight(load, problems):
 
 
 @pytest.mark.parametrize(
-    "server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x", "http://a:9092"]
+    "server", ["localhost", "localhost:", ":9092", "a:1,b", "a:70000", "http//a:x", "http://a:9092", "a:9092 b:9092"]
 )
 def test_a_broker_has_a_port(problems, server):
     (found,) = problems(GOOD.replace("localhost:9092", f"'{server}'"))

@@ -874,3 +874,20 @@ def test_texts_of_csv_stay_texts(tmp_path):
     folder.put(b"body,y\nsee you,0\n100,1\ntrue,0\n1e9,1\n")
     counts = folder.run()
     assert (counts.learned, counts.rejected) == (4, 0)
+
+
+def test_what_comes_from_a_pipe_is_lost(tmp_path):
+    """The next start cannot read it again."""
+    (tmp_path / "p.yaml").write_text(
+        'name: x\ninput: {file: "-"}\nrecord: {label: y}\nlearner: [PAClassifier]\noutput: {file: "-"}\n'
+        "checkpoint: {guarantee: none}\n"
+    )
+    command = [sys.executable, "-m", "connectors.cli", "run", "p.yaml"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdout.close()
+        process.stdin.write(b'{"a": 1, "y": true}\n' * 2000)
+        process.stdin.close()
+        said = process.stderr.read().decode()
+        assert process.wait(DEADLINE) == 3
+    assert "Broken pipe; what no checkpoint holds is lost" in said

@@ -608,3 +608,11 @@ def test_a_reader_reads_again_what_it_read_before_a_failure(place, monkeypatch):
         reader.read(DEADLINE)
     reader._poll = poll
     assert [record[3] for record in reader.read(DEADLINE)] == [b"1", b"3", b"5", b"7", b"9"]
+
+
+@pytest.mark.parametrize("library", CLIENTS)
+@pytest.mark.parametrize(
+    ("key", "meant"), [("clients", "client"), ("consumers", "consumer"), ("producers", "producer")]
+)
+def test_a_misspelt_key_of_the_section_is_known(key, meant, library):
+    assert any(f"did you mean `{meant}`?" in said for *_, said in client(library).check_settings({key: {}}, {}))

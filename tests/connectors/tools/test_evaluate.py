@@ -394,3 +394,46 @@ def test_the_learner_is_saved_though_nobody_reads_the_table(settings, tmp_path):
 def test_the_result_at_a_prompt_is_short(settings):
     shown = repr(connectors.evaluate(settings(), "phishing"))
     assert "Accuracy" in shown and "curve" not in shown
+
+
+SMALL = "name: x\ninput: {file: in.jsonl}\nrecord: {label: y}\nlearner: [PAClassifier]\noutput: {file: out.jsonl}\n"
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.yaml").write_text(SMALL)
+    (tmp_path / "in.jsonl").write_text('{"a": 1, "y": true}\n' * 3)
+    return config.load("p.yaml")
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "in.jsonl"])
+def test_a_snapshot_replaces_nothing_but_a_snapshot(small, name):
+    before = pathlib.Path(name).read_bytes()
+    with pytest.raises(StartError, match="exists already, and is no snapshot"):
+        report.run(small, save=pathlib.Path(name))
+    assert pathlib.Path(name).read_bytes() == before
+    for _ in range(2):
+        report.run(small, save=pathlib.Path("a.snapshot"))
+
+
+def test_a_full_disk_under_a_plot_is_named(small, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "draw", full)
+    for save in (None, pathlib.Path("a.snapshot")):
+        with pytest.raises(StartError, match=r"`a\.png` cannot be written: No space left"):
+            report.run(small, plot=pathlib.Path("a.png"), save=save)
+
+
+def test_without_standard_output_the_learner_is_saved(small):
+    command = f"exec {sys.executable} -m connectors.cli evaluate p.yaml --save a.snapshot >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and pathlib.Path("a.snapshot").exists()
+
+
+@pytest.mark.parametrize("given", ["F1(pos_val=yes)", "FBeta(beta=x)"])
+def test_a_text_without_quotes(small, given):
+    with pytest.raises(ConfigError, match="is a text and needs quotes"):
+        report.run(small, names=[given])

@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 import subprocess
 import sys
 import textwrap
@@ -404,3 +405,12 @@ def test_a_file_that_is_written_again_keeps_its_permissions(tmp_path):
     path.chmod(0o600)
     snapshot.save(rm.PAClassifier(), path)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    snapshot.save(rm.PAClassifier(), tmp_path / "pipe")
+    assert os.read(reader, 100_000) == snapshot.dumps(rm.PAClassifier())
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    os.close(reader)

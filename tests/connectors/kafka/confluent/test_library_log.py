@@ -29,7 +29,7 @@ AT = "[rdkafka#consumer-2] [thrd:"
         (f"REQTMOUT {AT}GroupCoordinator]: GroupCoordinator/1: Timed out HeartbeatRequest in flight (after 10043ms, "
          "timeout #0)", "the broker 1 does not answer: Timed out HeartbeatRequest in flight"),
         (f"FAIL {AT}GroupCoordinator]: GroupCoordinator: b:9092: ApiVersionRequest failed: Local: Timed out: probably "
-         "due to broker version < 0.10 (see api.version.request configuration) (after 10008ms in state APIVERSION_QUERY, "
+         "due to broker version < 0.10 (see api.version.request configuration) (after 10008ms in state APIVERSION, "
          "1 identical error(s) suppressed)", "the broker at b:9092 does not answer: Timed out"),
         (f"FAIL {AT}b:9092/2]: b:9092/2: 3 request(s) timed out: disconnect (average rtt 0.5ms) (after 60000ms in "
          "state UP)", "the broker at b:9092 does not answer: 3 request(s) timed out: disconnect"),

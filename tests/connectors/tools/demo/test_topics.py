@@ -1,9 +1,16 @@
 """The demo in short: the whole of it, with a stream of ten seconds instead of forty."""
 
+import os
+import re
+import signal
+import subprocess
+import sys
+
 import pytest
 from kafka import KafkaAdminClient
 
 from connectors.tools.demo import topics as demo
+from tests.helpers.deadline import DEADLINE
 
 
 @pytest.fixture
@@ -29,3 +36,16 @@ def test_a_killed_processor_leaves_no_trace(shortened, capsys):
     with KafkaAdminClient(bootstrap_servers=shortened.bootstrap_servers) as admin:
         assert not [topic for topic in admin.list_topics() if topic.startswith("demo-")]
         assert not [group for group in admin.list_groups() if group["group_id"].startswith("demo-")]
+
+
+def test_sigterm_takes_its_processor_along(shortened, tmp_path):
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "connectors.cli", "demo"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        found = (re.search(r"process (\d+) started", line) for line in process.stdout)
+        started = next(filter(None, found))
+        process.terminate()
+        assert process.wait(DEADLINE) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started[1]), 0)
+    assert not list(tmp_path.iterdir())

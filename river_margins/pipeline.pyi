@@ -3,6 +3,8 @@ from typing import Any, final
 
 from river import compose
 
+STEPS_FOR_WORDS: tuple[str, ...]
+
 class Pipeline(compose.Pipeline):
     def __init__(self, *steps: Any) -> None: ...
     def __or__(self, other: Any) -> compose.Pipeline: ...

@@ -14,6 +14,7 @@ from river_margins.preprocessing.one_hot import OneHotEncoder
 
 
 # Scalers that make 0 of a feature that never varies; River's, too.
+STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
 _CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
 
 
@@ -131,7 +132,7 @@ def within(model):
 def check_order(steps):
     """Raise ValueError if a step undoes the work of one before it."""
     kinds = [type(step) for step in steps]
-    of_words = [kind.__name__ for kind in kinds if kind.__name__ in ("BagOfWords", "TFIDF")]
+    of_words = [kind.__name__ for kind in kinds if kind.__name__ in STEPS_FOR_WORDS]
     if len(of_words) > 1:
         raise ValueError(
             f"`{of_words[1]}` after `{of_words[0]}` finds no text, because only words are left: make a union of the two, such "

@@ -66,7 +66,7 @@ def export(
     to: Annotated[pathlib.Path, typer.Option(help="The file to write.", show_default=False)],
 ) -> None:
     """Writes the model of a snapshot to a file that `river_margins.snapshot.load` opens."""
-    from connectors.tools.report import check_save
+    from connectors.tools.check_save import check_save
     from river_margins import snapshot
 
     check_save(to)

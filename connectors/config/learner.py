@@ -17,6 +17,7 @@ from connectors.config.yaml_file import Path
 from connectors.errors import ConfigError
 from connectors.suggest import describe, did_you_mean
 from river_margins import INTERCEPT, StandardScaler, snapshot
+from river_margins.pipeline import STEPS_FOR_WORDS
 
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
 NOT_FOR_FILES = {
@@ -30,8 +31,6 @@ CLOSE = 0.75  # below, the names of other algorithms are alike: `LogisticRegress
 
 # Parameters that list features, whose names in a record are texts.
 FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
-
-STEPS_FOR_WORDS = {"BagOfWords", "TFIDF"}  # ours and River's; the text is the feature `on`
 
 # Parameters that take a rule, a space or a kernel.
 PARTS = {"rule", "space", "kernel"}
@@ -482,14 +481,17 @@ def _with_names_of_records(model: Any, path: pathlib.Path) -> Any:
     """Return a model. Raise ConfigError if its features have numbers as names, which no record has."""
     *before, last = model.steps.values() if hasattr(model, "steps") else [model]
     weights = getattr(last, "weights", None)
-    if not isinstance(weights, Mapping) or any(type(step) is not StandardScaler for step in before):
+    if not isinstance(weights, Mapping) or getattr(last, "max_features", None) is not None:
+        return model
+    if any(type(step) is not StandardScaler for step in before):  # others may make names of their own
         return model
     vectors = [each for each in weights.values() if isinstance(each, Mapping)] or [weights]
-    names = {name for vector in vectors for name in vector} - {INTERCEPT}
-    if names and getattr(last, "max_features", None) is None and all(isinstance(name, int) for name in names):
+    names = (name for vector in vectors for name in vector if name is not INTERCEPT)
+    first = next(names, None)
+    if isinstance(first, int) and all(isinstance(name, int) for name in names):
         raise ConfigError(
-            f"`{path}`: its features have numbers as names, such as {min(names)}, as by `learn_csr`, and the names "
-            f'in records are texts, such as "{min(names)}": its weights would have no effect; make the model by '
+            f"`{path}`: its features have numbers as names, such as {first}, as by `learn_csr`, and the names "
+            f'in records are texts, such as "{first}": its weights would have no effect; make the model by '
             "`river-margins evaluate --save`"
         )
     return model

@@ -21,7 +21,7 @@ import zstandard
 from connectors.config.files_schema import STANDARD
 
 CHUNK = 1 << 16
-PACKED = 1 << 10  # bytes that are decompressed at once: zstd makes up to 32 MB of them
+PACKED = {".gz": 1 << 15, ".zst": 1 << 10}  # bytes that are decompressed at once, which become at most 32 MB
 MAX_WAIT = 0.5  # seconds for content of standard input
 DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": lambda: zlib.decompressobj(wbits=31),
@@ -47,9 +47,10 @@ def read_chunks(path: str) -> Iterator[bytes]:
 
 
 def _content(path: str) -> Iterator[bytes]:
-    make = DECOMPRESSORS.get(pathlib.Path(path).suffix)
+    suffix = pathlib.Path(path).suffix
+    make, size = DECOMPRESSORS.get(suffix), PACKED.get(suffix, CHUNK)
     with open(path, "rb") as file:
-        pieces = iter(lambda: file.read(CHUNK if make is None else PACKED), b"")
+        pieces = iter(lambda: file.read(size), b"")
         yield from pieces if make is None else _decompressed(pieces, make)
 
 

@@ -1,13 +1,12 @@
 """Records of labels: a JSON object with the id of a record and its label."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from connectors.model.field_paths import MISSING, FieldPath
-from connectors.model.records import EXACT_INTEGERS, JSON_CONTAINERS, Record, id_text
+from connectors.model.records import EXACT_INTEGERS, JSON_CONTAINERS, Record, id_text, is_infinite
 from connectors.model.rejects import Reject
 
 
@@ -60,7 +59,7 @@ class LabelDecoder:
             raise Reject(f"there is no label: `{self._label.name}` is missing or null", "label")
         if isinstance(label, JSON_CONTAINERS):
             raise Reject(f"`{self._label.name}` is a list or an object, and not a label", "label")
-        if type(label) is float and math.isinf(label):  # of CSV and svmlight: JSON has no such number
+        if is_infinite(label):
             raise Reject(f"`{self._label.name}` is the number {label}, and not a label", "label")
         record.label = label
 

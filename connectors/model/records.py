@@ -119,6 +119,11 @@ class Record:
         self.known, self.label = self.known or Unlearnable(reason, "weight"), None
 
 
+def is_infinite(label: Any) -> bool:
+    """Tell whether a label is an infinite number, of CSV or svmlight: JSON has none, so outputs could not name it."""
+    return type(label) is float and math.isinf(label)
+
+
 class Decoder:
     """Decoder of records by the names of their fields.
 
@@ -211,8 +216,8 @@ class Decoder:
         if isinstance(label, JSON_CONTAINERS):
             record.known = record.known or Unlearnable(f"the label is {_kind(label)}", "label")
             label = None
-        elif type(label) is float and not math.isfinite(label):  # of CSV or svmlight: JSON cannot say it
-            record.known = record.known or Unlearnable(f"the label is {label}, which JSON cannot express", "label")
+        elif is_infinite(label):
+            record.known = record.known or Unlearnable(f"the label is the number {label}", "label")
             label = None
         record.features, record.label = fields, label
         if weight is not None and label is not None:

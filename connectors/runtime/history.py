@@ -25,6 +25,10 @@ class Judged(NamedTuple):
     number: int = 0
     loss: float = 0.0
 
+    def since(self, before: "Judged") -> "Judged":
+        """Return what was judged after an earlier state."""
+        return Judged(self.number - before.number, self.loss - before.loss)
+
 
 class Point(NamedTuple):
     """The totals of a process at a time, in seconds since 1970.

@@ -48,10 +48,7 @@ def _state(health: "Health", history: History) -> dict[str, Any]:
             "labels": counts.labels if metrics.has_labels else None,
             "queries": counts.queries if metrics.has_queries else None,
         },
-        "output": {
-            "total": total._asdict(),
-            "hour": Judged(total.number - before.number, total.loss - before.loss)._asdict(),
-        },
+        "output": {"total": total._asdict(), "hour": total.since(before)._asdict()},
         "models": list(_models(metrics, history, is_regressor)),
         "classes": {} if is_regressor else {_text(name): number for name, number in by_class(counts.classes).items()},
         "scores": _histogram(counts),
@@ -73,7 +70,7 @@ def _models(metrics: Metrics, history: History, is_regressor: bool) -> Iterator[
     contests = [model for model in work.models.values() if isinstance(model, ContestModel)]
     if not contests:
         total, before = judged_by(work.counts, is_regressor), first.get(LEARNER, Judged())
-        yield _model(LEARNER, "learner", total, Judged(total.number - before.number, total.loss - before.loss))
+        yield _model(LEARNER, "learner", total, total.since(before))
         return
     # There are several if a drift has promoted one in some partitions.
     champions = {model.name: "champion" for model in contests}
@@ -82,7 +79,7 @@ def _models(metrics: Metrics, history: History, is_regressor: bool) -> Iterator[
         life = [found for model in contests if (found := model.committed.models.get(name))]
         total = Judged(sum(each.judged for each in life), sum(each.loss for each in life))
         before, now = first.get(name, Judged()), last.get(name, Judged())
-        yield _model(name, role, total, Judged(now.number - before.number, now.loss - before.loss))
+        yield _model(name, role, total, now.since(before))
 
 
 def _model(name: str, role: str, total: Judged, hour: Judged) -> dict[str, Any]:

@@ -1,10 +1,7 @@
 """The report of an evaluation: a progress bar on a terminal, a table, a plot."""
 
-import errno
-import os
 import pathlib
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
@@ -16,6 +13,7 @@ from connectors.errors import ConfigError, StartError
 from connectors.logs import without_controls
 from connectors.model import missing_labels
 from connectors.tools import evaluate, progress
+from connectors.tools.check_save import check_save
 from river_margins import snapshot
 
 UPDATE_EVERY = 256  # examples between two updates of the progress bar
@@ -127,24 +125,6 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
         table.add_row("drifts", f"{all_of[0].drifts:,}")
     table.add_row("examples per second", f"{rate:,.0f}")
     return table
-
-
-def check_save(path: pathlib.Path) -> None:
-    """Raise StartError, before the evaluation, if a snapshot cannot be written there, or would replace data."""
-    start = b""
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path.is_file():
-            with path.open("rb") as file:
-                start = file.read(100)
-        if path.is_file() or not path.exists():  # a device or a pipe is written to as it is
-            with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
-                pass
-    except OSError as error:
-        raise StartError(f"`{path}` cannot be written: {error.strerror}") from error
-    if start and b"river-margins snapshot" not in start:
-        raise StartError(f"`{path}` exists already, and is no snapshot: name another file")
 
 
 def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:

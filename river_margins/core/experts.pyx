@@ -389,9 +389,9 @@ cdef class NumberExperts(Experts):
                 weight += self.weight[i]
         return total / weight if weight > 0.0 else 0.0
 
-    cdef int take_numbers(self, Reading reading) except -1:
+    cdef int take_numbers(self, Reading reading, double unit) except -1:
         cdef Py_ssize_t i
-        cdef double number, unit = deviation(self.squares, self.label_weight)
+        cdef double number
         for i in range(self.count):
             number = NAN if reading.said[i] is None else reading.said[i]
             reading.numbers[i] = number if isfinite(self.label_mean + unit * number) else NAN
@@ -400,10 +400,11 @@ cdef class NumberExperts(Experts):
     def predict_number(self, x):
         """Return the weighted mean of the experts; 0 before the first label."""
         cdef Reading reading = self.ask(x)
-        self.take_numbers(reading)
+        cdef double unit = deviation(self.squares, self.label_weight)
+        self.take_numbers(reading, unit)
         cdef double mean = self.mean(reading, True)
         self.spare_reading = reading
-        return self.label_mean + deviation(self.squares, self.label_weight) * mean
+        return self.label_mean + unit * mean
 
     def learn_number(self, x, y, double w=1.0, bint predicting=False):
         """Let each expert predict, then learn; return the weighted mean before this round, and without `predicting` any number."""
@@ -419,7 +420,7 @@ cdef class NumberExperts(Experts):
             )
         reading = self.read(x)
         self.learn_all(x, (label - mean) / deviation(squares, count), w, predicting, reading)
-        self.take_numbers(reading)
+        self.take_numbers(reading, old_unit)
         combined = self.mean(reading, False)
         predicted = old_mean + old_unit * self.mean(reading, True)
         if self.mean_error > 0.0 and w != 0.0:

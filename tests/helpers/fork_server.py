@@ -28,20 +28,21 @@ def requested(requests: socket.socket) -> dict[str, object]:
             requests.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             *streams, status = files
-            become_watched(status)
+            become_watched(status, streams)
             take_streams(streams)
             return json.loads(text)
         for file in files:
             os.close(file)
 
 
-def become_watched(status: int) -> None:
+def become_watched(status: int, streams: list[int]) -> None:
     """Fork once more: the parent writes to `status` which process the child is, and then how it has ended."""
     child = os.fork()
     if child == 0:
         os.close(status)
         return
-    os.closerange(0, 3)
+    for file in (0, 1, 2, *streams):  # who reads them must see the end when the child has closed them
+        os.close(file)
     os.write(status, f"{child}\n".encode())
     _, code = os.waitpid(child, 0)
     os.write(status, f"{os.waitstatus_to_exitcode(code)}\n".encode())

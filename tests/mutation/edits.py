@@ -422,7 +422,7 @@ EDITS = [
         ("labels are not centred", "(label - mean) / deviation(squares, count)", "label / deviation(squares, count)"),
         ("the scale of losses does not follow a drift", "min(max(part, w * ERROR_MEMORY), 1.0)", "min(part, 1.0)"),
         ("a weight does nothing to the variance of labels", "self.squares + w * (label - old_mean)", "self.squares + (label - old_mean)"),
-        ("the prediction is not in the unit of the labels", "deviation(self.squares, self.label_weight) * mean", "mean"),
+        ("the prediction is not in the unit of the labels", "self.label_mean + unit * mean", "self.label_mean + mean"),
         ("an expert that cannot learn has no vote", "self.predict_or_none(i, x, reading) if predicting else None", "None"),
         ("a learner that refused is still learning", "learner.learning = busy = False\n                    reading", "busy = False\n                    reading"),
         ("a new feature is read by one expert for all", "if not row.fresh:", "if True:"),

@@ -9,7 +9,8 @@ IMAGE_OPTIONS ?=
 BUILDER ?= $(shell docker info >/dev/null 2>&1 && echo docker || command -v podman || command -v buildah)
 # Processes that share the suite: many of its tests wait for a broker.
 PROCESSES ?= 6
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation
+# The warning that an editable installation gives is for those who did not ask for one.
+PIP_INSTALL := PYTHONWARNINGS="ignore:Editable installation" $(BIN)/python -m pip install --quiet --no-build-isolation
 CORE_TESTS := tests/river_margins tests/golden
 QUICK_TESTS := $(addprefix tests/,golden learners river_margins/rules river_margins/tasks river_margins/snapshot/test_snapshot.py \
 	connectors/model connectors/config/test_load.py docs/test_docs.py)

@@ -314,7 +314,7 @@ class LearnerBuilder:
 
     def build_value(self, kind: type, key: str, value: Any, path: Path) -> Any:
         """Return the value of a parameter, which may name a part (`rule: {PA1: {C: 0.1}}`) or be a list of steps."""
-        if key == "transformers" and isinstance(value, list):
+        if key in ("transformers", "portfolio") and isinstance(value, list):
             return [self.build_step(item, (*path, index)) for index, item in enumerate(value)]
         if key == "imputers" and isinstance(value, list):
             return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]

@@ -52,8 +52,8 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
     Notes
     -----
     Of equal scores, and of equal qualities, the first candidate counts as the best. A list of one candidate, or of
-    equal qualities, has v = 0, and moves the weights towards 0. With `recursive=True` a list of one candidate changes
-    nothing, and equal qualities ask for equal scores. Features that a list does not have have v = 0, too.
+    equal qualities, has v = 0, and moves the weights towards 0. With `recursive=True` a list of one candidate only
+    forgets, and equal qualities ask for equal scores. Features that a list does not have have v = 0, too.
 
     Examples
     --------

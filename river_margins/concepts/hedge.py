@@ -155,7 +155,7 @@ class Hedge(Voting):
         for i, loss in enumerate(losses):
             if not_negative(f"losses[{i}]", loss) > 1.0:
                 raise ValueError(f"`losses[{i}]` must be at most 1, not {loss!r}: divide losses by their range")
-        weighted = sum(weight * loss for weight, loss in zip(self._experts.weights, losses, strict=True))
+        weighted = math.fsum(weight * loss for weight, loss in zip(self._experts.weights, losses, strict=True))
         self._losses[:] = [total + float(loss) for total, loss in zip(self._losses, losses, strict=True)]
         self._facts["rounds"] += 1
         self._facts["expected_loss"] += weighted

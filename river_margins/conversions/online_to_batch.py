@@ -43,7 +43,8 @@ class OnlineToBatch(ClassifierWrapper):
     delta
         The probability with which the certificate may fail, above 0 and below 1; 0.05 by default.
     max_hypotheses
-        The number of hypotheses that are kept, >= 2; 100 by default. When there are more, every second one is dropped.
+        The number of hypotheses that are kept, >= 2; 100 by default. When there are more, the one whose neighbours are
+        the nearest in time is dropped, so that the others are spread over all rounds.
 
     Attributes
     ----------
@@ -59,6 +60,9 @@ class OnlineToBatch(ClassifierWrapper):
     On independent examples of one distribution, for any n fixed beforehand, the risk of the best hypothesis, its
     probability of a wrong label, is at most `risk_bound_`, with probability 1 - delta. The certificate holds for all
     kept hypotheses at once, so it does not matter which are dropped. H_n has seen no later example and is not chosen.
+
+    A step before that learns, such as StandardScaler, changes what a hypothesis predicts, and nothing is certified. Let
+    the step learn other examples first, and give the wrapper what `transform_one` of it returns.
 
     Examples
     --------
@@ -115,7 +119,9 @@ class OnlineToBatch(ClassifierWrapper):
         if updates is None or updates_of(self.learner) != updates:
             tested.append(Hypothesis(copied(self.learner), n, 0))
         if len(tested) > self.max_hypotheses:
-            tested = [*tested[:-1:2], tested[-1]]  # the last may stay for ever: it is copied after an update only
+            # Neither the first nor the last one, which may stay for ever: it is copied after an update only.
+            gaps = [after.born - before.born for before, after in zip(tested[:-2], tested[2:], strict=True)]
+            del tested[1 + gaps.index(min(gaps))]
         vars(self).update(n_seen=n, _hypotheses=tested)
 
     def _bound(self, hypothesis: Hypothesis) -> float:
@@ -131,6 +137,16 @@ class OnlineToBatch(ClassifierWrapper):
 
     def _predictor(self) -> Any:
         return self._best().model
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
+        """Predict with the best hypothesis; with the classifier that learns while the best one knows no label."""
+        found = super().predict_one(x)
+        return self.learner.predict_one(x) if found is None else found
+
+    def score_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the score of the model that predicts."""
+        found = super().score_one(x)
+        return self.learner.score_one(x) if found == {} else found
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Return the probabilities by class of the best hypothesis; 0 for a class that it does not know."""

@@ -49,6 +49,9 @@ class OnlineToPAC(ClassifierWrapper):
     If the classifier makes at most M mistakes, as on examples that a concept of its class labels, then there are at
     most M + 1 stages, and `sample_size(M)` examples are enough. Without such an M it may never be done.
 
+    A step before that learns, such as StandardScaler, changes what a hypothesis predicts, and nothing is certified. Let
+    the step learn other examples first, and give the wrapper what `transform_one` of it returns.
+
     Examples
     --------
     >>> import river_margins as rm

@@ -1,7 +1,8 @@
 """The base class of all estimators: fixed parameters, and a state of plain data."""
 
 import time
-from inspect import signature
+from functools import cache
+from inspect import Parameter, signature
 
 from cpython.object cimport PyObject_GenericSetAttr
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -53,7 +54,8 @@ cdef class Estimator:
 
     def _recipe(self):
         """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
-        return {name: getattr(self, name) for name in self._get_params()}
+        names = _names_of_parameters(type(self))
+        return {name: getattr(self, name) for name in (self._get_params() if names is None else names)}
 
     def clone(self, new_params=None, include_attributes=False):
         """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.
@@ -65,6 +67,15 @@ cdef class Estimator:
         if include_attributes:
             fresh.__setstate__(self.__getstate__())
         return fresh
+
+
+@cache
+def _names_of_parameters(kind):
+    """Return the names of the parameters of a class; None if an estimator may have others, by * or **."""
+    _, *parameters = signature(kind.__init__).parameters.values()
+    if any([each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for each in parameters]):
+        return None
+    return tuple([each.name for each in parameters])
 
 
 cdef object changed(object part, object value):

@@ -11,7 +11,7 @@ from typing import Any
 from river import base, compose
 from river.active import base as river_active
 
-from river_margins.core.checks import positive, short
+from river_margins.core.checks import positive, short, whole
 from river_margins.families.composed import has_intercept
 from river_margins.families.delegating import DelegatingClassifier
 from river_margins.families.parameter_types import ScoringClassifier
@@ -124,6 +124,7 @@ class _Drawing(_Sampler):
     _generator: random.Random
 
     def _wrap_seeded(self, classifier: ScoringClassifier, seed: int | None) -> None:
+        seed = seed if seed is None else whole("seed", seed)
         vars(self).update(seed=seed, _generator=random.Random(seed))
         self._wrap(classifier)
 
@@ -278,7 +279,8 @@ class MarginSampler(_Sampler):
         learned.
     margin
         The largest |score| at which the label is requested, > 0, in the unit of scores; 1 by default. A margin of 1 is
-        where the hinge loss of one of the two labels is 0.
+        where the hinge loss of one of the two labels is 0. The scores of `AutoClassifier` and `Hedge` are votes of at
+        most 1: with the default, each label is requested.
 
     Attributes
     ----------

@@ -320,6 +320,9 @@ class AutoRegressor(_Auto, base.Regressor):
     of all experts, weighted and summed over all rounds, are at most
     (eta·L + ln N + k·ln(N/share) + T·ln(1/(1 - share)))/(1 - exp(-eta)).
 
+    If the labels jump far beyond their spread, their variance stays large for as long as the stream was before, and the
+    experts learn less exactly. `PARegressor` alone follows such a jump at once.
+
     Examples
     --------
     >>> import river_margins as rm

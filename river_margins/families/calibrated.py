@@ -57,6 +57,9 @@ class Calibrated(Described, Estimator, base.Classifier):
     score of the classifier. Before the first label, classes that are known have equal probabilities. A scaler goes in
     front of this wrapper, and not within it.
 
+    Scores that are votes, those of `AutoClassifier` and `Hedge`, are equal wherever all experts agree. Their
+    probabilities are coarse, and tell little if a label is rare.
+
     Examples
     --------
     >>> import river_margins as rm
@@ -260,7 +263,7 @@ class _Calibration:
         }
         highest = max(logits.values(), default=0.0)
         shares = {label: math.exp(logit - highest) for label, logit in logits.items()}
-        total = sum(shares.values())
+        total = math.fsum(shares.values())
         return {label: part / total for label, part in shares.items()}
 
     def learn(self, scores: Mapping[Any, float], y: Any, weight: float, discount: float) -> None:
@@ -290,8 +293,8 @@ class _Calibration:
         discount: float,
     ) -> None:
         first, second = self.slopes
-        f_mean = sum(chances[label] * f for label, (f, _) in functions.items())
-        g_mean = sum(chances[label] * g for label, (_, g) in functions.items())
+        f_mean = math.fsum(chances[label] * f for label, (f, _) in functions.items())
+        g_mean = math.fsum(chances[label] * g for label, (_, g) in functions.items())
         ff, fg, gg = (discount * part for part in self.curvature)
         for label, (f, g) in functions.items():
             f, g, chance = f - f_mean, g - g_mean, weight * chances[label]

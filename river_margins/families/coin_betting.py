@@ -59,7 +59,7 @@ class CoinBettingClassifier(MarginClassifier):
 
     round_cost = "The number of features in x times the number of classes."
     guarantee = "Regret O(√T·ln T) for any u, as if the learning rate of each weight had been tuned for u."
-    advice = "Use it if no parameter can be tuned, or if features have very different scales and nothing scales them."
+    advice = "Use it if no parameter can be tuned, or if features around 0 have very different scales."
 
     loss: Literal["logistic", "hinge"]
 
@@ -131,7 +131,7 @@ class CoinBettingRegressor(MarginRegressor):
 
     round_cost = "The number of features in x."
     guarantee = "Regret O(√T·ln T) for any u, as if the learning rate of each weight had been tuned for u."
-    advice = "Use it if the scales of labels and features are unknown, and outliers occur."
+    advice = "Use it if scales are unknown and outliers occur; in `AutoRegressor([...])` if labels are far from 0."
 
     def __init__(self, eps: float = 0.0, *, intercept: bool = True, max_features: int | None = None) -> None:
         rule, space = CoinBettingRule("hinge"), CoinBetting(None)

@@ -139,7 +139,8 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
     space
         The space in which the weights live; None (default) is `Linear()`.
     eps
-        The largest error that causes no update, >= 0, in units of the target; 0.1 by default.
+        The largest error that causes no update, >= 0, in units of the target; 0 by default. Nothing is learned from
+        targets that all lie within eps of 0.
     intercept
         Whether to add a constant feature of value 1, named `INTERCEPT` in `weights`. None (default) adds it where
         weights are linear or Gaussian, and not to kernels, random features and multiplicative weights.
@@ -171,7 +172,7 @@ class MarginRegressor(Described, Learner, base.MiniBatchRegressor):
         rule: Rule,
         space: Space | None = None,
         *,
-        eps: float = 0.1,
+        eps: float = 0.0,
         intercept: bool | None = None,
         max_features: int | None = None,
     ) -> None:

@@ -244,8 +244,8 @@ class OGDRegressor(MarginRegressor):
     ----------
     lr
         The learning rate, > 0; 1 by default. With the squared loss, the rate of a round is at most 1/|x|², so that no
-        step goes beyond the target. With the other losses it is in units of the target: write about the size of the
-        targets, or put River's `TargetStandardScaler` around the learner.
+        step goes beyond the target. With the other losses it is in units of the target: write about the size of
+        targets that lie around 0. For others write `AutoRegressor([OGDRegressor(...)])`, which standardises them.
     loss
         "squared" (default) is half the square of [|y - f| - eps]+, for targets of any scale. "absolute" is [|y - f| -
         eps]+ itself, whose steps do not grow with the error. "quantile" multiplies the absolute loss by `quantile` if
@@ -345,8 +345,10 @@ class PegasosClassifier(MarginClassifier):
     Parameters
     ----------
     lam
-        The weight of the regularisation lam·|w|²/2, > 0. 0.2 by default, for streams from a few hundred examples on:
-        the first steps have the length |x|/lam. The paper takes 1e-4 and less, with many passes over the data.
+        The weight of the regularisation lam·|w|²/2, > 0. 0.2 by default, for streams of a few hundred examples: the
+        first steps have the length |x|/lam. From some thousands on write 0.01, above all if features are mostly 0 or
+        a class is rare: with 0.2, a class of 10 % may never be predicted. The paper takes 1e-4 and less, with many
+        passes over the data.
     project
         Whether to shorten w to at most 1/sqrt(lam) (default); the bound requires it.
     classes

@@ -10,6 +10,7 @@ from river_margins.core.checks import abridged, one_of
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.learner import Learner
+from river_margins.core.reader import read_features
 from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import Rule
@@ -227,7 +228,7 @@ class StructuredPA(Structured):
         super().learn_one(x, y)
 
     def _features(self, x: Any, y: Any) -> Mapping[Any, float]:
-        return self.phi(x, y)
+        return read_features(self.phi(x, y))
 
     def _price(self, y: Any, other: Any) -> float:
         return float(other != y) if self.cost is None else self.cost(y, other)

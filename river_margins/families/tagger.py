@@ -1,13 +1,14 @@
 """A first-order sequence tagger: structured passive-aggressive learning with the Viterbi algorithm."""
 
 import itertools
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from river_margins.core.reader import read_features
 from river_margins.families.parameter_types import CostScale, Mode
 from river_margins.families.structured import Structured
-from river_margins.tasks.labels import label_list
+from river_margins.tasks.labels import is_missing, label_list, plain
 
 __all__ = ["SequenceTagger"]
 
@@ -100,21 +101,25 @@ class SequenceTagger(Structured):
         x
             The sequence: hashable names, or dicts from names to finite numbers.
         y
-            The tags, one for each position: anything hashable.
+            The tags, one for each position: anything hashable but None and NaN.
 
         Raises
         ------
         ValueError
-            If the numbers of tags and positions differ, or a value is not finite; the learner is unchanged.
+            If the numbers of tags and positions differ, a tag is missing, or a value is not finite; the learner is
+            unchanged.
         OverflowError
             If the update would overflow; the learner is unchanged.
         """
         if len(x) != len(y):
             raise ValueError(f"{len(x)} positions, but {len(y)} tags: each position needs one")
+        tags = [plain(tag) for tag in y]
+        if missing := [tag for tag in tags if is_missing(tag)]:
+            raise ValueError(f"{missing[0]} is not a tag: it stands for a missing one")
         before = self._known
-        vars(self)["_known"] = _with_new(before, y)
+        vars(self)["_known"] = _with_new(before, tags)
         try:
-            super().learn_one(x, list(y))
+            super().learn_one(x, tags)
         except BaseException:
             vars(self)["_known"] = before
             raise
@@ -149,7 +154,7 @@ class SequenceTagger(Structured):
         weights = self.weights
         emissions = [
             [
-                sum(value * weights.get((name, tag), 0.0) for name, value in _named(position).items())
+                math.fsum(value * weights.get((name, tag), 0.0) for name, value in _named(position).items())
                 for tag in self._known
             ]
             for position in x

@@ -102,8 +102,14 @@ class Labels:
         if self.known and not same_kind(self.known[0], label):
             raise ValueError(
                 f"label {abridged(y)} does not fit the labels {self.known!r}: bools and other labels do not mix in one "
-                "learner"
+                "learner, and its first label decides"
             )
+        for known in self.known:
+            if isinstance(known, str) != isinstance(label, str) and str(known) == str(label):
+                raise ValueError(
+                    f"label {abridged(y)} and the label {known!r} of this learner have the same text: give one type to "
+                    "both"
+                )
 
     def including(self, y: Any) -> list[Any]:
         """Return the labels with y, which is added at the end if it is new."""

@@ -1,5 +1,7 @@
 """Weights as a sum over examples: w = Σ c_i φ(v_i), used only through the kernel k(v, x) = ⟨φ(v), φ(x)⟩."""
 
+import math
+
 import numpy as np
 
 from libc.math cimport INFINITY, ceil, fabs, isfinite, sqrt
@@ -338,7 +340,7 @@ cdef class Kernel(Space):
         """Return the weight of a feature in a block; raise KeyError if the feature was never learned."""
         if key not in self.features:
             raise KeyError(key)
-        return sum([coefficients[block] * x.get(key, 0.0) for x, coefficients in self.supports])
+        return math.fsum([coefficients[block] * x.get(key, 0.0) for x, coefficients in self.supports])
 
     def __getstate__(self):
         return {

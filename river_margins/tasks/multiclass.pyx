@@ -40,7 +40,10 @@ cdef class Multiclass(Labels):
             others = f", but the labels of this learner are {self.labels!r}" if self.labels else (
                 "; write another, such as 1 in place of True"
             )
-            raise ValueError(f"label {abridged(y)} is a bool{others}: bools and other labels do not mix in one learner")
+            raise ValueError(
+                f"label {abridged(y)} is a bool{others}: bools and other labels do not mix in one learner, and its first "
+                "label decides"
+            )
         try:
             block = self.block_of.get(label)
         except TypeError as error:
@@ -49,6 +52,11 @@ cdef class Multiclass(Labels):
             return block
         if is_missing(label):
             raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
+        for known in self.labels:
+            if isinstance(known, str) != isinstance(label, str) and str(known) == str(label):
+                raise ValueError(
+                    f"label {abridged(y)} and the label {known!r} of this learner have the same text: give one type to both"
+                )
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -102,7 +102,7 @@ def _logistic(X: Vector, y: Vector, strength: float) -> Vector:
     def objective(w: Vector) -> Smooth:
         margins = rows @ w
         wrong = expit(-margins)
-        value = np.logaddexp(0.0, -margins).sum() + strength * (w @ w) / 2
+        value = np.logaddexp(0.0, -margins).sum() + strength * float(w @ w) / 2
         return value, strength * w - wrong @ rows, _curvature(rows, wrong * expit(margins), strength)
 
     return _newton(objective, np.zeros(X.shape[1]))
@@ -157,7 +157,7 @@ def _with_a_price(X: Vector, y: Vector, loss: str, strength: float) -> Vector:
         z = (high - low) * (targets - rows @ w)
         root = np.hypot(z, 2 * m)
         a, rest = 2 * m / (2 * m + root - z), 2 * m / (2 * m + root + z)  # rest is 1 - a
-        value = (a * z + m * np.log(a) + m * np.log(rest) + low / (high - low) * z).sum() + strength * (w @ w) / 2
+        value = (a * z + m * np.log(a) + m * np.log(rest) + low / (high - low) * z).sum() + strength * float(w @ w) / 2
         slopes, each = low + (high - low) * a, (high - low) ** 2 / (m / a**2 + m / rest**2)
         return value, strength * w - slopes @ rows, _curvature(rows, each, strength)
 
@@ -166,7 +166,7 @@ def _with_a_price(X: Vector, y: Vector, loss: str, strength: float) -> Vector:
     cost = losses_of(w, X, y, loss).sum()
     while len(y) * m > 1e-11 * max(cost, least):
         w = _newton(functools.partial(smooth, m), w)
-        cost = losses_of(w, X, y, loss).sum() + strength * (w @ w) / 2
+        cost = losses_of(w, X, y, loss).sum() + strength * float(w @ w) / 2
         m /= 5
     return w
 
@@ -198,7 +198,7 @@ def best_sequence(
     found: dict[tuple[int, int], tuple[Vector, float]] = {}
     for a, b in itertools.combinations(ends, 2):
         w = best_fixed(X[a:b], y[a:b], loss, strength=strength)
-        found[a, b] = w, float(losses_of(w, X[a:b], y[a:b], loss).sum() + strength * (w @ w) / 2)
+        found[a, b] = w, float(losses_of(w, X[a:b], y[a:b], loss).sum() + strength * float(w @ w) / 2)
     # best[b] is the least cost of the rounds before b with at most so many parts, and the starts of the parts.
     best = {b: (found[0, b][1], [0]) for b in ends[1:]}
     for _ in range(shifts):

@@ -315,7 +315,7 @@ CONSTRUCTORS = {
     rm.SequenceTagger: "(C=1.0, *, mode=1, max_loss=False, cost_scale='sqrt', tags=None)",
     rm.MIRAClassifier: "(C=0.01, *, best=1, original=False, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
-    rm.PARegressor: "(C=1.0, *, mode=2, eps=0.1, intercept=True, max_features=None)",
+    rm.PARegressor: "(C=1.0, *, mode=2, eps=0.0, intercept=True, max_features=None)",
     rm.ROMMAClassifier: "(*, aggressive=True, tie_update=True, classes=None, intercept=True, max_features=None)",
     rm.ALMAClassifier: f"(alpha=0.5, *, p=2, B=None, C={2**0.5}, classes=None, "
     "class_weight=None, intercept=True, max_features=None)",
@@ -386,14 +386,14 @@ CONSTRUCTORS = {
     "max_dimension=5000, half_life=None, classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.KernelSecondOrderPerceptron: "(kernel=None, *, a=1.0, tie_update=True, every_label=False, max_supports=5000, "
     "classes=None, class_weight=None, intercept=False, max_features=None)",
-    rm.AROWRegressor: "(r=1.0, *, eps=0.1, covariance='diagonal', a=100.0, max_dimension=5000, half_life=None, "
+    rm.AROWRegressor: "(r=1.0, *, eps=0.0, covariance='diagonal', a=100.0, max_dimension=5000, half_life=None, "
     "intercept=True, "
     "max_features=None)",
     rm.KernelPerceptron: "(kernel=None, *, budget=1000, lr=1.0, tie_update=True, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
     rm.KernelPAClassifier: "(kernel=None, *, C=0.3, mode=1, budget=1000, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
-    rm.KernelPARegressor: "(kernel=None, *, C=1.0, mode=2, eps=0.1, budget=1000, intercept=False, max_features=None)",
+    rm.KernelPARegressor: "(kernel=None, *, C=1.0, mode=2, eps=0.0, budget=1000, intercept=False, max_features=None)",
     rm.RandomizedBudgetPerceptron: "(kernel=None, *, budget=300, seed=0, classes=None, intercept=False, "
     "max_features=None)",
     rm.Forgetron: "(kernel=None, *, budget=300, classes=None, intercept=False, max_features=None)",
@@ -405,7 +405,7 @@ CONSTRUCTORS = {
     "class_weight=None, intercept=False, max_features=None)",
     rm.FOGDClassifier: "(gamma=None, *, components=300, lr=0.5, loss='hinge', seed=0, classes=None, class_weight=None, "
     "intercept=False, max_features=None)",
-    rm.MarginRegressor: "(rule, space=None, *, eps=0.1, intercept=None, max_features=None)",
+    rm.MarginRegressor: "(rule, space=None, *, eps=0.0, intercept=None, max_features=None)",
     rm.LogLinearClassifier: "(lr=0.03, *, schedule='constant', l2=0.0, phi=None, classes=None, intercept=True)",
     rm.DiscriminativeRidge: "(beta=1.0, *, alpha=0.1, recursive=False, forgetting=1.0)",
     rm.BayesMixture: "(model, M=50, *, sigma=0.1, delta=1.0, seed=0)",

@@ -52,8 +52,10 @@ def test_the_signature_is_that_of_the_stub(kind):
 
 @pytest.mark.parametrize("kind", [rm.PA1, rm.RBF, rm.Kernel, rm.CWRule, rm.Seen], ids=lambda kind: kind.__name__)
 def test_help_shows_the_parameters(kind):
-    page = pydoc.plain(pydoc.render_doc(kind))
-    assert f"{kind.__name__}{inspect.signature(kind)}" in page
+    page = pydoc.plain(pydoc.render_doc(kind)).replace("\n |  ", "\n")
+    written = f"{kind.__name__}{inspect.signature(kind)}"
+    # Python 3.13 and later write one parameter on each line of a long signature.
+    assert "".join(written.split()) in "".join(page.split()).replace(",)", ")")
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)

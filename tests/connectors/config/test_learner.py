@@ -35,3 +35,14 @@ def test_a_step_is_never_a_part():
 def test_one_mistake_is_told_once():
     for parameters in ({"classes": "true, false"}, {"intercept": "off"}):
         assert len(assemble([{"PAClassifier": parameters}])[1]) == 1
+
+
+@pytest.mark.parametrize("name", ["AutoClassifier", "Hedge"])
+def test_a_portfolio_is_a_list_of_learners(name):
+    model, said = assemble([{name: {"portfolio": ["PAClassifier", {"AROWClassifier": {"half_life": 250}}]}}])
+    assert said == []
+    assert [type(each) for each in model.portfolio] == [rm.PAClassifier, rm.AROWClassifier]
+    assert model.portfolio[1].half_life == 250
+    ((place, said),) = assemble([{name: {"portfolio": [{"AROWClassifier": {"half_lif": 250}}]}}])[1]
+    assert place == (0, name, "portfolio", 0, "AROWClassifier", "half_lif")
+    assert "did you mean `half_life`?" in said

@@ -104,7 +104,7 @@ def test_what_differs_is_said(said):
 )
 def test_a_processor_between_files(said, tmp_path, changes, parts):
     text = said(FILES, **changes)
-    assert "It predicts numbers" in text and "PARegressor(" in text and "eps=0.1" in text
+    assert "It predicts numbers" in text and "PARegressor(" in text and "eps=0.0" in text
     for part in parts:
         assert part.replace("{}", str(tmp_path)) in text, part
 

@@ -139,3 +139,11 @@ def test_parameters_out_of_range_are_named():
         (name,) = parameters
         with pytest.raises(ValueError, match=f"`{name}`"):
             rm.DiscriminativeRidge(**parameters)
+
+
+def test_a_list_of_one_candidate_only_forgets():
+    for forgetting, weight in ((1.0, 0.5), (0.5, 1 / 3)):
+        model = rm.DiscriminativeRidge(recursive=True, forgetting=forgetting)
+        model.learn_one([{"a": 1.0}, {"a": 0.0}], [1.0, 0.0])
+        model.learn_one([{"a": 1.0}], [3.0])
+        assert model.weights["a"] == pytest.approx(weight)

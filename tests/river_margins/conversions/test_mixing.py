@@ -1,7 +1,9 @@
 """The mean of models: by hand, by exact fractions, and the bound of perceptrons that mix."""
 
 import copy
+import functools
 import itertools
+import operator
 import random
 from fractions import Fraction
 
@@ -126,7 +128,7 @@ def test_what_no_model_has_moved_keeps_its_first_variance(count):
     """As often as this, 1/count adds up to less than 1, and the variance would become larger than it can be."""
     models = [learned(rm.AROWClassifier(), [({"a": 1.0, "never": 0.0}, True)]) for _ in range(count)]
     weight, variance = gaussians(mix(models))[None, "never"]
-    assert (weight, variance) == (0.0, 1.0) and sum([1 / count] * count) < 1
+    assert (weight, variance) == (0.0, 1.0) and functools.reduce(operator.add, [1 / count] * count) < 1
 
 
 def test_a_rule_that_looks_ahead_is_averaged_as_the_others():

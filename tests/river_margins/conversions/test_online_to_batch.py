@@ -1,6 +1,7 @@
 """The choice by penalised risk, by hand and on a distribution whose risks are known."""
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -121,3 +122,38 @@ def test_the_newest_hypothesis_is_kept(most):
             model.learn_one({name: 1.0}, label)
     assert model.predict_one({"c": 1.0}) is False and model.risk_bound_ < 0.15
     assert len(model._hypotheses) <= most and model._hypotheses[0].born == 0
+
+
+@pytest.mark.parametrize("make", [rm.Perceptron, rm.AROWClassifier])
+@pytest.mark.parametrize("most", [5, 30])
+def test_the_kept_hypotheses_are_spread_over_all_rounds(make, most, rounds=1500):
+    model, draw = rm.OnlineToBatch(make(), max_hypotheses=most), random.Random(0)
+    for _ in range(rounds):
+        x = {"a": draw.gauss(0, 1), "b": draw.gauss(0, 1)}
+        model.learn_one(x, (x["a"] > x["b"]) == (draw.random() < 0.9))
+    born = [each.born for each in model._hypotheses]
+    assert max(np.diff([*born, rounds])) <= 2.5 * rounds / (most - 1)
+    assert most == 5 or model.risk_bound_ < 0.22  # a tenth of the labels is wrong
+
+
+def test_once_a_label_is_known_there_is_a_prediction():
+    model = rm.OnlineToBatch(rm.Perceptron())
+    for label in ("ham", "spam", "ham"):
+        model.learn_one({"a": 1.0}, label)
+        assert model.predict_one({"a": 1.0}) in ("ham", "spam") and model.score_one({"a": 1.0})
+
+
+def test_the_certificate_holds_after_a_scaler_that_has_learned_before(runs=12, rounds=400):
+    failures = 0
+    for seed in range(runs):
+        draw, scaler = np.random.default_rng(seed), rm.StandardScaler()
+        model = rm.OnlineToBatch(rm.Perceptron(classes=[False, True]), delta=0.05)
+        rows = draw.normal(size=(100 + rounds + 1000, 2)) * np.where(draw.random((1500, 1)) < 0.002, [[1e4, 1.0]], 1.0)
+        examples = [(dict(zip("ab", row, strict=True)), row[0] + 0.5 > row[1]) for row in rows.tolist()]
+        for x, _ in examples[:100]:
+            scaler.learn_one(x)
+        for x, y in examples[100 : 100 + rounds]:
+            model.learn_one(scaler.transform_one(x), y)
+        wrong = [model.best_.predict_one(scaler.transform_one(x)) != y for x, y in examples[100 + rounds :]]
+        failures += np.mean(wrong) > model.risk_bound_
+    assert failures <= 1

@@ -399,3 +399,11 @@ def test_samplers_ask_for_texts():
     sampler = rm.SelectiveSampler(rm.AutoClassifier())
     evaluate.progressive_val_score(rows, rm.StandardScaler() | sampler, metrics.Accuracy())
     assert sampler.n_queries > 50
+
+
+@pytest.mark.parametrize("kind", [rm.RandomizedSelectiveSampler, rm.ShareSampler])
+def test_a_seed_is_a_whole_number_also_of_numpy(kind):
+    assert type(snapshot.loads(snapshot.dumps(kind(rm.Perceptron(), seed=np.int64(3)))).seed) is int
+    for wrong in (-1, 1.5, "3"):
+        with pytest.raises(ValueError, match="`seed`"):
+            kind(rm.Perceptron(), seed=wrong)

@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -332,3 +333,26 @@ def test_an_output_that_is_not_in_the_list_is_refused():
 def test_what_is_no_function_is_refused(phi, decode, words):
     with pytest.raises(TypeError, match=words):
         rm.StructuredPA(phi, decode)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan")])
+def test_a_missing_tag_is_refused(missing):
+    model = rm.SequenceTagger()
+    model.learn_one(["a", "b"], ["X", "Y"])
+    before = snapshot.dumps(model)
+    with pytest.raises(ValueError, match="missing"):
+        model.learn_one(["a", "b"], ["X", missing])
+    assert snapshot.dumps(model) == before
+
+
+def test_tags_of_numpy_come_back_as_those_of_python():
+    model = rm.SequenceTagger(mode=0)
+    model.learn_one(["a", "b"], np.array([0, 1]))
+    assert [type(tag) for tag in model.predict_one(["a", "b"])] == [int, int]
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), Decimal("1.5"), True, 2])
+def test_joint_features_are_read_like_other_features(value):
+    model = rm.StructuredPA(lambda x, k: {k: value, "both": value}, ["p", "q"], decode_cost=True, mode=0)
+    model.learn_one({}, "q")
+    assert model.score_one({}, "q") - model.score_one({}, "p") == pytest.approx(1.0)

@@ -21,7 +21,9 @@ from tests.learners import FORMS, LEARNERS
         (True, "yes", "neither False nor True"),
         (True, None, "neither False nor True"),
         ("a", True, "do not mix"),
-        (1, True, "do not mix"),
+        (1, True, "do not mix.*its first label decides"),
+        (1, "1", "the label 1 of this learner have the same text"),
+        ("1.5", 1.5, "the label '1.5' of this learner have the same text"),
         ("a", None, "not a class"),
         ("a", math.nan, "not a class"),
         ("a", ["b"], "not hashable"),
@@ -93,7 +95,7 @@ def test_labels_of_numpy_are_plain_ones():
 def test_a_label_that_is_missing_is_refused(form):
     model = trained(form.make())
     before = pickle.dumps(model)
-    for missing in (None, math.nan, np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")):
+    for missing in (None, math.nan, np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")):
         with case(repr(missing)):
             with pytest.raises(ValueError, match="label"):
                 model.learn_one({"f0": 1.0}, missing)

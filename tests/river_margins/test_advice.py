@@ -1,0 +1,123 @@
+"""What `docs/learners.md` advises beats a predictor that ignores the features; what it warns of happens."""
+
+import random
+
+import pytest
+from river import dummy, linear_model, metrics, stats
+
+import river_margins as rm
+
+
+def numbers(rounds, level, spread):
+    draw = random.Random(1)
+    for _ in range(rounds):
+        x = {name: draw.gauss(0, 1) for name in "abc"}
+        yield x, level + spread * (x["a"] - 0.5 * x["b"] + 0.3 * draw.gauss(0, 1))
+
+
+def error(model, stream, skip=1000):
+    model, found = rm.StandardScaler() | model, metrics.MAE()
+    for t, (x, y) in enumerate(stream):
+        if t >= skip:
+            found.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    return found.get()
+
+
+def rare(rounds, share):
+    draw = random.Random(3)
+    for _ in range(rounds):
+        y = draw.random() < share
+        yield {name: draw.gauss(1.0 if y else 0.0, 1.0) for name in "abcdef"}, y
+
+
+@pytest.mark.parametrize(("level", "spread"), [(0.03, 0.01), (1013.0, 10.0), (1e6, 3.0), (0.0, 1e5)])
+@pytest.mark.parametrize(
+    "expert",
+    [rm.OGDRegressor(loss="absolute"), rm.PARegressor(), rm.CoinBettingRegressor()],
+    ids=lambda expert: type(expert).__name__,
+)
+def test_a_portfolio_of_one_learns_labels_of_any_size(expert, level, spread):
+    mean = error(dummy.StatisticRegressor(stats.Mean()), numbers(3000, level, spread))
+    assert error(rm.AutoRegressor([expert]), numbers(3000, level, spread)) < 0.5 * mean
+
+
+@pytest.mark.parametrize("kind", [rm.PARegressor, rm.AROWRegressor, rm.KernelPARegressor])
+def test_small_labels_are_learned_unless_eps_is_larger(kind):
+    mean = error(dummy.StatisticRegressor(stats.Mean()), numbers(2000, 0.03, 0.01))
+    assert error(kind(), numbers(2000, 0.03, 0.01)) < 0.5 * mean
+    assert error(kind(eps=0.1), numbers(2000, 0.03, 0.01)) > 2 * mean
+
+
+def test_calibrated_probabilities_rank_rare_labels():
+    def measured(model):
+        loss, ranks, model = metrics.LogLoss(), metrics.ROCAUC(200), rm.StandardScaler() | model
+        for t, (x, y) in enumerate(rare(5000, 0.05)):
+            if t >= 1000:
+                loss.update(y, model.predict_proba_one(x))
+                ranks.update(y, model.predict_proba_one(x))
+            model.learn_one(x, y)
+        return loss.get(), ranks.get()
+
+    loss, ranks = measured(rm.Calibrated(rm.AROWClassifier()))
+    loss_of_river, ranks_of_river = measured(linear_model.LogisticRegression())
+    assert loss < loss_of_river
+    assert ranks > ranks_of_river - 0.01
+    assert measured(rm.Calibrated(rm.AutoClassifier()))[1] < 0.9
+
+
+def test_pegasos_finds_a_tenth_with_less_regularisation():
+    def recall(model):
+        found, model = metrics.Recall(), rm.StandardScaler() | model
+        for t, (x, y) in enumerate(rare(10_000, 0.1)):
+            if t >= 5000:
+                found.update(y, model.predict_one(x))
+            model.learn_one(x, y)
+        return found.get()
+
+    assert recall(rm.PegasosClassifier()) == 0.0
+    assert recall(rm.PegasosClassifier(lam=0.01)) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("make", "is_followed"),
+    [
+        (rm.PAClassifier, True),
+        (rm.AutoClassifier, True),
+        (rm.OGDClassifier, False),
+        (rm.CoinBettingClassifier, False),
+        (rm.PegasosClassifier, False),
+    ],
+)
+def test_how_soon_a_late_change_is_followed(make, is_followed, change=40_000):
+    draw, model, right = random.Random(1), make(), 0
+    for t in range(change + 2000):
+        x = {name: draw.gauss(0, 1) for name in "abcdefghij"}
+        y = (x["a"] + x["b"] - x["c"] if t < change else x["d"] + x["e"] - x["a"]) > 0
+        right += model.predict_learn_one(x, y != (draw.random() < 0.1)) == y and t >= change + 1000
+    assert (right > 850) == is_followed, right
+
+
+def test_products_of_texts_need_larger_steps():
+    draw, right = random.Random(1), {}
+    good = {(user, item): draw.gauss(0, 1) > 0 for user in range(20) for item in range(20)}
+    learners = {"small": rm.PAClassifier(), "large": rm.PAClassifier(C=1), "AROW": rm.AROWClassifier()}
+    models = {name: rm.Interactions(pairs=[("user", "item")]) | each for name, each in learners.items()}
+    for t in range(4000):
+        user, item = draw.randrange(20), draw.randrange(20)
+        for name, model in models.items():
+            y = model.predict_learn_one({"user": f"u{user}", "item": f"i{item}"}, good[user, item])
+            right[name] = right.get(name, 0) + (t >= 2000 and y == good[user, item])
+    assert right["small"] + 200 < min(right["large"], right["AROW"])
+
+
+def test_votes_need_a_smaller_margin():
+    asked = {}
+    for margin in (1.0, 0.5):
+        draw, sampler = random.Random(1), rm.MarginSampler(rm.AutoClassifier(), margin=margin)
+        for _ in range(1000):
+            x = {name: draw.gauss(0, 1) for name in "abc"}
+            if sampler.query_one(x):
+                sampler.learn_one(x, x["a"] > x["b"])
+        asked[margin] = sampler.n_queries
+    assert asked[1.0] == 1000 and 0 < asked[0.5] < 500

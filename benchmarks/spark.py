@@ -4,8 +4,8 @@ python -m benchmarks.spark [KEYS]
 
 Each record has 20 features; the learner is `StandardScaler` and `PAClassifier`. A micro-batch of few keys shows the
 cost of a record, and one with a record for each key that of a key. Beside it, the same records go through the same
-models in a loop of one Python process, which keeps all models in memory. With KEYS, one micro-batch with a record for
-each of so many keys is measured, which includes the start of the query, and no loop.
+models in a loop of one Python process, which keeps all models in memory. With KEYS, there is only one micro-batch, with
+a record for each of so many keys; its time includes the start of the query, and that of the loop making the models.
 """
 
 import itertools
@@ -69,14 +69,16 @@ def measure(folder: Path, keys: int, records: int, cores: int, batches: int) -> 
 
 
 def loop(folder: Path, records: int) -> tuple[float, float]:
-    """Return records a second of a loop over the same records, after the first file, and the bytes of a snapshot."""
+    """Return records a second of a loop over the same records, those of the first file only if there is no other.
+
+    Then the bytes of a snapshot.
+    """
     import pyarrow.parquet as parquet
 
     models = KeyedModels(Recipe.of(load_for_spark(folder / "file.yaml")))
     held: dict[int, Any] = {}
     rows = sorted(row for path in (folder / "in").glob("*.parquet") for row in _rows(path, parquet))
-    first, counted = rows[:records], rows[records:] or rows
-    for part in (first, counted):
+    for part in filter(None, (rows[:records], rows[records:])):
         began, counts = time.monotonic(), Counts()
         for id, key, value in part:
             if key not in held:
@@ -85,7 +87,7 @@ def loop(folder: Path, records: int) -> tuple[float, float]:
                 pass
         seconds = time.monotonic() - began
     sample = [len(models.save(model).snapshot) for model in itertools.islice(held.values(), 1000)]
-    return len(counted) / seconds, sum(sample) / len(sample)
+    return len(part) / seconds, sum(sample) / len(sample)
 
 
 def _rows(path: Path, parquet: Any) -> Iterator[tuple[int, int, bytes]]:
@@ -95,23 +97,18 @@ def _rows(path: Path, parquet: Any) -> Iterator[tuple[int, int, bytes]]:
 
 
 def main() -> None:
-    is_large = len(sys.argv) > 1
-    cases = (
-        [(int(sys.argv[1]), int(sys.argv[1]), (2,), 1)] if is_large else [(*case, (1, 2), BATCHES) for case in CASES]
-    )
+    cases = [(int(sys.argv[1]), int(sys.argv[1]), 1)] if sys.argv[1:] else [(*case, BATCHES) for case in CASES]
     print("| keys | records a micro-batch | where | records/s | bytes of a snapshot | bytes on disk a key |")
     print("|---|---|---|---|---|---|", flush=True)
-    for keys, records, all_cores, batches in cases:
+    for keys, records, batches in cases:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            for cores in all_cores:
+            for cores in (1, 2):
                 found = measure(folder, keys, records, cores, batches)
                 assert found["rows"] == keys
                 per_key = found["disk"] / keys
                 where = f"Spark, {cores} core{'s' * (cores > 1)}"
                 print(f"| {keys:,} | {records:,} | {where} | {found['rate']:,.0f} | | {per_key:,.0f} |", flush=True)
-            if is_large:
-                continue
             rate, size = loop(folder, records)
             print(f"| {keys:,} | {records:,} | a Python loop | {rate:,.0f} | {size:,.0f} | |", flush=True)
 

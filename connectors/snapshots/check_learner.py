@@ -6,6 +6,11 @@ from connectors.config.schema import Record
 from connectors.errors import StateError
 from river_margins import snapshot
 
+GOES_ON = (
+    "to go on from this model anyway, give a processor with another `name` and other outputs a copy of this "
+    "snapshot as `start_from`; it learns what is left of the input once more"
+)
+
 
 def note_of(record: Record) -> dict[str, Any]:
     """Return what a snapshot tells about its model: which features and labels it learned."""
@@ -13,7 +18,13 @@ def note_of(record: Record) -> dict[str, Any]:
 
 
 def check_learner(
-    learner: Any, record: Record, data: bytes, named: str, start_over: str, key: str = "learner"
+    learner: Any,
+    record: Record,
+    data: bytes,
+    named: str,
+    start_over: str,
+    key: str = "learner",
+    goes_on: str | None = GOES_ON,
 ) -> snapshot.Changes:
     """Raise StateError if a snapshot does not hold this learner, or one of other records; training does not matter.
 
@@ -31,6 +42,8 @@ def check_learner(
         How messages describe a start with a new model.
     key
         The key of the learner in the file.
+    goes_on
+        How messages describe what to do to go on from the model of other records; None if nothing can be done.
 
     Returns
     -------
@@ -48,11 +61,8 @@ def check_learner(
         raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
     if moved := _differences(changes.about.get("record"), record.shape):
         said = f"{named} learned other records: {'; '.join(moved)}"
-        anyway = (
-            "to go on from this model anyway, give a processor with another `name` and other outputs a copy of this "
-            "snapshot as `start_from`; it learns what is left of the input once more"
-        )
-        raise StateError(f"{said}; put `record` back as it was, or {start_over}; {anyway}")
+        anyway = "" if goes_on is None else f"; {goes_on}"
+        raise StateError(f"{said}; put `record` back as it was, or {start_over}{anyway}")
     return changes
 
 

@@ -55,8 +55,10 @@ def learn_many_models(
     Raises
     ------
     ConfigError
-        With all problems of the file, or for a column that is not there.
+        With all problems of the file, or for a column that is not there, or for a stream.
     """
+    if frame.isStreaming:
+        raise ConfigError("a stream has no last record, so each micro-batch would begin anew: take `learn`")
     config = load_for_spark(file)
     if config.labels is not None:
         raise ConfigError("the file has the section `labels`: models of a batch learn labels that are in the record")
@@ -80,10 +82,23 @@ def _trainer(recipe: Recipe, names: list[str], apart: list[str]) -> Callable[[tu
             reject = reject or scored.reject
         state = models.save(model, {APART: apart})
         row = (table.column(0)[0], state.snapshot, state.examples, counts.rejected, reject)
-        types = (table.schema.types[0], pa.binary(), pa.int64(), pa.int64(), pa.string())
-        return pa.table([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names)
+        key_type, binary, *_ = table.schema.types  # the types of Spark are large if its settings say so
+        text = pa.large_string() if pa.types.is_large_binary(binary) else pa.string()
+        types = (_in_utc(key_type), binary, pa.int64(), pa.int64(), text)
+        return pa.table([pa.array([value]).cast(kind) for value, kind in zip(row, types, strict=True)], names)
 
     return train
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    """Return a type with its times in UTC. Spark hands them on in the zone of the session, and takes only these."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_utc(field.type)) for field in kind])
+    return kind
 
 
 def score(
@@ -124,11 +139,10 @@ def score(
     # The format was that of a topic, and its packages may be missing here: rows are JSON.
     about, _ = snapshot.beside(data)
     record = RecordFields(**about.get("record", {}) | {"format": JSON})
-    sent = frame.sparkSession.sparkContext.broadcast(data)
 
     def score_batches(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        learner = snapshot.loads(sent.value)
-        scorer = PartitionModel(learner, "", 0, lambda _: snapshot.loads(sent.value), decoder_of(record))
+        # Spark broadcasts a function with more than 1 MB of data. Spark Connect has no broadcast of its own.
+        scorer = PartitionModel(snapshot.loads(data), "", 0, lambda _: snapshot.loads(data), decoder_of(record))
         for batch in batches:
             scored = [_score(scorer, bytes_) for bytes_ in batch.to_pylist()]
             yield pa.array(scored, pa.struct([("output", pa.string()), ("reject", pa.string())]))

@@ -92,7 +92,8 @@ class KeyedModels:
         changes = None
         if state is not None and state.recipe != self._digest:
             learner = snapshot.loads(self._recipe.learner)
-            changes = check_learner(learner, self._record, data, f"the model of the key `{key}`", START_OVER)
+            named = f"the model of the key `{key}`"
+            changes = check_learner(learner, self._record, data, named, START_OVER, goes_on=None)
 
         def load(_: str = "") -> Any:
             learner = snapshot.loads(data)

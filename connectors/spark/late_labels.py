@@ -129,7 +129,7 @@ class KeysWithLabels:
 
 
 def _headers(side: Side, source: str | None) -> list[tuple[str, bytes | None]] | None:
-    return [(SOURCE, source.encode())] if side is Side.LABELS and source is not None else None
+    return [(SOURCE, (source or "").encode())] if side is Side.LABELS else None
 
 
 def _told(results: Results, examples: int) -> Iterator[Joined]:
@@ -140,6 +140,9 @@ def _told(results: Results, examples: int) -> Iterator[Joined]:
 
 
 def _source_of(record: Record) -> str | None:
-    """Return the source of a label, also if it has waited; of a record that has, its number among those of its key."""
+    """Return the source of a label, also if it has waited; of a record that has, its number among those of its key.
+
+    None for a label if no column orders the rows.
+    """
     found = dict(record.headers or ()).get(SOURCE)
-    return record.source if found is None else found.decode()
+    return record.source if found is None else found.decode() or None

@@ -8,7 +8,18 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    VariantType,
+)
 
 from connectors.config.schema import AnyLabels, Record
 from connectors.errors import ConfigError
@@ -18,6 +29,7 @@ from connectors.suggest import did_you_mean
 KAFKA = ("topic", "partition", "offset")  # columns of Spark's source for Kafka
 KEY, VALUE, ORDER = "key", "value", "order"  # plain words: Spark writes the schema of a key in Avro
 TIMESTAMP = "timestamp"  # of Spark's source for Kafka
+FIRST, LAST = "0001-01-03 00:00:00", "9999-12-29 00:00:00"  # times that Python can hold, in each time zone
 
 
 def keyed_rows(
@@ -53,17 +65,30 @@ def keyed_rows(
     Raises
     ------
     ConfigError
-        A column does not exist, or the key has the name of a result.
+        A column does not exist, or has no order, or the key is not one column, or has the name of a result.
     """
+    if not isinstance(key, str | Column):
+        raise ConfigError("`key` is the name of a column, or an expression; of several columns, `F.struct('a', 'b')`")
     order = ([*KAFKA] if _is_of_kafka(frame) else []) if order is None else [order] if isinstance(order, str) else order
     keys = frame[quoted(_known(frame, "key", key))] if isinstance(key, str) else key
     apart = [_known(frame, "order", name) for name in order] + ([key] if isinstance(key, str) else [])
     json = bytes_of(frame, section, value, apart)
-    positions = (frame[quoted(name)].alias(f"{ORDER}{number}") for number, name in enumerate(order))
+    positions = [_position(frame, name).alias(f"{ORDER}{number}") for number, name in enumerate(order)]
     (key_field,) = frame.select(keys).schema
-    if key_field.name in results:
+    if key_field.name.lower() in results:  # Spark takes small and capital letters for the same
         raise ConfigError(f"`key`: the result has a column `{key_field.name}` already: give the key another name")
     return frame.select(keys.alias(KEY), json.alias(VALUE), *beside, *positions), key_field
+
+
+def _position(frame: DataFrame, name: str) -> Column:
+    """Return a column that orders the records, with values that Python can compare."""
+    column, kind = frame[quoted(name)], frame.schema[name].dataType
+    if isinstance(kind, ArrayType | MapType | StructType | VariantType):
+        raise ConfigError(f"`order`: the column `{name}` is of type {kind.typeName()}: name columns with single values")
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        first, last = (F.lit(time).cast(kind) for time in (FIRST, LAST))
+        return F.when(column.isNotNull(), F.least(F.greatest(column, first), last))
+    return _without_nan(column, kind)
 
 
 def time_of(frame: DataFrame, section: Record | AnyLabels) -> Column:

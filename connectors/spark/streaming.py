@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from connectors.config import load_for_spark
 from connectors.config.spark_schema import SparkConfig
@@ -15,7 +15,7 @@ from connectors.errors import ConfigError, StartError
 from connectors.model.counts import Counts
 from connectors.spark.keyed_model import SCORED, KeyedModels, Recipe, Scored, State, reject_without_key
 from connectors.spark.late_labels import JOINED, Joined, JoinedState, KeysWithLabels
-from connectors.spark.rows import KEY, keyed_rows, time_of
+from connectors.spark.rows import KEY, ORDER, keyed_rows, time_of
 
 STATE = "snapshot BINARY, examples LONG, recipe BINARY"
 STATE_WITH_LABELS = f"{STATE}, manifest BINARY, segment BINARY, taken LONG"
@@ -83,6 +83,7 @@ def learn(
     if labels is not None or config.labels is not None:
         return _learn_later(stream, labels, key, config, value, order)
     rows, key_field = keyed_rows(stream, key, config.record, value, order, Scored._fields)
+    _check_key(key_field.dataType)
     schema = StructType([key_field, *StructType.fromDDL(SCORED)])
     models = ModelsOfKeys(Recipe.of(config), key_field.name)
     return rows.groupBy(KEY).transformWithState(models, schema, "append", "none")
@@ -105,12 +106,29 @@ def _learn_later(
     rows, key_field = keyed_rows(
         stream, key, config.record, value, order, Joined._fields, (F.lit(False).alias(IS_LABEL), times[0].alias(TIME))
     )
+    _check_key(key_field.dataType)
     others, _ = keyed_rows(
         labels, key, config.labels, value, order, Joined._fields, (F.lit(True).alias(IS_LABEL), times[1].alias(TIME))
     )
+    kinds, theirs = _kinds_of(rows), _kinds_of(others)
+    if kinds != theirs:
+        what = f"`{kinds}` in the stream, and `{theirs}` in the labels"
+        raise ConfigError(f"`labels`: `key` and `order` are {what}: cast the columns of one to the types of the other")
     schema = StructType([key_field, *StructType.fromDDL(JOINED)])
     models = ModelsWithLabels(Recipe.of(config), key_field.name)
     return rows.union(others).groupBy(KEY).transformWithState(models, schema, "append", "none")
+
+
+def _check_key(kind: DataType) -> None:
+    if isinstance(kind, ArrayType | MapType):
+        raise ConfigError("`key`: PySpark cannot read keys with an array or a map: make it text, as `F.to_json` does")
+    if isinstance(kind, StructType):
+        for field in kind:
+            _check_key(field.dataType)
+
+
+def _kinds_of(rows: DataFrame) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in rows.dtypes if name.startswith((KEY, ORDER)))
 
 
 class ModelsOfKeys(StatefulProcessor):

@@ -72,6 +72,14 @@ def test_score_predicts_each_row_by_one_model(spark, frame, file, tmp_path):
     ]
 
 
+def test_score_broadcasts_nothing(frame, monkeypatch):
+    """Spark Connect cannot."""
+    from pyspark import SparkContext
+
+    monkeypatch.delattr(SparkContext, "broadcast")
+    assert in_spark.score(frame.select("f0"), PAClassifier()).first().output is not None
+
+
 def test_score_of_a_stream(spark, file, tmp_path):
     model = PAClassifier()
     model.learn_one({"f0": 1.0}, True)
@@ -79,6 +87,48 @@ def test_score_of_a_stream(spark, file, tmp_path):
     stream = spark.readStream.schema("f0 DOUBLE, f1 DOUBLE").json(str(tmp_path / "in"))
     (row,) = run(in_spark.score(stream, model), tmp_path)
     assert json.loads(row.output)["score"] == model.score_one({"f0": 2.0, "f1": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("spark.sql.session.timeZone", "Europe/Berlin"), ("spark.sql.execution.arrow.useLargeVarTypes", "true")],
+)
+def test_a_key_may_be_a_time(spark, frame, file, setting, value):
+    from pyspark.sql import functions as F
+
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, value)
+    try:
+        time = F.expr("timestamp'2024-05-01 10:00:00'")
+        for key in (time, F.struct(time, F.lit("c0")), F.array(time)):
+            (row,) = in_spark.learn_many_models(frame, key.alias("at"), file, order="id").collect()
+            assert row.examples + row.rejected > 200 and "datetime.datetime(2024, 5, 1, " in repr(row.at)
+    finally:
+        spark.conf.set(setting, before)
+
+
+def test_a_stream_has_no_models_of_a_batch(spark, file, tmp_path):
+    write(tmp_path / "in" / "a.json", [{"f0": 2.0}])
+    stream = spark.readStream.schema("customer STRING, f0 DOUBLE").json(str(tmp_path / "in"))
+    with pytest.raises(ConfigError, match="each micro-batch would begin anew: take `learn`"):
+        in_spark.learn_many_models(stream, "customer", file)
+
+
+def test_rows_whose_order_is_not_a_number_come_first(spark, tmp_path):
+    nan = float("nan")
+    rows = [("k", n, 1.0, n > 1) for n in (3.0, nan, 1.0, 2.0, 0.0)]
+    frame = spark.createDataFrame(rows, "k STRING, n DOUBLE, a DOUBLE, y BOOLEAN").coalesce(1)
+    (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [PAClassifier]\n")
+    found = in_spark.learn(frame, "k", tmp_path / "p.yaml", order="n").orderBy("examples").collect()
+    assert [row.source for row in found] == ["None", "0.0", "1.0", "2.0", "3.0"]
+
+
+def test_a_time_that_python_cannot_hold_fails_no_query(spark, tmp_path):
+    times = "timestamp'+12000-01-01 00:00:00Z', timestamp'2024-05-01 00:00:00Z', timestamp'-0100-01-01 00:00:00Z'"
+    frame = spark.range(1).selectExpr("'k' AS k", "1.0D AS a", "true AS y", f"explode(array({times})) AS at")
+    (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [PAClassifier]\n")
+    found = in_spark.learn(frame, "k", tmp_path / "p.yaml", order="at").orderBy("examples").collect()
+    assert [row.source[:4] for row in found] == ["0001", "2024", "9999"]
 
 
 def test_what_is_no_model_is_refused(frame, tmp_path):

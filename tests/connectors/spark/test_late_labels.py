@@ -167,6 +167,18 @@ def test_kill_and_restart_change_nothing(file, tmp_path):
     join.check(row for rows in after.values() for row in rows)
 
 
+def test_without_order_labels_have_no_source(spark, file, tmp_path):
+    records, labels = events(20)
+    write(tmp_path / "in" / "a.json", records)
+    write(tmp_path / "labels" / "a.json", labels)
+    payments, late = (
+        spark.read.schema(fields).json(str(tmp_path / name))
+        for name, fields in (("in", TIMED_FIELDS), ("labels", LABEL_FIELDS))
+    )
+    rows = in_spark.learn(payments, "customer", file, labels=late).collect()
+    assert any(row.outcome for row in rows) and {row.source for row in rows if row.reject is None} == {None}
+
+
 def test_what_belongs_together_is_asked_for(spark, file, tmp_path):
     records, labels = events(3)
     write(tmp_path / "in" / "a.json", records)
@@ -179,6 +191,10 @@ def test_what_belongs_together_is_asked_for(spark, file, tmp_path):
         in_spark.learn(stream, "customer", file)
     with pytest.raises(ConfigError, match="`key`: the DataFrame has no column `customer`"):
         in_spark.learn(stream, "customer", file, labels=late.drop("customer"))
+    with pytest.raises(ConfigError, match="order0 bigint` in the stream, and `key string, order0 string` in"):
+        in_spark.learn(stream, "customer", file, labels=late.withColumn("n", late.n.cast("string")), order="n")
+    with pytest.raises(ConfigError, match="are `key string` in the stream, and `key bigint` in the labels: cast"):
+        in_spark.learn(stream, "customer", file, labels=late.withColumn("customer", late.n))
     with pytest.raises(ConfigError, match="models of a batch learn labels that are in the record"):
         in_spark.learn_many_models(spark.read.schema(TIMED_FIELDS).json(str(tmp_path / "in")), "customer", file)
     without = {name: value for name, value in FILE["labels"].items() if name != "time"}

@@ -102,6 +102,18 @@ def test_a_changed_learner_is_refused_and_a_changed_parameter_taken(spark, file,
         go_on(LEARNER | {"learner": ["StandardScaler", "Perceptron"]}, 2)
 
 
+def test_changed_records_are_refused_with_advice_for_a_query(spark, file, tmp_path):
+    from pyspark.errors import StreamingQueryException
+
+    write(tmp_path / "in" / "0.json", list(records(20)))
+    run(in_spark.learn(stream_of(spark, tmp_path / "in"), "customer", file, order="id"), tmp_path)
+    file.write_text(json.dumps(LEARNER | {"record": LEARNER["record"] | {"nulls": "absent"}}))
+    write(tmp_path / "in" / "1.json", list(records(20)))
+    with pytest.raises(StreamingQueryException, match=r"`record\.nulls` was left out") as failed:
+        run(in_spark.learn(stream_of(spark, tmp_path / "in"), "customer", file, order="id"), tmp_path)
+    assert "new checkpoint location" in str(failed.value) and "processor" not in str(failed.value)
+
+
 def test_what_is_wrong_is_said_before_the_query_starts(spark, file, tmp_path):
     write(tmp_path / "in" / "a.json", [{"a": 1}])
     stream = stream_of(spark, tmp_path / "in")
@@ -113,6 +125,15 @@ def test_what_is_wrong_is_said_before_the_query_starts(spark, file, tmp_path):
         in_spark.learn(stream, "customer", file, value="json")
     with pytest.raises(ConfigError, match="the result has a column `output` already"):
         in_spark.learn(stream.withColumnRenamed("customer", "output"), "output", file)
+    with pytest.raises(ConfigError, match="the result has a column `Source` already"):
+        in_spark.learn(stream.withColumnRenamed("customer", "Source"), "Source", file)
+    with pytest.raises(ConfigError, match=r"of several columns, `F\.struct\('a', 'b'\)`"):
+        in_spark.learn(stream, ["customer", "id"], file)
+    for nested in ("array(id)", "map('a', id)", "struct(array(id))"):
+        with pytest.raises(ConfigError, match="`key`: PySpark cannot read keys with an array or a map"):
+            in_spark.learn(stream.selectExpr("*", f"{nested} AS nested"), "nested", file)
+        with pytest.raises(ConfigError, match="`order`: the column `nested` is of type"):
+            in_spark.learn(stream.selectExpr("*", f"{nested} AS nested"), "id", file, order="nested")
     file.write_text("learner: [PAClasifier]\n")
     with pytest.raises(ConfigError, match=r"processor\.yaml:1:11: .*did you mean `PAClassifier`"):
         in_spark.learn(stream, "customer", file)

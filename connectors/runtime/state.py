@@ -1,4 +1,4 @@
-"""The state of a running processor as JSON, for its page. It has no part of the processor's file but its name."""
+"""The state of a running processor as JSON, for its page. Of the file, it has the name, inputs and names of models."""
 
 import time
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def _state(health: "Health", history: History) -> dict[str, Any]:
         "is_live": health.is_live,
         "is_ready": health.is_ready,
         "assigned": work.assigned,
-        "since_commit": time.time() - metrics.committed,
+        "since_commit": time.time() - metrics.committed if counts.checkpoints else None,
         "totals": {
             "read": counts.read,
             "predicted": counts.predicted,

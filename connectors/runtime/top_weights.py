@@ -81,7 +81,16 @@ def largest(model: PartitionModel) -> dict[str, float]:
     except Exception as error:  # a class of the user may have anything there, which must not end the work
         log.debug("the weights cannot be read: %r", error)
         return {}
-    return {str(name)[:MAX_NAME_LENGTH]: weight for name, weight in top}
+    found: dict[str, float] = {}
+    for name, weight in top:
+        found.setdefault(_short(str(name)), weight)  # of two names that look alike, the larger weight
+    return found
+
+
+def _short(name: str) -> str:
+    """Return a name without the middle of a long one: many long names begin alike."""
+    half = MAX_NAME_LENGTH // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _flat(weights: Mapping[Any, Any]) -> Iterator[tuple[Any, float]]:

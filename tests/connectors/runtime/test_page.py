@@ -24,6 +24,7 @@ from connectors.runtime import state
 from connectors.runtime.health import Health, serving
 from connectors.runtime.history import History
 from connectors.runtime.page import Page
+from connectors.runtime.top_weights import _short
 from tests.connectors.runtime.test_health import ask, file_with, scrape
 from tests.connectors.runtime.test_health_of_files import file  # noqa: F401 - a fixture
 from tests.helpers.paths import ROOT
@@ -107,6 +108,26 @@ def test_the_largest_weights_are_those_of_the_model_at_its_commit(ended):
     list(twin(model, records))
     expected = heapq.nlargest(10, model["PAClassifier"].weights.items(), key=lambda each: abs(each[1]))
     assert [(each["name"], each["values"]) for each in weights["largest"]] == [(str(n), [w]) for n, w in expected]
+
+
+def test_long_names_that_begin_alike_are_told_apart(ended):
+    long = "shop.orders." + "x" * 80
+    records = [{"id": n, f"{long}.one": n % 7 - 3.0, f"{long}.two": 0.1 * (n % 5), "y": n % 7 > 3} for n in range(100)]
+    with ended(records) as (port, found):
+        weights = read(port)["partitions"][0]["weights"]["largest"]
+    model = found.build_learner()
+    list(twin(model, records))
+    expected = {str(name)[-4:]: weight for name, weight in model["PAClassifier"].weights.items()}
+    assert {each["name"][-4:]: each["values"][-1] for each in weights} == expected
+    assert all(len(each["name"]) <= 80 for each in weights)
+
+
+def test_before_the_first_commit_there_is_no_last_one(file):  # noqa: F811
+    health = Health(config.load(file([])))
+    history = History(health.metrics)
+    assert json.loads(state.as_json(health, history))["since_commit"] is None
+    health.metrics.report(Work(Counts(checkpoints=1), {}))
+    assert json.loads(state.as_json(health, history))["since_commit"] >= 0
 
 
 def test_a_learner_without_weights_has_none(ended):
@@ -317,7 +338,7 @@ def test_hostile_names_are_the_same_names_in_json(ended):
     assert set(told["classes"]) == {"none", *HOSTILE[:3]}
     names = {each["name"] for each in told["partitions"][0]["weights"]["largest"]}
     assert (
-        names <= {f"{label}: {name}"[:80] for label in HOSTILE[:3] for name in (*HOSTILE, "INTERCEPT")}
+        names <= {_short(f"{label}: {name}") for label in HOSTILE[:3] for name in (*HOSTILE, "INTERCEPT")}
         and len(names) == 10
     )
     assert len(told["rejects"]["last"]) == len(HOSTILE)
@@ -435,11 +456,48 @@ def test_in_a_browser_beside_a_running_processor(file, browser):  # noqa: F811
             told["partitions"].append(told["partitions"][0] | {"partition": 1})
             route.fulfill(response=found, json=told)
 
+        def without_sums(route):
+            told = (found := route.fetch()).json()
+            told["is_regressor"] = True
+            for judged in (told["output"]["hour"], told["output"]["total"]):
+                judged["loss"] = None
+            told["partitions"][0]["paused"] = "why"
+            told["partitions"].append(told["partitions"][0] | {"partition": 1, "paused": None, "lag": 3})
+            told["is_file"], told["scores"] = False, {"edges": [], "numbers": []}
+            route.fulfill(response=found, json=told)
+
+        page.route("**/state.json", without_sums)
+        page.wait_for_selector("dt:text-is('Mean absolute error, last hour') + dd:text-is('\u2013')")
+        assert page.inner_text("dt:text-is('Lag') + dd") == "3 + paused"
+        assert "No prediction had a score yet." in page.inner_text("main")
+        assert page.evaluate("new Set([0, 1, 2, 3, 4, 5, 6].map(style)).size") == 7, (
+            "each of many models has a line of its own"
+        )
+        alone = page.evaluate("path([[0, 1], [1, null], [2, 1]], x => x, y => y)")
+        assert alone == "M0.0 1.0h2h-2M2.0 1.0h2h-2", "a value without neighbours is drawn"
+        page.unroute("**/state.json")
         page.route("**/state.json", twice)
         page.wait_for_selector("#partition")
         page.dispatch_event("#partition", "pointerdown")
         page.evaluate("async () => { window.list = document.getElementById('partition'); await refresh(); }")
         assert page.evaluate("document.getElementById('partition') === list"), "an open list stays open"
+        page.evaluate("opened = -Infinity")
+        page.focus("#partition")
+        page.keyboard.press("Alt+ArrowDown")
+        page.evaluate("async () => { window.list = document.getElementById('partition'); await refresh(); }")
+        assert page.evaluate("document.getElementById('partition') === list"), "also one that the keyboard has opened"
+        page.keyboard.press("Escape")
+        page.evaluate("opened = -Infinity; scrollTo(0, 0)")
+        page.evaluate("refresh()")
+        assert page.evaluate("[document.activeElement.id, scrollY]") == ["partition", 0], "the reader stays where he is"
+        focused = "[...document.querySelectorAll('.scroll')].indexOf(document.activeElement)"
+        page.evaluate("async () => { document.querySelectorAll('.scroll')[1].focus(); await refresh(); }")
+        assert page.evaluate(focused) == 1, "a table keeps the focus"
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.reason'))")
+        page.wait_for_function("() => opened > 0")
+        page.evaluate("refresh()")
+        assert page.evaluate("String(getSelection())"), "a reason can be copied"
+        page.evaluate("getSelection().empty(); opened = -Infinity")
         page.unroute("**/state.json")
         page.add_init_script(WATCH)
         page.route("**/", lambda route: route.fulfill(response=(found := route.fetch()), body=found.text() + MARKUP))
@@ -453,6 +511,8 @@ def test_in_a_browser_beside_a_running_processor(file, browser):  # noqa: F811
         assert {"connect-src", "style-src-elem", "require-trusted-types-for"} < set(page.evaluate("violations"))
         process.communicate(timeout=DEADLINE)
         page.wait_for_selector("#status:text-is('the processor does not answer')")
+        page.evaluate("show()")
+        assert page.inner_text("#status") == "the processor does not answer", "also after a change of the size"
     finally:
         process.kill()
         process.communicate()

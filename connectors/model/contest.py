@@ -145,7 +145,8 @@ class ContestModel(PartitionModel):
         if watch.plan.then == RESET:
             return f"`{champion}`: {super()._answer_drift(watch)}"
         if watch.plan.then != PROMOTE or promoted not in self.challengers:
-            return f"nothing was changed, `{champion}` stays the champion"
+            why = f", as `{promoted}` still reads the input" if promoted in self.awaited else ""
+            return f"nothing was changed, `{champion}` stays the champion{why}"
         self.promote(promoted)
         watch.past.instead_of = champion
         return f"`{promoted}` becomes the champion instead of `{champion}`, and both go on learning"

@@ -62,6 +62,8 @@ class Found:
         for place, (name, changes) in enumerate(self.changes.items()):
             found += [f"`{name}` {phrase}" if place else phrase for phrase in changes.made]
         found += [f"the challenger `{name}` is new" for name in self.new]
+        if self.contest is not None and self.champion not in ("", self.contest.champion):
+            found.append(f"the champion is `{self.champion}`, no more `{self.contest.champion}`")
         found += self.other_drift
         return [*found, *(f"the model `{name}` is dropped, as the file does not name it" for name in self.dropped)]
 
@@ -104,10 +106,14 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
             f"{named} has no model `{champion}`, it has {there}: a learner becomes `learner` after it was one of the "
             f"`challengers`; put `learner` back as it was, or {start_over}"
         )
-    changes = {}
+    changes, whose = {}, named
+    if contest is not None and not champion:
+        there = ", ".join(f"`{name}`" for name in models if name)
+        whose = f"`{contest.champion}` in {named.removesuffix(',')}, its champion (it has {there}, too: for one of them"
+        whose += ", write its name in `learner`)"
     for name, learner in learners.items():
         if name in models:
-            which, key = (named, "learner") if name == champion else (f"`{name}` in {named}", f"challengers.{name}")
+            which, key = (whose, "learner") if name == champion else (f"`{name}` in {named}", f"challengers.{name}")
             changes[name] = check_learner(learner, config.record, models[name], which, start_over, key)
     dropped = [name for name in models if name not in learners]
     new = [name for name in learners if name not in models]

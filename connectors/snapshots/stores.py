@@ -59,6 +59,9 @@ class Store(Protocol):
     def check(self) -> None:
         """Raise StoreError if nothing can be written."""
 
+    def check_partition(self, partition: int) -> None:
+        """Raise StoreError if nothing can be written to the folder of a partition, which may belong to another user."""
+
     def beside(self) -> "Sequence[Store]":
         """Return the stores in the other folders beside this one."""
 
@@ -116,6 +119,13 @@ class FolderStore:
             make_folder(self._folder)
             with tempfile.TemporaryFile(dir=self._folder):
                 pass
+
+    def check_partition(self, partition: int) -> None:
+        folder = self._folder / str(partition)
+        with _refusals("written", str(folder)):
+            if folder.is_dir():
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
 
     def beside(self) -> "list[FolderStore]":
         above = self._folder.parent
@@ -200,6 +210,9 @@ class UrlStore:
                 self._ask("rm_file", probe)
             except FileNotFoundError as error:
                 raise OSError("it does not exist: create the bucket or folder") from error
+
+    def check_partition(self, partition: int) -> None:
+        """Do nothing: who may write below a URL, which `check` has done, may write there."""
 
     def beside(self) -> "list[UrlStore]":
         above, _, own = self.folder.rpartition("/")

@@ -66,6 +66,7 @@ class _CheckState:
         self._consumer, self._restorer = consumer, restorer
         self._seconds = config.kafka.timeouts[1]
         self._changes: set[str] = set()
+        self._notes: set[str] = set()
         self._before = restorer.topic.partitions
 
     def findings(self, progress: Progress) -> Iterator[Finding]:
@@ -89,6 +90,8 @@ class _CheckState:
         yield from _grouped(problems)
         for change in sorted(self._changes):
             yield Finding(f"the learner changes with the next snapshot of each partition: {change}", None)
+        for note in sorted(self._notes):
+            yield Finding(note, None)
 
     def _committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
         return self._consumer.committed(numbers, self._seconds)
@@ -110,9 +113,13 @@ class _CheckState:
         """Return what is wrong with a partition. This runs in threads, and asks only the store."""
         restorer, found = self._restorer, list[ConnectorError]()
         with _collected(found, number):
+            restorer.store.check_partition(number)
+        with _collected(found, number):
             if committed is None:
                 restorer.check_start(number)
                 restorer.check_former(number, self._before)
+                if elsewhere := restorer.other_cluster(number):
+                    self._notes.add(elsewhere)
                 return found
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):

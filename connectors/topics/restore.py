@@ -31,7 +31,7 @@ from connectors.model.records import Decoder
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
 from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import Store
+from connectors.snapshots.stores import Store, open_store
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.formats import Formats
 from connectors.topics.late_labels import LateLabels
@@ -144,6 +144,9 @@ class Restorer:
         """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
         self.check_former(partition, before)
+        if (elsewhere := self.other_cluster(partition)) and elsewhere not in self.said:
+            self.said.add(elsewhere)
+            log.warning("%s", elsewhere)
         labels = None if labels_offset is None else Committed(labels_offset, "")
         committed, waiting = Committed(offset, "", labels), None
         if section := self.config.labels:
@@ -272,17 +275,11 @@ class Restorer:
     def check_start(self, partition: int) -> None:
         """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""
         if names := _learned(self.store, partition):
-            before = (
-                f"; that is the newest snapshot: if a crash came before its commit, its last output is missing, and "
-                f"the one before is right: `{REWIND} --to {names[-2]}`"
-                if len(names) > 1
-                else ""
-            )
             raise PartitionStateError(
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away and start again; {self._go_on(names[-1])}{before}",
+                f"`input.start`, move that folder away and start again; {self._go_on_from_newest(names)}",
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
@@ -305,33 +302,52 @@ class Restorer:
     def former(self, partition: int) -> str | None:
         """Return where models of a former topic of this name lie, if it had learned ones in this partition."""
         for store in self.store.beside():
-            of_topic = rf"{re.escape(self.config.input.topic)}-[0-9a-f-]{{36}}"
-            if re.fullmatch(of_topic, store.folder.rpartition("/")[2]) and _learned(store, partition):
+            if self._is_of_input(store) and _learned(store, partition):
                 return store.folder
         return None
+
+    def other_cluster(self, partition: int) -> str | None:
+        """Return a sentence about models of this topic of another cluster, with which a new model does not begin."""
+        if self.config.start_from is not None:
+            return None
+        for cluster in open_store(self.store.folder.rpartition("/")[0]).beside():
+            for store in open_store(cluster.folder, "topics").beside():
+                if self._is_of_input(store) and _learned(store, partition):
+                    return (
+                        f"the models of `{self.config.input.topic}` at this Kafka cluster begin anew; those of another "
+                        f"cluster lie in `{store.folder}`: to go on from them, see `Another Kafka cluster` in "
+                        f"docs/operating.md"
+                    )
+        return None
+
+    def _is_of_input(self, store: Store) -> bool:
+        of_topic = rf"{re.escape(self.config.input.topic)}-[0-9a-f-]{{36}}"
+        return re.fullmatch(of_topic, store.folder.rpartition("/")[2]) is not None
 
     def _metadata(self, partition: int, committed: Committed) -> OffsetMetadata:
         metadata = OffsetMetadata.from_text(committed.metadata)
         of = self._of(partition)
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
+            names = _learned(self.store, partition)
+            undo = f"; if that was a mistake, {self._go_on_from_newest(names)}" if names else ""
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
                 f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
                 f"together with a model, `{REWIND} --offset {committed.offset} --partition {partition}` to the newest "
-                f"one that had read no further; {self._start_over(partition)}",
+                f"one that had read no further{undo}; {self._start_over(partition)}",
+            )
+        if metadata.topic_id != self.topic.id:
+            raise StateError(
+                f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
+                f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
         if metadata.offset != committed.offset:
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
                 f"offset cannot be moved alone; {self._go_on(metadata.snapshot)}; or {self._start_over(partition)}",
-            )
-        if metadata.topic_id != self.topic.id:
-            raise StateError(
-                f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
-                f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
             )
         self._check_labels(partition, metadata, committed.labels)
         return metadata
@@ -410,6 +426,15 @@ class Restorer:
 
     def _go_on(self, name: str) -> str:
         return f"to go on from the model of that moment (the output since then comes again): `{REWIND} --to {name}`"
+
+    def _go_on_from_newest(self, names: list[str]) -> str:
+        before = (
+            f"; that is the newest snapshot: if a crash came before its commit, its last output is missing, and "
+            f"the one before is right: `{REWIND} --to {names[-2]}`"
+            if len(names) > 1
+            else ""
+        )
+        return f"{self._go_on(names[-1])}{before}"
 
     def _rewind_each(self, metadata: OffsetMetadata) -> str:
         """Return the command that keeps a model, in a problem of all partitions."""

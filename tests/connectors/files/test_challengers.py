@@ -115,7 +115,7 @@ def test_models_exchange_their_roles_and_go_on(folder, caplog):
     play(folder, "arow", "pa")
     folder.put(lines_of(records[:600]))
     folder.run()
-    assert "changes" not in caplog.text and "dropped" not in caplog.text
+    assert "the learner changes with the next snapshot: the champion is `arow`, no more `pa`\n" in caplog.text
     play(folder, "arow")
     folder.put(lines_of(records))
     folder.run()
@@ -174,6 +174,10 @@ def test_a_challenger_starts_from_a_snapshot(folder, tmp_path):
         ({"challengers": {"arow": ["PAClassifier"]}}, "`challengers.arow` is not the one of `arow` in the snapshot"),
         ({"learner": {"name": "pa", "steps": ["PAClassifier"]}}, "the learner is not the one of the snapshot"),
         (roles("arow", "pa") | {"learner": {"name": "arow", "steps": STEPS["pa"]}}, "the learner is not the one of"),
+        (
+            {"learner": STEPS["arow"], "challengers": {}, "output": {"file": "out.jsonl"}},
+            "its champion (it has `arow`, too: for one of them, write its name in `learner`): step 2 was",
+        ),
     ],
 )
 def test_models_that_are_not_those_of_the_snapshot(folder, settings, said):

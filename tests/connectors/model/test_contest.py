@@ -8,6 +8,7 @@ import pytest
 from river import base
 from river.compose import Renamer
 
+from connectors.drift.watch import Plan, Watch
 from connectors.labels.label_records import LabelDecoder
 from connectors.labels.late_learning import LateLearning
 from connectors.labels.waiting import WaitingRecords
@@ -170,6 +171,13 @@ def test_who_joins_learns_of_the_last_interval_what_the_champion_has_learned():
     model.awaited = {"new": make}
     model.join("new", snapshot.dumps(PAClassifier()), 0)
     assert model.challengers["new"].examples == 2
+
+
+def test_a_challenger_that_still_reads_the_input_is_not_promoted():
+    model = contest(PAClassifier())
+    model.awaited = {"new": None}
+    watch = Watch(Plan("ADWIN", {}, "promote", "new"), None)
+    assert model._answer_drift(watch).endswith("stays the champion, as `new` still reads the input")
 
 
 class Losses:

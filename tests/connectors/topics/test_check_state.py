@@ -1,6 +1,8 @@
 """What `lint --check-broker` finds in the state that an earlier run left: all of it at once, by partition."""
 
+import errno
 import os
+import tempfile
 
 import pytest
 from kafka.structs import OffsetAndMetadata
@@ -120,6 +122,20 @@ def test_a_store_that_cannot_be_written(learned):
         f"the folder of the snapshots `{file}` cannot be written"
     )
     assert second.kind is StartError and second.sentence.endswith("(the same for partition 1 to 7)")
+
+
+def test_a_partition_that_cannot_be_written(learned, monkeypatch):
+    """Its folder may belong to another user, such as one who has run the processor before."""
+    folder, make = learned.snapshot_path(0).parent, tempfile.TemporaryFile
+
+    def refuse(dir):
+        if dir == folder:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return make(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    (found,) = findings(learned)
+    assert found.kind is StartError and f"`{folder}` cannot be written: access is denied" in found.sentence
 
 
 def test_a_running_processor_is_no_problem(learned, monkeypatch):

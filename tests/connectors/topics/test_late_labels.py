@@ -290,6 +290,7 @@ def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog
             stream.send(side, [(number, value, time) for number, value, time in found if number == 2])
         wait_for(stream.are_done, "the new partition")
         process.end()
+    assert "a label that comes for a record of before may lie there, too, and does not find it" in caplog.text
     stream.partitions = 3
     outputs = stream.read(stream.output, sum(len(stream.bare(number)[0]) for number in range(3)))
     assert {header(message, "source") for message in outputs} == {

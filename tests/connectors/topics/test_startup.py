@@ -19,6 +19,7 @@ from connectors.snapshots import check_learner
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor, startup
+from connectors.topics.check_state import check_state
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.restore import Restorer
 from river_margins import snapshot
@@ -233,6 +234,40 @@ def test_a_topic_created_again(learned):
     with learned.group() as consumer:
         consumer.commit({learned.place(0): ended(kept)})
     refused(learned, StateError, "was deleted and created again")
+
+
+def test_offsets_that_came_along_from_a_topic_of_another_cluster(learned):
+    """Tools that copy topics translate the offsets and keep their metadata: the snapshot is not there."""
+    kept = learned.committed(0)
+    with learned.admin() as admin:
+        admin.delete_topics([learned.input])
+        wait_for(lambda: learned.input not in admin.list_topics(), "the end of the topic")
+    learned.kafka.create_topics({learned.input: 1})
+    wait_for(lambda: learned.committed(0) is None, "the end of its offsets")
+    with learned.group() as consumer:
+        consumer.commit({learned.place(0): ended(kept)._replace(offset=kept.offset - 10)})
+    refused(learned, StateError, "was deleted and created again", "rewind FILE --empty`")
+
+
+def test_models_of_another_cluster_are_named(learned, caplog):
+    """A new cluster, or one that was set up again, with the topics of the old one: the models begin anew."""
+    of_cluster = named_folder(learned).parent.parent
+    of_cluster.rename(of_cluster.with_name("another-cluster"))
+    with learned.admin() as admin:
+        admin.delete_group_offsets(learned.name, [learned.place(0)])
+    said = f"the models of `{learned.input}` at this Kafka cluster begin anew"
+    assert any(said in str(finding) for finding in check_state(learned.config()))
+    with running(learned.config()) as process:
+        learned.read(learned.output, 60)
+        process.end()
+    assert said in caplog.text and "another-cluster" in caplog.text
+
+
+def test_an_offset_that_was_reset_by_mistake(learned):
+    snapshot = learned.pointer().snapshot
+    with learned.group() as consumer:
+        consumer.commit({learned.place(0): ended(learned.committed(0)._replace(offset=0, metadata=""))})
+    refused(learned, StateError, "committed by something else", "if that was a mistake, to go on", f"--to {snapshot}`")
 
 
 @pytest.fixture

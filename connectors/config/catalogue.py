@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from connectors.config.learner import find_class, known_classes, our_classes
+from connectors.config.learner import CLOSE, find_class, known_classes, our_classes
 from connectors.errors import ConfigError
 from connectors.suggest import did_you_mean
 from river_margins import registered
@@ -52,11 +52,11 @@ def show_all() -> None:
     """Prints one line for each; wide enough to be searched where it is not for a terminal."""
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     for title in ("name", "what it does", "parameters", "cost of a round", "guarantee"):
-        table.add_column(title, style="bold" if title == "name" else None, no_wrap=title == "name")
+        table.add_column(title, style="bold" if title == "name" else None, no_wrap=title == "name", overflow="fold")
     for entry in sorted(steps(), key=lambda entry: entry.name.lower()):
         table.add_row(entry.name, entry.summary, entry.parameters, entry.round_cost, entry.guarantee)
     terminal = Console()
-    console = terminal if terminal.is_terminal else Console(width=1000)
+    console = terminal if terminal.file.isatty() else Console(width=1000)
     console.print(table, markup=False, highlight=False)
     console.print("All about one: river-margins learners NAME. River's transformers go by their full names,")
     console.print("such as river.preprocessing.MaxAbsScaler.", highlight=False)
@@ -74,7 +74,11 @@ def show(name: str) -> None:
             registered.find_class(name)
         except ImportError as error:
             raise ConfigError(str(error)) from error
-        hint = f", did you mean `{short}`?" if is_ours else did_you_mean(name, [*known_classes(), *registered.names()])
+        hint = (
+            f", did you mean `{short}`?"
+            if is_ours
+            else did_you_mean(name, [*known_classes(), *registered.names()], CLOSE)
+        )
         listed = f"{hint} `river-margins learners` lists all" if hint else "; `river-margins learners` lists them"
         raise ConfigError(f"there is no class `{name}`{listed}")
     print(name + _parameters(kind) + "\n\n" + _description(kind))

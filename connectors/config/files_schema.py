@@ -29,16 +29,20 @@ STANDARD = "-"  # the file name of standard input or standard output
 
 
 def _file(value: Any) -> str:
+    return _named(value, f"{FORMATS}; only `.parquet` and `.arrow` do not go on with `.gz` or `.zst`")
+
+
+def _named(value: Any, ends: str) -> str:
     if value == STANDARD:
         return STANDARD
     path = path_of(value)
     if not is_file(path.name):
-        rule = f"a name ends with {FORMATS}; only `.parquet` and `.arrow` do not go on with `.gz` or `.zst`"
-        raise ValueError(f"`{value}` does not say what it holds: {rule}; `-` is JSON lines")
+        raise ValueError(f"`{value}` does not say what it holds: a name ends with {ends}; `-` is JSON lines")
     return str(path)
 
 
-def _written(path: str) -> str:
+def _written(value: Any) -> str:
+    path = _named(value, "`.jsonl` or `.csv`, and then perhaps with `.gz` or `.zst`")
     if path != STANDARD and suffix_of(path) not in WRITTEN:
         raise ValueError(f"`{path}` can be read only: use a name that ends with `.jsonl` or `.csv`")
     return path
@@ -88,7 +92,7 @@ def is_table(path: str) -> bool:
 
 
 File = Annotated[str, BeforeValidator(_file)]
-WrittenFile = Annotated[File, AfterValidator(_written)]
+WrittenFile = Annotated[str, BeforeValidator(_written)]
 
 
 class InputFile(Section):

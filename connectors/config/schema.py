@@ -89,7 +89,9 @@ class Record(Section):
     )
     label: PathText | None = Field(
         default=None,
-        description="The field with the label. A record without it, or with null, is predicted and not learned.",
+        description="The field with the label. A record without it, or with null, is predicted and not learned. Labels"
+        " are `true` and `false`, or anything else: unless the learner has `classes`, such as `[false, true]`, the"
+        " first label of a model decides, and the others are rejected.",
     )
     weight: PathText | None = Field(
         default=None,

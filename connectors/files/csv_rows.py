@@ -21,6 +21,7 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
 # Of a cell. Python's own limit of 131,072 ends a row within a longer text, whose further lines would become records.
 csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 
 
@@ -87,17 +88,25 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
 
     >>> parser(["id", "a", "b", "y"], ["id"])(b"07,1.5,,true")
     {'id': '07', 'a': 1.5, 'y': True}
+    >>> parser(["a", "b"], [], ";")(b"1,5;x")
+    Traceback (most recent call last):
+    connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point
     """
 
     def parse(row: bytes) -> dict[str, Any]:
         found = cells(row, delimiter)
         if len(found) != len(columns):
             raise Reject(f"the row has {len(found)} cells, and the header {len(columns)}")
-        return {
+        fields = {
             name: cell if name in texts else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
             if cell and not cell.isspace()
         }
+        if delimiter == ";":  # of countries whose numbers have a comma: each of them would be a category
+            for name, cell in fields.items():
+                if type(cell) is str and name not in texts and DECIMAL_COMMA.fullmatch(cell.strip()):
+                    raise Reject(f"`{name}` is the text {cell!r}: write numbers with a decimal point")
+        return fields
 
     return parse
 

@@ -79,6 +79,7 @@ class Result:
         last = last_step(self.learner)
         weights = getattr(getattr(last, "classifier", last), "class_weight", None)  # also of a learner around another
         self._named_labels = measures.NamedLabels(self.metrics, weights)
+        self._unmeasured = 0
 
     @property
     def needs_probabilities(self) -> bool:
@@ -88,6 +89,8 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What is odd about the metrics and the weights of classes, in sentences."""
+        if self._in_classes and 1 < self.examples == self._unmeasured:
+            return [f"no prediction was measured: all {self.examples:,} were made before the first label was known"]
         return self._named_labels.warnings()
 
     def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
@@ -98,6 +101,7 @@ class Result:
                     metric.update(label, said)
                 except (ArithmeticError, TypeError, ValueError) as error:  # such as the logarithm of a negative number
                     raise ConfigError(self._why_not(metric, label, said, error)) from error
+        self._unmeasured += prediction is None
         self._named_labels.see(label)
         self.note_one()
 

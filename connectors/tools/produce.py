@@ -17,6 +17,7 @@ from connectors.model.field_paths import MISSING, FieldPath
 from connectors.model.rejects import Reject
 from connectors.tools import evaluate, progress
 from connectors.tools.create_topics import look
+from connectors.topics.startup import instead_of_missing
 
 SELDOM = 500  # records between two looks at outcomes and at the progress bar
 KNOWN = 10_000  # records after which all must be acknowledged, so that an error can say how many are written
@@ -73,21 +74,27 @@ def produce(
     ------
     ConfigError
         There is no such data set, or the file's name does not say what it holds; or there are no `labels`, or they
-        name no field with the id.
+        name no field with the id; or there are `labels`, and `record.id` names no field.
     StartError
         The data cannot be read, no broker answers, the topic does not exist, or a record is too large.
     AccessError
         A permission is missing.
     """
     topic, fields = _labels(config) if are_labels else (config.input.topic, config.record)
+    if not are_labels and config.labels is not None and fields.id is None:
+        raise ConfigError(
+            "`record.id` names no field, and the keys of records cannot be read from a file: without a key, no label "
+            "finds its record: write one"
+        )
     section = (config.labels if are_labels else None) or config.record
     if section.format != JSON_FORMAT:
         raise ConfigError(f"this command sends JSON, and the format of `{topic}` is `{section.format}`")
     kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": fields}), data)
     if are_labels and isinstance(source, evaluate.DataSet):
         raise ConfigError(f"`{data}` is a data set of River, which has its labels in its records: send a file")
-    if topic not in look(config, [topic]).topics:
-        raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
+    if topic not in (found := look(config, [topic])).topics:
+        hint = instead_of_missing(topic, config.topics.values(), found.names)
+        raise StartError(f"the topic `{topic}` does not exist{hint}")
     counts = Counts()
     with (
         _plainly(topic, counts),

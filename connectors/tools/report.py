@@ -79,17 +79,19 @@ def run(
     columns = {config.champion: result} | result.challengers
     try:
         console.print(_table(columns, source.name, examples / (monotonic() - began)))
-        for sentence in _remarks(config, result):
+        for sentence in _remarks(config, result, isinstance(source, evaluate.LateSource)):
             console.print(sentence, highlight=False, soft_wrap=True)
     finally:  # what was learned is not lost with a reader of the table that has enough, such as `grep -q`
         _write(result, save, plot)
     return result
 
 
-def _remarks(config: Config | FileConfig, result: evaluate.Result) -> Iterator[str]:
+def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: bool) -> Iterator[str]:
     """Yield what must be known beside the table."""
     if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
         yield missing_labels.warning(config.record.label, result.unlabelled)
+    if result.unlabelled and config.labels is not None and not are_late:
+        yield f"{result.unlabelled:,} records without a label were left out: name the file with `labels` by `--labels`"
     yield from result.warnings
     if result.reason:
         yield f"the first one that could not be processed: {result.reason}"

@@ -17,6 +17,7 @@ from connectors.kafka.kafka_python.settings import from_any_client
 from connectors.model.rejects import Reject
 from connectors.tools.create_topics import look
 from connectors.topics.formats import Formats
+from connectors.topics.startup import instead_of_missing
 
 WAIT_MS = 200
 LOOK_EVERY = 30.0  # seconds between two looks for partitions that were added
@@ -51,9 +52,11 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
     """
     if (topic := config.topics.get(what)) is None:
         raise ConfigError(f"the file has no `{what}`: {WITHOUT[what]}")
-    found = look(config, [topic]).topics.get(topic)
+    cluster = look(config, [topic])
+    found = cluster.topics.get(topic)
     if found is None:
-        raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
+        hint = instead_of_missing(topic, config.topics.values(), cluster.names)
+        raise StartError(f"the topic `{topic}` does not exist{hint}")
     decode = Formats(config).decode_output if what == "output" else None
     settings = from_any_client(config.kafka.consumer_settings)
     settings |= {"isolation_level": "read_committed", "enable_auto_commit": False, "auto_offset_reset": "earliest"}

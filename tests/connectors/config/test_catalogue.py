@@ -90,6 +90,25 @@ def test_a_name_that_is_none():
         catalogue.show("Perceptrn")
 
 
+def test_another_algorithm_is_no_misspelling():
+    with pytest.raises(ConfigError, match=r"no class `LogisticRegression`; `river-margins learners` lists them"):
+        catalogue.show("LogisticRegression")
+
+
+def test_a_narrow_terminal_cuts_no_parameter(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    catalogue.show_all()
+    assert "…" not in capsys.readouterr().out
+
+
+def test_a_forced_colour_keeps_one_line_each_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    catalogue.show_all()
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "NHERDClassifier" in line)
+    assert "max_features=None" in line
+
+
 def test_a_full_name_of_ours_leads_to_the_short_one():
     with pytest.raises(ConfigError, match=r"did you mean `PAClassifier`\? `river-margins learners` lists all"):
         catalogue.show("river_margins.PAClassifier")

@@ -671,6 +671,11 @@ def test_what_needs_topics_says_so(tmp_path):
     ("old", "new", "expected"),
     [
         ("in.csv.gz", "in.txt", "2:15: `input.file`: `in.txt` does not say what it holds: a name ends with `.jsonl`"),
+        (
+            "out.jsonl.zst",
+            "o.txt",
+            "5:16: `output.file`: `o.txt` does not say what it holds: a name ends with `.jsonl` or",
+        ),
         ("in.csv.gz", "in.csv.gz, start: latest", "2:26: unknown key `input.start`; known are `file`"),
         ("in.csv.gz", "~", "2:15: `input.file`: the path of a file is needed, found nothing"),
         ("out.jsonl.zst", "in.csv.gz", "5:9: `output`: `"),

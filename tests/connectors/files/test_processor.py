@@ -541,6 +541,15 @@ def test_without_records_an_output_of_csv_is_a_header(tmp_path, suffix):
     assert folder.content() == b"id,prediction,score,label\n7,,0.0,true\n"
 
 
+@pytest.mark.parametrize("learner", [["PAClassifier"], ["OneHotEncoder", "PAClassifier"]], ids=str)
+def test_a_decimal_comma_between_semicolons_is_no_category(tmp_path, learner):
+    folder = Folder(tmp_path, "csv", learner=learner)
+    folder.put(b"id;a;y\n1,5;1.5;true\n2,5;-1,5;false\n")
+    counts = folder.run()
+    assert (counts.read, counts.learned) == (2, 1)
+    assert folder.rejects()[0]["reason"] == "`a` is the text '-1,5': write numbers with a decimal point"
+
+
 @pytest.fixture
 def done(folder):
     """A folder whose processor has read all of a file."""

@@ -115,6 +115,13 @@ def test_a_positive_label_that_never_comes_is_told(settings, answers, capsys):
         report.run(settings(), str(answers[0]), ["Accuracy(pos_val='yes')"])
 
 
+def test_a_delay_beyond_the_data_is_told(settings, answers, capsys):
+    report.run(settings(record={"label": "label"}), str(answers[0]), ["Accuracy"], delay=10**6)
+    assert "no prediction was measured: all" in capsys.readouterr().out
+    report.run(settings(record={"label": "label"}), str(answers[0]), ["Accuracy"], delay=2)
+    assert "no prediction" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "around", [lambda classifier: classifier, lambda classifier: {"Calibrated": {"classifier": classifier}}]
 )
@@ -221,6 +228,17 @@ def test_a_wrong_field_as_the_label(settings, tmp_path, capsys, label, is_there)
     data.write_text("".join(json.dumps(record) + "\n" for record in phishing(10)))
     report.run(settings(record={"id": "id", "label": label}), str(data), ["accuracy"])
     assert ("none of 10 records has a label" in capsys.readouterr().out) == is_there
+
+
+def test_labels_that_come_later_and_are_not_named_are_told(settings, tmp_path, capsys):
+    write(tmp_path / "in.jsonl", [{"id": n, "at": n, "x": n} for n in range(10)], [])
+    (tmp_path / "late.jsonl").write_text('{"of": 1, "at": 2, "is": true}\n')
+    labels = {"file": str(tmp_path / "late.jsonl"), "id": "of", "label": "is", "time": "at", "within": "1d"}
+    file = settings(record={"id": "id", "time": "at"}, labels=labels)
+    said = "10 records without a label were left out: name the file with `labels` by `--labels`"
+    for arguments, is_there in (([str(tmp_path / "in.jsonl")], True), ([], False)):
+        report.run(file, *arguments)
+        assert (said in capsys.readouterr().out) == is_there
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,8 @@ def test_what_is_wrong_is_said(stream, tmp_path):
         produce.produce(stream.config(), str(tmp_path / "none.jsonl"))
     with pytest.raises(StartError, match=r"`absent` does not exist; `river-margins topics create FILE` creates it"):
         produce.produce(stream.config(input={"topic": "absent"}), "phishing")
+    with pytest.raises(StartError, match=rf"does not exist, did you mean `{stream.input}`"):
+        produce.produce(stream.config(input={"topic": f"{stream.input}x"}), "phishing")
 
 
 def test_labels_that_cannot_be_sent(stream, tmp_path):
@@ -94,6 +96,8 @@ def test_labels_that_cannot_be_sent(stream, tmp_path):
         produce.produce(stream.config(labels=labels | {"id": "off"}), path, are_labels=True)
     with pytest.raises(ConfigError, match="`Phishing` is a data set of River, which has its labels in its records"):
         produce.produce(stream.config(labels=labels), "Phishing", are_labels=True)
+    with pytest.raises(ConfigError, match=r"`record\.id` names no field.*no label finds its record"):
+        produce.produce(stream.config(labels=labels, record={}), path)
 
 
 @BOTH_CLIENTS

@@ -13,8 +13,8 @@ from river_margins.preprocessing.rows cimport RowMaker, has_text
 from river_margins.preprocessing.one_hot import OneHotEncoder
 
 
-# Scalers that make 0 of a feature that never varies; River's, too.
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
+# Scalers that make 0 of a feature that never varies; River's, too.
 _CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
 
 

@@ -311,7 +311,7 @@ class Restorer:
         if self.config.start_from is not None:
             return None
         for cluster in open_store(self.store.folder.rpartition("/")[0]).beside():
-            for store in open_store(cluster.folder, "topics").beside():
+            for store in open_store(cluster.folder, "any").beside():  # all that lies in the folder of the cluster
                 if self._is_of_input(store) and _learned(store, partition):
                     return (
                         f"the models of `{self.config.input.topic}` at this Kafka cluster begin anew; those of another "

@@ -20,7 +20,7 @@ cdef class Estimator:
         if hasattr(getattr(type(self), name, None), "__set__"):  # a property
             PyObject_GenericSetAttr(self, name, value)
         elif name not in vars(self):
-            _, *parameters = signature(type(self).__init__).parameters
+            parameters, _ = _constructor(type(self))
             if name not in parameters:  # nothing would read it, and no copy would have it
                 raise AttributeError(
                     f"`{type(self).__name__}` has no parameter `{name}`; its parameters are {', '.join(parameters) or 'none'}",
@@ -54,8 +54,8 @@ cdef class Estimator:
 
     def _recipe(self):
         """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
-        names = _names_of_parameters(type(self))
-        return {name: getattr(self, name) for name in (self._get_params() if names is None else names)}
+        names, is_open = _constructor(type(self))
+        return {name: getattr(self, name) for name in (self._get_params() if is_open else names)}
 
     def clone(self, new_params=None, include_attributes=False):
         """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.
@@ -70,12 +70,11 @@ cdef class Estimator:
 
 
 @cache
-def _names_of_parameters(kind):
-    """Return the names of the parameters of a class; None if an estimator may have others, by * or **."""
+def _constructor(kind):
+    """Return the names of the parameters of a class, and whether it takes others by * or **."""
     _, *parameters = signature(kind.__init__).parameters.values()
-    if any([each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for each in parameters]):
-        return None
-    return tuple([each.name for each in parameters])
+    is_open = any([each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD) for each in parameters])
+    return [each.name for each in parameters], is_open
 
 
 cdef object changed(object part, object value):

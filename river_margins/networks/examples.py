@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from river_margins.core.checks import abridged
 from river_margins.core.feature_hash import stable_name
-from river_margins.tasks.labels import is_missing, plain, same_kind
+from river_margins.tasks.labels import check_text, is_missing, plain, same_kind
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -104,12 +104,7 @@ class Labels:
                 f"label {abridged(y)} does not fit the labels {self.known!r}: bools and other labels do not mix in one "
                 "learner, and its first label decides"
             )
-        for known in self.known:
-            if isinstance(known, str) != isinstance(label, str) and str(known) == str(label):
-                raise ValueError(
-                    f"label {abridged(y)} and the label {known!r} of this learner have the same text: give one type to "
-                    "both"
-                )
+        check_text(label, self.known)
 
     def including(self, y: Any) -> list[Any]:
         """Return the labels with y, which is added at the end if it is new."""

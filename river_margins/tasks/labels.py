@@ -1,8 +1,11 @@
 """Comparing labels."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from river_margins.core.checks import abridged
 
 
 def plain(label: object) -> object:
@@ -53,3 +56,19 @@ def is_missing(label: object) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
+
+
+def check_text(label: object, known: Iterable[object]) -> None:
+    """Raise ValueError if a label has the text of a known one of another type: the keys of a JSON object are texts.
+
+    >>> check_text("1", ["a", 2])
+    >>> check_text("1", ["a", 1])
+    Traceback (most recent call last):
+    ValueError: label '1' and the label 1 of this learner have the same text: give one type to both
+    """
+    for other in known:
+        if isinstance(other, str) != isinstance(label, str) and str(other) == str(label):
+            raise ValueError(
+                f"label {abridged(label)} and the label {other!r} of this learner have the same text: give one type to "
+                "both"
+            )

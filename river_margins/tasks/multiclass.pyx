@@ -8,7 +8,7 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.core.checks import abridged
-from river_margins.tasks.labels import is_missing, plain
+from river_margins.tasks.labels import check_text, is_missing, plain
 
 
 cdef class Multiclass(Labels):
@@ -52,11 +52,7 @@ cdef class Multiclass(Labels):
             return block
         if is_missing(label):
             raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
-        for known in self.labels:
-            if isinstance(known, str) != isinstance(label, str) and str(known) == str(label):
-                raise ValueError(
-                    f"label {abridged(y)} and the label {known!r} of this learner have the same text: give one type to both"
-                )
+        check_text(label, self.labels)
         return NAN
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

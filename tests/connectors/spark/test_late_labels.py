@@ -167,26 +167,23 @@ def test_kill_and_restart_change_nothing(file, tmp_path):
     join.check(row for rows in after.values() for row in rows)
 
 
+def read_both(reader, tmp_path, count):
+    """Return the DataFrames of so many records, and of their labels."""
+    frames = []
+    for name, fields, rows in zip(("in", "labels"), (TIMED_FIELDS, LABEL_FIELDS), events(count), strict=True):
+        write(tmp_path / name / "a.json", rows)
+        frames.append(reader.schema(fields).json(str(tmp_path / name)))
+    return frames
+
+
 def test_without_order_labels_have_no_source(spark, file, tmp_path):
-    records, labels = events(20)
-    write(tmp_path / "in" / "a.json", records)
-    write(tmp_path / "labels" / "a.json", labels)
-    payments, late = (
-        spark.read.schema(fields).json(str(tmp_path / name))
-        for name, fields in (("in", TIMED_FIELDS), ("labels", LABEL_FIELDS))
-    )
+    payments, late = read_both(spark.read, tmp_path, 20)
     rows = in_spark.learn(payments, "customer", file, labels=late).collect()
     assert any(row.outcome for row in rows) and {row.source for row in rows if row.reject is None} == {None}
 
 
 def test_what_belongs_together_is_asked_for(spark, file, tmp_path):
-    records, labels = events(3)
-    write(tmp_path / "in" / "a.json", records)
-    write(tmp_path / "labels" / "a.json", labels)
-    stream, late = (
-        spark.readStream.schema(fields).json(str(tmp_path / name))
-        for name, fields in (("in", TIMED_FIELDS), ("labels", LABEL_FIELDS))
-    )
+    stream, late = read_both(spark.readStream, tmp_path, 3)
     with pytest.raises(ConfigError, match="section `labels`, so give the labels, too"):
         in_spark.learn(stream, "customer", file)
     with pytest.raises(ConfigError, match="`key`: the DataFrame has no column `customer`"):

@@ -10,12 +10,15 @@ from river_margins.core.learner cimport Learner
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
-from river_margins.preprocessing.one_hot import OneHotEncoder
 
 
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
 # Scalers that make 0 of a feature that never varies; River's, too.
 _CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
+_SCALING = {*_CENTRING, "MaxAbsScaler", "Normalizer"}
+# What such a scaler makes 0 of, by the step that made it.
+_ONES = {"OneHotEncoder": "each encoded text", "BagOfWords": "each word that a text has once"}
+_ENCODING = {"OneHotEncoder", "FeatureHasher", "Interactions"}  # each makes numbers of all texts
 
 
 class Pipeline(compose.Pipeline):
@@ -60,6 +63,13 @@ class Pipeline(compose.Pipeline):
             if not hasattr(step, method):
                 raise AttributeError(f"`{type(step).__name__}` takes no frames: call `learn_one` for each row")
         super().learn_many(X, y, **params)
+
+    def _transform_many(self, X):
+        """Transform the rows of a frame for the last step. A pipeline with a transformer that takes no frames is refused."""
+        for step in within(self):
+            if isinstance(step, base.Transformer) and not hasattr(step, "transform_many"):
+                raise AttributeError(f"`{type(step).__name__}` takes no frames: call `predict_one` or its like for each row")
+        return super()._transform_many(X)
 
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
@@ -136,15 +146,32 @@ def check_order(steps):
     if len(of_words) > 1:
         raise ValueError(
             f"`{of_words[1]}` after `{of_words[0]}` finds no text, because only words are left: make a union of the two, such "
-            "as (BagOfWords(on='title') + BagOfWords(on='body')) | ..., in a file `river.compose.TransformerUnion`"
+            "as ((BagOfWords(on='title') | Prefixer('title ')) + BagOfWords(on='body')) | ..., in a file "
+            "`river.compose.TransformerUnion`; the Prefixer keeps equal words apart"
         )
-    after = kinds[kinds.index(OneHotEncoder) + 1 :] if OneHotEncoder in kinds else []
-    for kind in after:
-        if kind.__name__ in _CENTRING:
+    names = [kind.__name__ for kind in kinds]
+    for name in names[: names.index(of_words[0])] if of_words else []:
+        if name in _ENCODING:
             raise ValueError(
-                f"`{kind.__name__}` after `OneHotEncoder` makes 0 of each encoded text, which is 1 wherever it is present: write "
-                "StandardScaler() | OneHotEncoder() | ..., whose scaler leaves texts as they are"
+                f"`{of_words[0]}` after `{name}` finds no text, because `{name}` encodes all texts: write it before `{name}`"
             )
+    for place, step in enumerate(steps):
+        scaling = [name for name in names[:place] if name in _SCALING]
+        if names[place] == "OneHotEncoder" and scaling and getattr(step, "features", None):
+            raise ValueError(
+                f"`{scaling[0]}` before `OneHotEncoder` scales the numbers of its `features`, and each scaled number would be "
+                "a category of its own: make a union of the two, such as (Discard('shop') | StandardScaler()) + "
+                "(Select('shop') | OneHotEncoder(['shop'])) | ..., in a file `river.compose.TransformerUnion`; for texts, leave "
+                "`features` out"
+            )
+    for maker, what in _ONES.items():
+        places = [i for i, step in enumerate(steps) if any(type(part).__name__ == maker for part in within(step))]
+        for name in names[places[0] + 1 :] if places else []:
+            if name in _CENTRING:
+                raise ValueError(
+                    f"`{name}` after `{maker}` makes 0 of {what}, which is 1 wherever it is present: write "
+                    f"StandardScaler() | {maker}(...) | ..., whose scaler leaves texts as they are"
+                )
 
 
 def count_rounds(dataset, model, dict counts):

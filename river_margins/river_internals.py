@@ -92,6 +92,11 @@ USES: dict[str, Use] = {
         (_PIPELINE, _SNAPSHOT),
         "the steps with their kinds, found once: to find them in each round takes longer than the round",
     ),
+    "_transform_many": Use(
+        "compose.Pipeline",
+        (_PIPELINE,),
+        "overridden: all methods that predict for frames call it, and a step that takes no frames is named before",
+    ),
     "_build_plan": Use("compose.Pipeline", (_PIPELINE,), "makes `_plan` after a step was added"),
     "_LEARN_UNSUPERVISED_DURING_PREDICT": Use(
         "compose.Pipeline",

@@ -12,6 +12,7 @@ import numpy as np
 from river_margins import snapshot
 from river_margins.core.learner import Learner
 from river_margins.preprocessing import FeatureHasher, Interactions, StandardScaler
+from river_margins.snapshot import nodes
 
 __all__ = ["mix", "why_no_mean"]
 
@@ -109,7 +110,9 @@ def why_no_mean(model: Any) -> str | None:
     *before, last = steps_of(model)
     others = [step for step in before if not isinstance(step, StandardScaler | FeatureHasher | Interactions)]
     if others:
-        return f"`{type(others[0]).__name__}` has no mean: use `StandardScaler`, `FeatureHasher` or `Interactions`"
+        return (
+            f"`{nodes.name_of(type(others[0]))}` has no mean: use `StandardScaler`, `FeatureHasher` or `Interactions`"
+        )
     labels = getattr(last, "classes", None) or (False, True)
     learned = [copy.deepcopy(last), copy.deepcopy(last)]
     try:
@@ -155,8 +158,8 @@ def mean_state(step: Any, others: Sequence[Any], shares: Sequence[float]) -> dic
         return {**states[0], **about, "space": space}
     if len({snapshot.dumps(each) for each in steps}) > 1:
         raise ValueError(
-            f"`{type(step).__name__}` has no mean: mix learners with plain weights or with a variance for each weight, "
-            "after `StandardScaler` or steps that have learned the same"
+            f"`{nodes.name_of(type(step))}` has no mean: mix learners with plain weights or with a variance for each "
+            "weight, after `StandardScaler` or steps that have learned the same"
         )
     return None
 

@@ -150,7 +150,10 @@ def label_column(y: Any) -> Any:
     if not hasattr(y, "__iter__"):
         raise TypeError(f"one label for each row is needed, not {abridged(y)}")
     if hasattr(y, "columns"):
-        raise ValueError('one label for each row is needed, not a frame: name its column, as in y["label"]')
+        raise ValueError(
+            'one label for each row is needed, not a frame: name its column, as in y["label"]; for several labels at '
+            'once, pass a dict for each row, as in y.to_dict("records")'
+        )
     labels: Any = y.to_numpy() if hasattr(y, "to_numpy") else y if hasattr(y, "__getitem__") else list(y)
     if getattr(labels, "ndim", 1) != 1:
         raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")

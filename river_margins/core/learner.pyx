@@ -569,7 +569,10 @@ cdef class Learner(Estimator):
             weights = np.broadcast_to(np.float64(w), rows)
             different = weights[:1]
         else:
-            weights = np.array(w, dtype=np.float64)
+            try:
+                weights = np.ma.filled(np.ma.array(w, dtype=np.float64, copy=True), np.nan)
+            except (TypeError, ValueError) as error:
+                raise TypeError(f"`w` must be a number, or one for each row: {error}") from error
             different = np.unique(weights)
         if weights.shape != (rows,):
             raise ValueError(f"{rows} rows, but sample weights of shape {weights.shape}")

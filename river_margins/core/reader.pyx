@@ -457,13 +457,15 @@ cdef object number_of = float  # a call of `float` itself would leave an unused 
 
 cdef str advice_for_text(object text):
     """Return what to do with a text in the place of a number."""
+    if isinstance(text, bytes):
+        return "decode it first, as with decode(), which makes a str of it, or leave it out"
     try:
-        number = number_of(text.replace(",", ".", 1) if isinstance(text, str) else text)
+        number = number_of(text.replace(",", ".", 1))
     except ValueError:
         return "encode it in a step before, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
     if number != number:
         return "leave it out, or fill it in: it stands for a missing value"
-    if isinstance(text, str) and "," in text:
+    if "," in text:
         return "convert it to a number first, with a decimal point in place of the comma"
     return "convert it to a number first, as with float(), or encode it as a category with river_margins.OneHotEncoder()"
 

@@ -66,7 +66,7 @@ class Calibrated(Described, Estimator, base.Classifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.Calibrated(rm.AROWClassifier(intercept=True))
     >>> round(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss()).get(), 3)
-    0.265
+    0.266
 
     References
     ----------
@@ -170,9 +170,10 @@ class Calibrated(Described, Estimator, base.Classifier):
             self._calibration.learn(scores, plain(y), w, 0.5 ** (1.0 / self.half_life))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords
-        """Predict the most probable class; None before the first label if no class is known."""
-        probabilities = self._calibration.probabilities(self._scores(x))
-        return max(probabilities, key=probabilities.__getitem__) if probabilities else None
+        """Predict the most probable class, of equal ones that with the best score; None if no class is known."""
+        scores = self._scores(x)
+        probabilities = self._calibration.probabilities(scores)
+        return max(probabilities, key=lambda label: (probabilities[label], scores[label])) if probabilities else None
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:  # type: ignore[override]  # takes no keywords
         """Return the calibrated probabilities by class."""
@@ -242,6 +243,10 @@ class _Calibration:
         mean = self.squares / self.rounds if self.squares > 0.0 else 0.0  # 0 also if it is too small for a float
         return math.sqrt(mean) if mean > 0.0 else math.inf
 
+    def _prior(self) -> float:
+        """Return the prior of the first slope: in units of the lead, so that the unit of the scores does not matter."""
+        return PRECISION * self.squares / self.rounds if self.rounds > 0.0 else 0.0
+
     def _functions(self, scores: Mapping[Any, float], unit: float) -> tuple[dict[Any, tuple[float, float]], float]:
         """Return the two functions of the lead of each class, and the lead of the best class."""
         if len(scores) < 2:
@@ -273,10 +278,11 @@ class _Calibration:
         rounds, squares = discount * self.rounds + weight, discount * self.squares + weight * lead * lead
         if not math.isfinite(squares + rounds):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
             return
+        old_prior = self._prior()
         self.rounds, self.squares = rounds, squares
         functions, _ = self._functions(scores, self._unit())
         chances = self._softmax(functions)
-        self._move_slopes(functions, chances, y, weight, discount)
+        self._move_slopes(functions, chances, y, weight, discount, old_prior)
         for label, chance in chances.items():
             constant, curvature = self.constants.get(label, (0.0, 0.0))
             curvature = discount * curvature + weight * chance
@@ -291,6 +297,7 @@ class _Calibration:
         y: Any,
         weight: float,
         discount: float,
+        old_prior: float,
     ) -> None:
         first, second = self.slopes
         f_mean = math.fsum(chances[label] * f for label, (f, _) in functions.items())
@@ -299,10 +306,10 @@ class _Calibration:
         for label, (f, g) in functions.items():
             f, g, chance = f - f_mean, g - g_mean, weight * chances[label]
             ff, fg, gg = ff + chance * f * f, fg + chance * f * g, gg + chance * g * g
-        # The prior of the first slope is in units of the lead, so that the unit of the scores does not matter.
-        f_prior, g_prior = PRECISION * self.squares / self.rounds, PRECISION
+        f_prior, g_prior = self._prior(), PRECISION
         f, g = functions[y][0] - f_mean, functions[y][1] - g_mean
-        f_pull = weight * f - (1.0 - discount) * f_prior * first
+        # Where leads grow, so does the prior: a slope for small leads would make the next probabilities 0 and 1.
+        f_pull = weight * f - (f_prior - discount * old_prior) * first
         g_pull = weight * g - (1.0 - discount) * g_prior * second
         more = _missing_curvature(weight, chances[y])
         f_all, both, g_all = ff + f_prior + more * f * f, fg + more * f * g, gg + g_prior + more * g * g

@@ -9,15 +9,19 @@ from river_margins.families.parameter_types import Classes, ClassWeight, KernelC
 from river_margins.families.passive_aggressive import passive_aggressive_rule
 from river_margins.rules import PerceptronRule
 from river_margins.spaces import Kernel
-from river_margins.spaces.budgets import Budget, OldestRemoval, RandomRemoval
+from river_margins.spaces.budgets import Budget, OldestRemoval, RandomRemoval, SmallestRemoval
 from river_margins.spaces.kernel_functions import RBF, Polynomial
 
 __all__ = ["KernelPAClassifier", "KernelPARegressor", "KernelPerceptron"]
 
 
-def budget_of(budget: Budget | int | None) -> Budget | None:
-    """Return the budget that a parameter stands for; a number keeps the newest supports, so that drift is followed."""
-    return OldestRemoval(whole("budget", budget, 1)) if isinstance(budget, int) else budget
+def budget_of(budget: Budget | int | None, kind: type[Budget] = OldestRemoval) -> Budget | None:
+    """Return the budget that a parameter stands for; a number keeps the newest supports, so that drift is followed.
+
+    Not in regression: there the oldest hold up predictions far from 0. Each removal would leave an error of their size,
+    whose correction is a larger support, and so on without end.
+    """
+    return kind(whole("budget", budget, 1)) if isinstance(budget, int) else budget
 
 
 class KernelPerceptron(MarginClassifier):
@@ -225,8 +229,9 @@ class KernelPARegressor(MarginRegressor):
         The largest error that causes no update, >= 0, in units of the target; 0 by default. Nothing is learned from
         targets that all lie within eps of 0.
     budget
-        `RandomRemoval(...)`, `OldestRemoval(...)`, `SmallestRemoval(...)`, or n for `OldestRemoval(n)`; 1000 by
-        default. None keeps every example that had a loss, as in the paper, which can be nearly every example.
+        `RandomRemoval(...)`, `OldestRemoval(...)`, `SmallestRemoval(...)`, or n for `SmallestRemoval(n)`; 1000 by
+        default. With `OldestRemoval`, errors grow without limit if the oldest supports carry targets far from 0. None
+        keeps every example that had a loss, as in the paper, which can be nearly every example.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features
@@ -274,7 +279,7 @@ class KernelPARegressor(MarginRegressor):
         vars(self).update(kernel=kernel, C=C, mode=mode, budget=budget)
         super().__init__(
             passive_aggressive_rule(C, mode),
-            Kernel(RBF(c0=1.0) if kernel is None else kernel, budget_of(budget)),
+            Kernel(RBF(c0=1.0) if kernel is None else kernel, budget_of(budget, SmallestRemoval)),
             eps=eps,
             intercept=intercept,
             max_features=max_features,

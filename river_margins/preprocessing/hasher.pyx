@@ -53,8 +53,9 @@ class FeatureHasher(FirstStep, Hashing, base.Transformer):
 
     A feature adds its value to one bucket, with the sign that its hash decides. The hash is that of `max_features`: the same
     in every process and version, and equal for equal names, such as 1, 1.0 and True. A text `value` of the feature `name`
-    counts as the feature "name=value" with the value 1. For a learner of this library alone, `max_features` does the same in
-    one step; the hasher is for pipelines in which another step follows.
+    counts as the feature "name=value" with the value 1. A scaler belongs before the hasher: it leaves texts as they are.
+    After it, a scaler makes 0 of each text that was hashed, and the learner never learns it. For a learner of this library
+    alone, `max_features` does the same in one step; the hasher is for pipelines in which another step follows.
 
     Parameters
     ----------

@@ -222,8 +222,9 @@ class Interactions(FirstStep, Products, base.Transformer):
     """Add the products of features, so that a linear learner weighs them together.
 
     The product of the features "a" and "b" is the feature "a*b", whatever their order in the example. A text `value` of the
-    feature `name` counts as the feature "name=value" with the value 1. The results are those of River's PolynomialExtender,
-    without its bias, but the features themselves keep their names. Nothing is learned or kept but the names of one example.
+    feature `name` counts as the feature "name=value" with the value 1. A scaler belongs before this step: after it, a scaler
+    makes 0 of such a feature, and the learner never learns it. The results are those of River's PolynomialExtender, without
+    its bias, but the features themselves keep their names. Nothing is learned or kept but the names of one example.
 
     Parameters
     ----------

@@ -348,7 +348,8 @@ class BagOfWords(FirstStep, WordCounts, base.MiniBatchTransformer):
     lowercase
         Whether to replace capitals by small letters; True by default.
     stop_words
-        A list of words to leave out; None (default) leaves out none.
+        A list of words to leave out; None (default) leaves out none. They are compared with the words after `strip_accents`
+        and `lowercase`: with both, write "fur" for "Für".
     tokenizer_pattern
         The regular expression of a word; if it has a group, that group is the word. The default matches words of two
         characters or more, with hyphens.
@@ -413,7 +414,8 @@ class TFIDF(FirstStep, WordWeights, base.MiniBatchTransformer):
     lowercase
         Whether to replace capitals by small letters; True by default.
     stop_words
-        A list of words to leave out; None (default) leaves out none.
+        A list of words to leave out; None (default) leaves out none. They are compared with the words after `strip_accents`
+        and `lowercase`: with both, write "fur" for "Für".
     tokenizer_pattern
         The regular expression of a word; if it has a group, that group is the word. The default matches words of two
         characters or more, with hyphens.

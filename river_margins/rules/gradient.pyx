@@ -258,7 +258,10 @@ cdef class LeastMeanSquares(Rule):
         self.normalised = normalised
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        out.step = self.lr * seen.weight * (seen.target - seen.margin) / (1e-8 + seen.gain if self.normalised else 1.0)
+        cdef double rate = self.lr * seen.weight
+        if self.normalised:
+            rate = min(rate, max(self.lr, 1.0)) / (1e-8 + seen.gain)
+        out.step = rate * (seen.target - seen.margin)
         return 0
 
 

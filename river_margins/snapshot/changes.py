@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from river import compose
 
 from river_margins.snapshot import codec, nodes, river_steps
-from river_margins.snapshot.codec import SnapshotError
 from river_margins.snapshot.difference import Difference, Part, compare
 
 Encode = Callable[[Any], tuple[Any, codec.Arrays]]
@@ -116,7 +115,7 @@ def _untrained(node: Any) -> Any:
     """Return the learner, rule or space of a node as it was before it learned."""
     kind, parameters = nodes.find_class(node["class"]), node["parameters"]
     if kind is None:
-        raise SnapshotError(f"the snapshot names `{node['class']}`, a class that snapshots cannot hold")
+        raise nodes.unknown_class(node["class"])
     if river_steps.is_step(kind):
         return _RiverStep(parameters.get("steps") or parameters.get("transformers") or {})
     return kind(**parameters)

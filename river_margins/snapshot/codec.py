@@ -67,6 +67,7 @@ def begins_snapshot(start: bytes) -> bool:
 
 def read(data: bytes) -> tuple[Any, Arrays]:
     """Return the document and the arrays in the bytes of a file; raise SnapshotError for any other bytes."""
+    data = data if type(data) is bytes else memoryview(data).tobytes()
     header = _HEADER.match(data)
     if not header:
         raise SnapshotError("these bytes are not a river_margins snapshot, or their beginning is damaged")

@@ -1,9 +1,11 @@
 """Finds the differences between two models, and says them in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from river_margins.snapshot import nodes
+
+MOST_ITEMS = 10  # of a set in a sentence
 
 
 class Part(NamedTuple):
@@ -25,6 +27,15 @@ class Part(NamedTuple):
         """The steps of a pipeline, or the transformers of a union."""
         return list((self.parameters.get("steps") or self.parameters.get("transformers") or {}).values())
 
+    def _defaults(self) -> dict[str, Any]:
+        kind = nodes.find_class(self.name) or nodes.find_class(f"river_margins.{self.name}")
+        return nodes.defaults(kind) if kind else {}
+
+    def with_newer(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the parameters; of these names, those that the class has got since then are at their default."""
+        defaults = self._defaults()
+        return {name: defaults[name] for name in names if name in defaults} | self.parameters
+
     @property
     def is_pipeline(self) -> bool:
         """Whether the parts are applied one after the other."""
@@ -34,8 +45,7 @@ class Part(NamedTuple):
         """Return the call that makes the object, without parameters at their default unless they are in `also`."""
         if self.steps:
             return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
-        kind = nodes.find_class(self.name) or nodes.find_class(f"river_margins.{self.name}")
-        defaults = nodes.defaults(kind) if kind else {}
+        defaults = self._defaults()
         shown = {
             name: value
             for name, value in self.parameters.items()
@@ -71,11 +81,8 @@ def compare(before: Part, after: Part, where: str = "", path: tuple[int, ...] = 
         word = "step" if before.is_pipeline else "branch"
         for number, pair in enumerate(zip(before.steps, after.steps, strict=True)):
             yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number + 1}", (*path, number))
-    elif changed := _changed(before.parameters, after.parameters):
-        moves = {
-            name: f"{name} {_text_of(before.parameters.get(name))} -> {_text_of(after.parameters.get(name))}"
-            for name in changed
-        }
+    elif changed := _changed(had := before.with_newer(after.parameters), after.parameters):
+        moves = {name: f"{name} {_move(had.get(name), after.parameters.get(name))}" for name in changed}
         said = f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves.values())}"
         yield Difference(said, path, tuple(moves.items()))
     elif fields := sorted(before.fields ^ after.fields):
@@ -93,7 +100,7 @@ def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
 def _same(one: Any, other: Any) -> bool:
     # 1 and 1.0 make the same learner. True and 1 may not, because the type of a label counts.
     if isinstance(one, Part) and isinstance(other, Part):
-        return one.name == other.name and _same(one.parameters, other.parameters)
+        return one.name == other.name and _same(one.with_newer(other.parameters), other.parameters)
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple) and type(one) is type(other):
@@ -101,5 +108,14 @@ def _same(one: Any, other: Any) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
+def _move(before: Any, after: Any) -> str:
+    if isinstance(before, set) and isinstance(after, set):  # of hundreds of stop words
+        return f"without {_text_of(before - after)}, with {_text_of(after - before)}"
+    return f"{_text_of(before)} -> {_text_of(after)}"
+
+
 def _text_of(value: Any) -> str:
+    if isinstance(value, set):  # its order differs between processes
+        items = sorted(map(repr, value))
+        return f"{{{', '.join(items[:MOST_ITEMS])}{', ...' * (len(items) > MOST_ITEMS)}}}"
     return value.show() if isinstance(value, Part) else repr(value)

@@ -45,6 +45,14 @@ def find_class(name: str) -> type | None:
         raise SnapshotError(str(error)) from error
 
 
+def unknown_class(name: str) -> SnapshotError:
+    """Return the error for a class that `find_class` does not find."""
+    return SnapshotError(
+        f"the snapshot names `{name}`, a class that snapshots cannot hold unless a package registers it that is "
+        "installed here"
+    )
+
+
 def is_known(kind: type) -> bool:
     """Tell whether objects of exactly this class can be written."""
     return _name_of_ours(kind) is not None or river_steps.is_step(kind) or registered.name_of(kind) is not None
@@ -99,14 +107,16 @@ def put_together(node: Any) -> Any:
     """Rebuild the object of a node; raise SnapshotError if the class is unknown or refuses the parameters."""
     kind, parameters, state = find_class(node["class"]), node["parameters"], node["state"]
     if kind is None:
-        raise SnapshotError(f"the snapshot names `{node['class']}`, a class that snapshots cannot hold")
+        raise unknown_class(node["class"])
     river_step = river_steps.STEPS.get(node["class"])
-    accepted = set(river_step.parameters if river_step else defaults(kind))
-    if unknown := sorted(parameters.keys() - accepted):
+    given = defaults(kind)
+    if unknown := sorted(parameters.keys() - set(river_step.parameters if river_step else given)):
         raise SnapshotError(f"the snapshot gives `{name_of(kind)}` a parameter `{unknown[0]}`, which it does not have")
-    if missing := [] if river_step else sorted(accepted - parameters.keys()):
+    # One that the class has got since the snapshot takes its default, with which it does what it did before.
+    needed = {name for name, default in given.items() if default is inspect.Parameter.empty}
+    if missing := [] if river_step else sorted(needed - parameters.keys()):
         raise SnapshotError(
-            f"the snapshot gives `{name_of(kind)}` no parameter `{missing[0]}`, which it has by now: use the "
+            f"the snapshot gives `{name_of(kind)}` no parameter `{missing[0]}`, which it needs by now: use the "
             "version of its package that wrote the snapshot"
         )
     try:

@@ -112,7 +112,7 @@ EDITS = [
         ("no projection onto the radius", "out.radius = self.largest_norm", "out.radius = INFINITY"),
         ("FOBOS has no threshold", "out.threshold = rate * self.lam", "out.threshold = 0.0"),
         ("the threshold of FOBOS has no rate", "out.threshold = rate * self.lam", "out.threshold = self.lam"),
-        ("least mean squares are never normalised", "(1e-8 + seen.gain if self.normalised else 1.0)", "1.0"),
+        ("least mean squares are never normalised", "max(self.lr, 1.0)) / (1e-8 + seen.gain)", "max(self.lr, 1.0))"),
         ("Pegasos shrinks by half as much", "max(1.0 - seen.weight / seen.t, 0.0)", "max(1.0 - 0.5 * seen.weight / seen.t, 0.0)"),
         ("Pegasos steps by 1/lam", "/ (self.lam * seen.t) if", "/ self.lam if"),
         ("Pegasos overlooks losses below 0.1", "hinge(seen) > 1e-12", "hinge(seen) > 0.1"),

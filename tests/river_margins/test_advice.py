@@ -121,3 +121,26 @@ def test_votes_need_a_smaller_margin():
                 sampler.learn_one(x, x["a"] > x["b"])
         asked[margin] = sampler.n_queries
     assert asked[1.0] == 1000 and 0 < asked[0.5] < 500
+
+
+@pytest.mark.parametrize("budget", [1000, 300])
+def test_a_budget_that_is_full_still_learns_targets_far_from_0(budget):
+    model = rm.KernelPARegressor(budget=budget)
+    mean = error(dummy.StatisticRegressor(stats.Mean()), numbers(5000, 1013.0, 10.0), skip=4000)
+    assert error(model, numbers(5000, 1013.0, 10.0), skip=4000) < mean
+
+
+@pytest.mark.parametrize(("level", "size"), [(300.0, 1e4), (10_000.0, 1e5), (0.0, 1e5)])
+def test_rare_outliers_are_not_followed(level, size):
+    def broken(rounds):
+        draw = random.Random(5)
+        for x, y in numbers(rounds, level, 40.0):
+            yield x, size if draw.random() < 0.002 else y
+
+    mean = error(dummy.StatisticRegressor(stats.Mean()), numbers(4000, level, 40.0))
+    model, found = rm.StandardScaler() | rm.AutoRegressor([rm.CoinBettingRegressor()]), metrics.MAE()
+    for t, ((x, learned), (_, y)) in enumerate(zip(broken(4000), numbers(4000, level, 40.0), strict=True)):
+        if t >= 1000:
+            found.update(y, model.predict_one(x))
+        model.learn_one(x, learned)
+    assert found.get() < mean

@@ -273,6 +273,31 @@ def test_a_batch_that_a_step_cannot_take_teaches_no_step(last):
     assert model["StandardScaler"].transform_one({"a": 3.0}) == {"a": 0.0}
 
 
+@pytest.mark.parametrize("method", ["predict_many", "predict_proba_many"])
+def test_a_frame_that_a_step_cannot_take_is_refused_by_the_name_of_the_step(method):
+    model = rm.StandardScaler() | rm.OneHotEncoder() | rm.PAClassifier()
+    model.learn_one({"a": 1.0, "country": "CH"}, True)
+    for frame in (pandas.DataFrame({"a": [1.0], "country": ["CH"]}), pandas.DataFrame({"a": [1.0]})):
+        with pytest.raises(AttributeError, match="`OneHotEncoder` takes no frames: call `predict_one`"):
+            getattr(model, method)(frame)
+
+
+@pytest.mark.parametrize("step", [rm.FeatureHasher(2**10), rm.Interactions()])
+def test_a_scaler_belongs_before_texts_become_features(step):
+    """Behind such a step, a scaler makes 0 of what is 1 wherever it is present."""
+    rows = [({"ad": f"ad{t % 2}", "site": f"s{t % 7}"}, t % 2 == 1) for t in range(2000)]
+
+    def probabilities(model):
+        for x, y in rows:
+            model.learn_one(x, y)
+        return [model.predict_proba_one({"ad": ad, "site": "s1"})[True] for ad in ("ad0", "ad1")]
+
+    told_apart = probabilities(rm.StandardScaler() | step.clone() | rm.FTRLProximalClassifier())
+    assert told_apart[0] < 0.1 < 0.9 < told_apart[1]
+    alike = probabilities(step.clone() | rm.StandardScaler() | rm.FTRLProximalClassifier())
+    assert alike[0] == alike[1]
+
+
 @pytest.mark.parametrize(
     ("steps", "name"),
     [

@@ -152,16 +152,28 @@ def test_a_part_that_is_not_there_is_named(guest, name, said):
         assert path == (0, "MarginClassifier", "rule") and said in problem
 
 
-def test_a_newer_package_is_told(guest, monkeypatch):
-    data = snapshot.dumps(rm.MarginClassifier(guest.MarginPerceptron()))
+def test_a_newer_package_reads_old_snapshots_or_says_why_not(guest, monkeypatch):
+    """A parameter that the class has got since takes its default; one without a default cannot be guessed."""
+    data = snapshot.dumps(rm.MarginClassifier(guest.MarginPerceptron(b=0.25)))
 
-    def __init__(self, b=0.5, lr=1.0):
+    def newer(self, b=0.5, lr=1.0):
         self.b, self.lr = b, lr
 
-    monkeypatch.setattr(guest.MarginPerceptron, "__init__", __init__)
+    def newest(self, b, lr):
+        self.b, self.lr = b, lr
+
+    monkeypatch.setattr(guest.MarginPerceptron, "__init__", newer)
     monkeypatch.setattr(guest.MarginPerceptron, "_parameter_names", ("b", "lr"))
     nodes.defaults.cache_clear()
     try:
+        rule = snapshot.loads(data).rule
+        assert (rule.b, rule.lr) == (0.25, 1.0)
+        same, other = (rm.MarginClassifier(guest.MarginPerceptron(b=0.25, lr=lr)) for lr in (1.0, 2.0))
+        assert snapshot.difference(data, same) == []
+        (said,) = snapshot.difference(data, other)
+        assert said.endswith("lr=2.0)")
+        monkeypatch.setattr(guest.MarginPerceptron, "__init__", newest)
+        nodes.defaults.cache_clear()
         with pytest.raises(SnapshotError, match=r"gives `guest\.parts\.MarginPerceptron` no parameter `lr`"):
             snapshot.loads(data)
         monkeypatch.delattr(guest, "MarginPerceptron")

@@ -10,7 +10,7 @@ import sys
 from functools import partial
 
 import pytest
-from river import base, checks, compose, datasets, preprocessing, utils
+from river import base, checks, compose, datasets, linear_model, preprocessing, utils
 
 import river_margins as rm
 from river_margins import snapshot
@@ -612,3 +612,20 @@ def test_the_largest_weight_leaves_a_model_that_can_be_saved(form):
 def test_larger_weights_are_refused():
     with pytest.raises(ValueError, match=r"`w` must be a finite number of at least 0 and at most 1e\+100, not 1e\+101"):
         rm.PAClassifier().learn_one({"a": 1.0}, True, w=1e101)
+
+
+@pytest.mark.parametrize(
+    ("river", "ours"),
+    [
+        (linear_model.LogisticRegression(), rm.OGDClassifier(lr=0.01, loss="logistic", schedule="constant")),
+        (linear_model.LinearRegression(), rm.OGDRegressor(lr=0.02, loss="squared", schedule="constant")),
+    ],
+)
+def test_regressions_of_river_have_a_counterpart(river, ours):
+    draw = random.Random(1)
+    for _ in range(500):
+        x = {"a": draw.gauss(0, 1), "b": draw.random()}
+        y = x["a"] > x["b"] if isinstance(ours, base.Classifier) else 2 * x["a"] - x["b"]
+        river.learn_one(x, y)
+        ours.learn_one(x, y)
+    assert ours.weights == pytest.approx({**river.weights, rm.INTERCEPT: river.intercept}, rel=1e-9)

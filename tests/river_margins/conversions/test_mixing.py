@@ -16,6 +16,7 @@ from river import datasets, preprocessing
 import river_margins as rm
 from river_margins import snapshot
 from river_margins.conversions import mix
+from river_margins.snapshot import nodes
 
 
 def learned(model, examples):
@@ -312,7 +313,7 @@ WITHOUT_MEAN = [
 @pytest.mark.parametrize("model", WITHOUT_MEAN, ids=str)
 def test_what_has_no_mean_is_refused_by_name(model):
     others = [learned(copy.deepcopy(model), stream(seed, 20, NAMES, two_classes)) for seed in range(2)]
-    name = next(type(step).__name__ for step in (model.steps.values() if hasattr(model, "steps") else [model]))
+    name = next(nodes.name_of(type(step)) for step in (model.steps.values() if hasattr(model, "steps") else [model]))
     with pytest.raises(ValueError, match=f"`{name}` has no mean"):
         mix(others)
 

@@ -464,3 +464,22 @@ def test_labels_are_one_column():
     for y in (None, True):
         with pytest.raises(TypeError, match="one label for each row is needed, not"):
             rm.PAClassifier().learn_many(X[["a"]], y)
+
+
+@pytest.mark.parametrize(
+    "w", [["a", "b", "c"], {"a": 1}, np.ma.array([1, 2, 3], mask=[0, 1, 0])], ids=["texts", "dict", "masked"]
+)
+def test_what_is_no_weight_is_refused_by_name(w):
+    model = rm.FTRLProximalClassifier()
+    with pytest.raises((TypeError, ValueError), match="`w` must be"):
+        model.learn_csr(scipy.sparse.csr_array(np.eye(3)), [True, False, True], w=w)
+    assert model.n_seen == 0
+
+
+def test_a_frame_of_several_labels_is_a_dict_for_each_row():
+    x, y = pd.DataFrame({"a": [1.0, 0.0]}), pd.DataFrame({"crash": [True, False], "bill": [False, True]})
+    model = rm.PAMultiLabelClassifier()
+    with pytest.raises(ValueError, match=r'pass a dict for each row, as in y.to_dict\("records"\)'):
+        model.learn_many(x, y)
+    model.learn_many(x, y.to_dict("records"))
+    assert model.n_seen == 2

@@ -56,7 +56,7 @@ REFUSED = {
     "text of no number": ({"a": "NaN"}, ValueError, "the text 'NaN': leave it out, or fill it in"),
     "decimal comma": ({"a": "0,5"}, ValueError, "feature 'a' is the text '0,5': convert it .* decimal point"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
-    "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text"),
+    "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text b'1.5': decode it first"),
     "long text": ({"a": "red " * 1000}, ValueError, "'red red .{60,70}\\.\\.\\.: encode it in a step before"),
     "none": (
         {"a": None},

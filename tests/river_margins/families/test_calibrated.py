@@ -347,3 +347,24 @@ def test_probabilities_stay_finite(stream, intercept):
     for x in ({"f1": 1.0}, {"f1": -1.0}):
         assert all(map(math.isfinite, model.predict_proba_one(x).values()))
         assert again.predict_proba_one(x) == model.predict_proba_one(x)
+
+
+def test_small_scores_at_first_do_not_make_large_ones_certain():
+    """A soft threshold lets through next to nothing at first: a slope that suits them is too steep later."""
+    stream = list(ImageSegments())
+    losses = [
+        log_loss(progressive(rm.StandardScaler() | model, stream))
+        for model in (rm.FTRLProximalClassifier(l1=0.5), rm.Calibrated(rm.FTRLProximalClassifier(l1=0.5)))
+    ]
+    assert losses[1] < losses[0]
+
+
+def test_before_its_first_label_it_predicts_as_a_trained_classifier_does():
+    """All probabilities are equal then, and the better score decides."""
+    for labels in ((False, True), ("a", "b", "c")):
+        rows, classifier = with_wrong_labels(300, labels=labels), rm.AROWClassifier()
+        for x, y in rows:
+            classifier.learn_one(x, y)
+        wrapped = rm.Calibrated(classifier)
+        assert len(set(wrapped.predict_proba_one(rows[0][0]).values())) == 1
+        assert [wrapped.predict_one(x) for x, _ in rows] == [classifier.predict_one(x) for x, _ in rows]

@@ -107,7 +107,7 @@ def test_its_memory_is_bounded():
         ({"a": math.nan}, ValueError, "feature 'a' is nan: leave it out"),
         ({"b": "text", "a": math.inf}, ValueError, "feature 'a' is inf"),
         ({"a": None}, ValueError, "feature 'a' is None, and a number is needed"),
-        ({"a": b"bytes"}, ValueError, "feature 'a' is the text b'bytes'"),
+        ({"a": b"bytes"}, ValueError, "feature 'a' is the text b'bytes': decode it first"),
         ({"a": "b", "a=b": 1.0}, ValueError, "two features are called 'a=b', one of them after its text: rename one"),
         (["a"], TypeError, "a dict of features is needed, not a list"),
     ],

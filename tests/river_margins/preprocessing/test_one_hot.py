@@ -124,3 +124,16 @@ def test_what_is_neither_a_number_nor_a_text_is_no_category(value):
     with pytest.raises(ValueError, match="feature 'shop' is "):
         model.learn_one({"shop": value}, True)
     assert dict(model["PAClassifier"].weights) == {}
+
+
+@pytest.mark.parametrize("scaler", [rm.StandardScaler, preprocessing.StandardScaler, preprocessing.MaxAbsScaler])
+def test_a_scaler_before_numbers_that_are_categories_is_refused(scaler):
+    """Each scaled number would be a category that never comes again."""
+    with pytest.raises(ValueError, match=rf"`{scaler.__name__}` before `OneHotEncoder` scales the numbers"):
+        rm.pipeline.Pipeline(scaler(), rm.OneHotEncoder(["shop"]), rm.PARegressor())
+    rm.pipeline.Pipeline(scaler(), rm.OneHotEncoder(), rm.PARegressor())
+    scaled = compose.Discard("shop") | scaler()
+    model = (scaled + (compose.Select("shop") | rm.OneHotEncoder(["shop"]))) | rm.PARegressor()
+    for number in range(30):
+        model.learn_one({"shop": number % 3, "amount": number}, number % 3)
+    assert set(model["PARegressor"].weights) == {"shop=0", "shop=1", "shop=2", "amount", rm.INTERCEPT}

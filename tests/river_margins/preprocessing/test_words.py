@@ -9,7 +9,7 @@ import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import compose, feature_extraction
+from river import compose, feature_extraction, preprocessing
 
 import river_margins as rm
 from river_margins import snapshot
@@ -258,3 +258,27 @@ def test_two_texts_need_a_union(kind):
     both = (rm.BagOfWords(on="title") + kind(on="body")) | rm.PAClassifier()
     both.learn_one({"title": "a text", "body": "another"}, True)
     assert {"text", "another"} <= set(both["PAClassifier"].weights)
+
+
+@pytest.mark.parametrize("kind", [rm.BagOfWords, feature_extraction.BagOfWords])
+@pytest.mark.parametrize("scaler", [rm.StandardScaler, preprocessing.StandardScaler])
+def test_a_scaler_after_words_is_refused(kind, scaler):
+    """It would make 0 of each word that a text has once."""
+    both = compose.TransformerUnion(kind(on="body"), compose.Select("length"))
+    for words in (kind(on="body"), both):
+        with pytest.raises(ValueError, match=rf"`{scaler.__name__}` after `BagOfWords` makes 0 of each word"):
+            Pipeline(words, scaler(), rm.PAClassifier())
+    Pipeline(rm.BagOfWords(on="body"), preprocessing.MaxAbsScaler(), rm.PAClassifier())
+
+
+@pytest.mark.parametrize("encoder", [rm.OneHotEncoder, rm.FeatureHasher, rm.Interactions, preprocessing.OneHotEncoder])
+def test_words_after_an_encoder_are_refused(encoder):
+    with pytest.raises(ValueError, match=f"`BagOfWords` after `{encoder.__name__}` finds no text, because"):
+        Pipeline(encoder(), rm.BagOfWords(on="body"), rm.PAClassifier())
+    Pipeline(rm.BagOfWords(on="body"), rm.OneHotEncoder(), rm.PAClassifier())
+
+
+def test_stop_words_are_compared_without_accents_and_capitals():
+    """As River does."""
+    for kind in (rm.BagOfWords, feature_extraction.BagOfWords):
+        assert dict(kind(stop_words={"für", "uber"}).transform_one("Für Über Paris")) == {"fur": 1, "paris": 1}

@@ -234,3 +234,12 @@ def test_a_weight_of_0_is_not_a_projection(space):
     before = pickle.dumps(model.__getstate__()["space"])
     model.learn_one({"new": 1.0}, True, w=0.0)
     assert pickle.dumps(model.__getstate__()["space"]) == before
+
+
+def test_a_normalised_step_of_least_mean_squares_ends_at_the_target_with_any_weight():
+    """Beyond twice the way, a series of steps diverges."""
+    model, x = rm.AdalineRegressor(), {"a": 1.0, "b": -2.0}
+    for _ in range(10):
+        model.learn_one(x, 3.0, w=100.0)
+    assert model.predict_one(x) == pytest.approx(3.0)
+    assert rm.LeastMeanSquares(1.5, normalised=True).step(rm.Seen(target=1.0, gain=1.0)).step == pytest.approx(1.5)

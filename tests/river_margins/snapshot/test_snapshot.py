@@ -414,3 +414,21 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
     assert os.read(reader, 100_000) == snapshot.dumps(rm.PAClassifier())
     assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
     os.close(reader)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_bytes_of_any_kind_are_read(kind):
+    data = snapshot.dumps(rm.PAClassifier(), about={"label": "y"}, parts={"other": b"bytes"})
+    assert snapshot.dumps(snapshot.loads(kind(data))) == snapshot.dumps(rm.PAClassifier())
+    assert snapshot.describe(kind(data)) == snapshot.describe(data)
+    assert snapshot.beside(kind(data)) == ({"label": "y"}, {"other": b"bytes"})
+    assert snapshot.difference(kind(data), rm.PAClassifier()) == snapshot.changes(kind(data), rm.PAClassifier()).refused
+
+
+def test_of_many_words_only_the_changed_ones_are_named():
+    words = [f"word{n}" for n in range(300)]
+    before, after = (
+        rm.BagOfWords("body", stop_words=each) | rm.PAClassifier() for each in (words, [*words[1:], "new"])
+    )
+    (sentence,) = snapshot.changes(snapshot.dumps(before), after).refused
+    assert sentence.endswith("stop_words without {'word0'}, with {'new'}") and len(sentence) < 600

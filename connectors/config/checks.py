@@ -6,9 +6,16 @@ from typing import Any
 from river import base
 
 from connectors.config.detector import assemble_detector
-from connectors.config.learner import assemble, assemble_sampler, first_learner, last_step, why_no_weights
+from connectors.config.learner import (
+    assemble,
+    assemble_sampler,
+    first_imputers,
+    first_learner,
+    last_step,
+    why_no_weights,
+)
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import name_of
+from connectors.config.value_types import PROBABILITY, name_of
 from connectors.drift.watch import PROMOTE
 from connectors.errors import ConfigError
 from connectors.formats.codecs import REGISTERED_SCHEMAS
@@ -23,8 +30,8 @@ YAML_1_1_TRUTH = ("yes", "no", "on", "off")  # truth values to other readers of 
 def contradictions(values: ValidValues) -> Iterator[PathProblem]:
     """Find values that contradict each other. Those that are wrong by themselves are reported already."""
     for check in (
-        _check_fields, _check_weight, _check_start_from, _check_explain, _check_labels, _check_otherwise,
-        _check_queries, _check_names, _check_challengers, _check_drift, _check_formats,
+        _check_fields, _check_nulls, _check_weight, _check_start_from, _check_explain, _check_score, _check_labels,
+        _check_otherwise, _check_queries, _check_names, _check_challengers, _check_drift, _check_formats,
     ):  # fmt: skip
         yield from check(values)
 
@@ -49,6 +56,24 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
             names.add(name)
             continue
         yield PathProblem(("record", "features"), f"`record.features`: {said}", blames_key=False)
+
+
+def _check_nulls(values: ValidValues) -> Iterator[PathProblem]:
+    nulls, features = values.get("record", "nulls"), values.get("record", "features")
+    challengers = values.get("challengers") or {}
+    lists: dict[tuple[str, ...], Any] = {("learner",): values.get("learner", "steps")}
+    lists |= {("challengers", name): each.steps for name, each in challengers.items()}
+    for path, steps in lists.items():
+        learner, problems = assemble(steps)
+        for imputer in [] if problems else first_imputers(learner):
+            name = f"river.preprocessing.{type(imputer).__name__}"
+            if nulls is not None:
+                sentence = f"`record.nulls`: `{nulls}` leaves `{name}` no null to fill in: leave `nulls` out"
+                yield PathProblem(("record", "nulls"), sentence, blames_key=False)
+            for feature in getattr(imputer, "stats", ()):
+                if features is not None and feature not in (names := [each for each, _ in named(features)]):
+                    sentence = f"`{name}`: `{feature}` is none of `record.features`{did_you_mean(str(feature), names)}"
+                    yield PathProblem(path, sentence)
 
 
 def _check_formats(values: ValidValues) -> Iterator[PathProblem]:
@@ -126,6 +151,12 @@ def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
             "list them as the `classes` of the learner"
         )
         yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
+    if isinstance(label, bool) and isinstance(last, base.Regressor):
+        sentence = (
+            f"`labels.otherwise`: `{str(label).lower()}` would teach the number {int(label)}: write a number, or leave "
+            "it out, so that a record without a label is not learned"
+        )
+        yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
     check = getattr(last, "check_label", None)
     if check is not None:
         try:
@@ -168,6 +199,29 @@ def _check_explain(values: ValidValues) -> Iterator[PathProblem]:
         explanation(last_step(learner), {})
     except TypeError as error:
         yield PathProblem(("output", "explain"), f"`output.explain`: {error}", blames_key=False)
+
+
+def _check_score(values: ValidValues) -> Iterator[PathProblem]:
+    if values.get("output", "score") != PROBABILITY:
+        return
+    path = ("output", "score")
+    if values.get("queries"):
+        sentence = "`output.score`: `queries` ask by the score of the learner: write `learner`, or leave out `queries`"
+        yield PathProblem(path, sentence, blames_key=False)
+    challengers = values.get("challengers") or {}
+    for steps in (values.get("learner", "steps"), *(each.steps for each in challengers.values())):
+        learner, problems = assemble(steps)
+        last = None if problems else last_step(learner)
+        if last is not None and not _has_probabilities(last):
+            yield PathProblem(path, f"`output.score`: `{type(last).__name__}` has no probabilities", blames_key=False)
+
+
+def _has_probabilities(classifier: Any) -> bool:
+    try:
+        classifier.predict_proba_one({})
+    except (AttributeError, NotImplementedError):
+        return False
+    return True
 
 
 def _check_names(values: ValidValues) -> Iterator[PathProblem]:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from connectors.config.schema import (
     EXPLAIN,
+    SCORE,
     TELLS_CHALLENGERS,
     AnyConfig,
     AnyLabels,
@@ -18,7 +19,7 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import Count, Every, Truth, path_of
+from connectors.config.value_types import Count, Every, OutputScore, Truth, path_of
 from connectors.formats.codecs import JSON
 
 FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")
@@ -108,6 +109,7 @@ class OutputFile(Section):
         description="The file to write, `.jsonl` or `.csv`, and then perhaps `.gz` or `.zst`. It must not exist at the"
         " first start. `-`: JSON lines on standard output."
     )
+    score: OutputScore = Field(default="learner", description=SCORE)
     explain: Count = Field(default=0, description=f"{EXPLAIN} For JSON lines.")
     challengers: Truth = Field(default=False, description=f"{TELLS_CHALLENGERS} For JSON lines.")
 

@@ -32,6 +32,9 @@ CLOSE = 0.75  # below, the names of other algorithms are alike: `LogisticRegress
 # Parameters that list features, whose names in a record are texts.
 FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
 
+# Parameters of River's steps for words that take functions.
+FUNCTIONS = {"preprocessor", "tokenizer"}
+
 # Parameters that take a rule, a space or a kernel.
 PARTS = {"rule", "space", "kernel"}
 
@@ -190,6 +193,14 @@ def last_step(learner: Any) -> Any:
     return list(learner.steps.values())[-1] if hasattr(learner, "steps") else learner
 
 
+def first_imputers(learner: Any) -> Iterator[Any]:
+    """Yield the steps at the beginning of a learner that fill in nulls."""
+    for step in getattr(learner, "steps", {}).values():
+        if type(step).__name__ not in ("StatImputer", "PreviousImputer"):
+            return
+        yield step
+
+
 def why_no_weights(learner: Any) -> str | None:
     """Return why a learner takes no sample weights, and which ones do; None if it takes them."""
     from river import base
@@ -314,7 +325,12 @@ class LearnerBuilder:
 
     def build_value(self, kind: type, key: str, value: Any, path: Path) -> Any:
         """Return the value of a parameter, which may name a part (`rule: {PA1: {C: 0.1}}`) or be a list of steps."""
-        if key in ("transformers", "portfolio") and isinstance(value, list):
+        if key == "transformers":
+            if isinstance(value, list):
+                return [self.build_branch(item, (*path, index)) for index, item in enumerate(value)]
+            self.report(path, f"`transformers` must be a list of steps, found {describe(value)}")
+            return None
+        if key == "portfolio" and isinstance(value, list):
             return [self.build_step(item, (*path, index)) for index, item in enumerate(value)]
         if key == "imputers" and isinstance(value, list):
             return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]
@@ -332,6 +348,24 @@ class LearnerBuilder:
             return copy.deepcopy(value)
         named = self.split_step(value, path)
         return named and self.build(named[0], part, named[1], named[2])
+
+    def build_branch(self, item: Any, path: Path) -> Any:
+        """Return a transformer within a union, or for a list of them their pipeline; None after a problem."""
+        from river import base, compose
+
+        is_list = isinstance(item, list)
+        if is_list and not item:
+            self.report(path, "a list of steps is empty")
+        before = len(self.problems)
+        built = []
+        for index, step in enumerate(item if is_list else [item]):
+            place = (*path, index) if is_list else path
+            built.append(self.build_step(step, place))
+            if isinstance(built[-1], base.Classifier | base.Regressor):
+                self.report(place, f"`{type(built[-1]).__name__}` predicts, so it must be the last step of `learner`")
+        if len(self.problems) > before or not built:
+            return None
+        return compose.Pipeline(*built) if len(built) > 1 else built[0]
 
     def build_imputer(self, item: Any, path: Path) -> Any:
         """Return a feature with the statistic or the constant that a StatImputer fills in for it."""
@@ -433,7 +467,9 @@ def _wanted_for_text(kind: type, key: str, parameter: inspect.Parameter) -> str 
     # River's classes take any text as a number, and then fail at each record; ours look at it themselves.
     if kind.__module__.startswith("river.") and isinstance(parameter.default, int | float):
         return "a number"
-    return "a list of labels" if key == "classes" else None
+    if key in FUNCTIONS:
+        return "left out, because it is a function, and a file holds none"
+    return {"classes": "a list of labels", "stop_words": "a list of words"}.get(key)
 
 
 def _call(kind: type, values: dict[str, Any]) -> Any:
@@ -464,16 +500,18 @@ def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
         return learner
     try:
         data = start_from.read_bytes()
-        changes = snapshot.difference(data, learner)
-        if not changes:
-            return _with_names_of_records(snapshot.loads(data), start_from)
+        changes = snapshot.changes(data, learner)
+        if not changes.refused:
+            model = snapshot.loads(data)
+            changes.apply(model)
+            return _with_names_of_records(model, start_from)
     except OSError as error:
         raise ConfigError(f"the snapshot `{start_from}` cannot be read: {error.strerror}") from error
     except snapshot.SnapshotError as error:
         raise ConfigError(f"`{start_from}`: {error}") from error
     raise ConfigError(
-        f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes)}; "
-        f"make `learner` that one, or leave `start_from` out"
+        f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes.refused)}; "
+        f"make it that one, or leave `start_from` out"
     )
 
 

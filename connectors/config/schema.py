@@ -147,6 +147,13 @@ EXPLAIN = (
 )
 
 
+SCORE = (
+    "What the `score` of an output is. `learner`: the score of the learner. `probability`: where that score is a"
+    " number, the probability of `true`, or of the second of two `classes`; else that of each class. Those of"
+    " `Calibrated` hold for costs and thresholds."
+)
+
+
 TELLS_CHALLENGERS = (
     "Whether each output, and each outcome, also tells what the challengers said:"
     ' `"challengers": {"arow": {"prediction", "score"}}`, with null for one that refused the features.'

@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from connectors.config.schema import EXPLAIN, AnyConfig, AnyLabels, Section
+from connectors.config.schema import EXPLAIN, SCORE, AnyConfig, AnyLabels, Section
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import Count, Name
+from connectors.config.value_types import Count, Name, OutputScore
 from connectors.config.yaml_file import Document, Place
 from connectors.formats.codecs import JSON
 
@@ -27,6 +27,7 @@ REFUSED = {
 
 
 class SparkOutput(Section):
+    score: OutputScore = Field(default="learner", description=SCORE)
     explain: Count = Field(default=0, description=EXPLAIN)
 
 

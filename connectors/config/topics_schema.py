@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import os
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from pydantic import (
 from connectors.config.learner import assemble
 from connectors.config.schema import (
     EXPLAIN,
+    SCORE,
     TELLS_CHALLENGERS,
     AnyConfig,
     AnyLabels,
@@ -27,7 +29,7 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import DURATION, Count, Every, Format, Name, Truth, absolute, seconds_of
+from connectors.config.value_types import DURATION, Count, Every, Format, Name, OutputScore, Truth, absolute, seconds_of
 from connectors.config.yaml_file import Path
 from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client
@@ -71,6 +73,11 @@ def _location(value: Any) -> Any:
 
 TOPICS = ("input", "labels", "output", "rejects", "outcomes", "queries", "mixing")
 Topic = Annotated[str, AfterValidator(_topic)]
+# settings of both clients that name a file, by the path from the home folder if it begins with `~`
+FILE_SETTINGS = frozenset({
+    "ssl_cafile", "ssl_certfile", "ssl_keyfile", "ssl_crlfile", "ssl.ca.location", "ssl.certificate.location",
+    "ssl.key.location", "ssl.crl.location", "ssl.keystore.location", "sasl.kerberos.keytab",
+})  # fmt: skip
 ClientSettings = Annotated[dict[str, Any], AfterValidator(lambda given: Settings(given))]
 
 
@@ -111,7 +118,11 @@ class Kafka(Section):
         return self._merged(self.producer)
 
     def _merged(self, side: dict[str, Any]) -> Settings:
-        return Settings({"bootstrap_servers": self.bootstrap_servers} | self.common | side)
+        found = Settings({"bootstrap_servers": self.bootstrap_servers} | self.common | side)
+        for key in FILE_SETTINGS & found.keys():
+            if isinstance(found[key], str):
+                found[key] = os.path.expanduser(found[key])
+        return found
 
     @property
     def timeouts(self) -> tuple[float, float, float]:
@@ -147,6 +158,7 @@ class Output(Section):
     format: Format = Field(
         default=JSON, description="The format of the outputs, as `record.format`. Outcomes and queries are JSON."
     )
+    score: OutputScore = Field(default="learner", description=SCORE)
     explain: Count = Field(default=0, description=EXPLAIN)
     challengers: Truth = Field(default=False, description=TELLS_CHALLENGERS)
 

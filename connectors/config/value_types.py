@@ -2,7 +2,7 @@
 
 import pathlib
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, WrapValidator
 from pydantic_core import PydanticCustomError
@@ -16,7 +16,11 @@ from connectors.suggest import describe
 MOST_QUERIES = 10_000  # each snapshot names the records that `queries.at_most` still counts
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 INPUT = "input"  # what a challenger starts from if it reads the input from its beginning
+PROBABILITY = "probability"  # what `output.score` can be beside the score of the learner
 LONGEST = 3660  # days that a record may wait for its label
+
+
+OutputScore = Literal["learner", "probability"]
 
 
 def name_of(text: str) -> str:

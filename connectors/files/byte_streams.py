@@ -52,6 +52,8 @@ def _content(path: str) -> Iterator[bytes]:
     with open(path, "rb") as file:
         pieces = iter(lambda: file.read(size), b"")
         yield from pieces if make is None else _decompressed(pieces, make)
+        if (size := os.fstat(file.fileno()).st_size) < (read := file.tell()):
+            raise Unfit(f"it has {size} bytes now, and {read} were read from it")
 
 
 def descriptor(stream: TextIO | None) -> int:

@@ -5,6 +5,7 @@ object. A cell that looks like a number is a number, `true` and `false` are bool
 the columns of the id and of texts that a step reads, every cell is text.
 """
 
+import codecs
 import csv
 import io
 import re
@@ -21,7 +22,11 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
 # Of a cell. Python's own limit of 131,072 ends a row within a longer text, whose further lines would become records.
 csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
-DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
+# A number with a decimal comma, or with thousands apart: 1,5 and 1.234,5 and 1,234.5 and 1'234.
+FOREIGN_NUMBER = re.compile(
+    r"[+-]?([0-9]*|[0-9]{1,3}([.'\u2019 \u00a0\u202f][0-9]{3})+),[0-9]+([eE][+-]?[0-9]+)?"
+    r"|[+-]?[0-9]{1,3}([,'\u2019][0-9]{3})+(\.[0-9]+)?"
+)
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 
 
@@ -90,22 +95,25 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
     {'id': '07', 'a': 1.5, 'y': True}
     >>> parser(["a", "b"], [], ";")(b"1,5;x")
     Traceback (most recent call last):
-    connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point
+    connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point, and thousands together
     """
 
     def parse(row: bytes) -> dict[str, Any]:
-        found = cells(row, delimiter)
+        found = cells(row.removeprefix(codecs.BOM_UTF8), delimiter)  # else a quote after the mark quotes nothing
         if len(found) != len(columns):
             raise Reject(f"the row has {len(found)} cells, and the header {len(columns)}")
+        if found[0].strip() == columns[0] and [cell.strip() for cell in found] == list(columns):
+            raise Reject("the row is the header once more, as where two files were joined")
         fields = {
             name: cell if name in texts else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
             if cell and not cell.isspace()
         }
-        if delimiter == ";":  # of countries whose numbers have a comma: each of them would be a category
-            for name, cell in fields.items():
-                if type(cell) is str and name not in texts and DECIMAL_COMMA.fullmatch(cell.strip()):
-                    raise Reject(f"`{name}` is the text {cell!r}: write numbers with a decimal point")
+        for name, cell in fields.items():  # each such number would be a category
+            if type(cell) is str and name not in texts and FOREIGN_NUMBER.fullmatch(cell.strip()):
+                raise Reject(
+                    f"`{name}` is the text {cell!r}: write numbers with a decimal point, and thousands together"
+                )
         return fields
 
     return parse

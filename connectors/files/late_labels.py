@@ -28,6 +28,7 @@ from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.stores import FolderStore
 
 PARTITION = 0
+BACKWARD = "records and labels came after one with a later time: sort both files by time, and let both end alike"
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,11 @@ class LateLabels:
     ----------
     records, labels
         The same readers, each with its next record.
+    backward
+        How many of them were taken after one with a later time.
     """
+
+    backward = 0
 
     def __init__(
         self,
@@ -160,5 +165,6 @@ class LateLabels:
 
     def process(self, taken: Taken, counts: Counts) -> Results:
         """Take one of them through the model, and return what became of labels."""
+        self.backward += self.waiting.is_past(taken.time)
         take = self._route.take_record if taken.side is Side.RECORDS else self._route.take_label
         return take(taken.record, taken.sequence, taken.time, counts)

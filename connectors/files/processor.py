@@ -24,7 +24,7 @@ from connectors.config.schema import AnyConfig
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
 from connectors.files.byte_streams import Unfit
-from connectors.files.late_labels import Kept, LateLabels, WaitingStore
+from connectors.files.late_labels import BACKWARD, Kept, LateLabels, WaitingStore
 from connectors.files.merged import Lookahead
 from connectors.files.readers import AnyReader, missing_column, open_records
 from connectors.files.record_files import Mark, Writer
@@ -190,7 +190,9 @@ class FileProcessor:
         self._decode = make_decoder(config, config.record, self._reader, has_labels).decode
         self._model = self._new_model() if self._state is None else self._restore(self._state)
         self.models = {PARTITION: self._model}
-        if self._state is not None and self._state.input.mark is not None and config.input.file != STANDARD:
+        if self._state is not None and config.input.file == STANDARD:
+            self._reader.lines = self._state.lines  # so that no two records of a pipe have one position
+        elif self._state is not None and self._state.input.mark is not None:
             with self._named("input", config.input.file):
                 self._reader.skip(self._state.input.mark, self._state.lines)
         state, outcomes = self._state, config.outcomes
@@ -280,18 +282,25 @@ class FileProcessor:
         except Unfit as error:
             if self._state is None:
                 raise StartError(f"the {what} `{path}`: {error}") from error
-            raise StateError(
-                f"the {what} `{path}` does not fit the checkpoint `{self._path}`: {error}; put it back as it was, or "
-                f"{self._start_over()}"
-            ) from error
+            last = getattr(self._state, what, None)
+            if last is not None and last.path != path:
+                error = Unfit(f"{error}, under the name `{last.path}`")
+            raise self._unfit(what, path, error) from error
         except OSError as error:
             raise StartError(f"the {what} `{path}`: {error.strerror}") from error
 
+    def _unfit(self, what: str, path: str, error: Unfit) -> StateError:
+        return StateError(
+            f"the {what} `{path}` does not fit the checkpoint `{self._path}`: {error}; put it back as it was, or "
+            f"{self._start_over()}"
+        )
+
     def _start_over(self) -> str:
+        waiting = "" if self._config.labels is None else ", but nothing waits for labels any more"
         return (
             f"to start over, move `{self._path.parent}` away, and all files that it has written; for another input, "
             f"give the processor another `name` and other files to write (with a copy of the snapshot as `start_from` "
-            f"it goes on from that model)"
+            f"it goes on from that model{waiting})"
         )
 
     # Work
@@ -333,12 +342,15 @@ class FileProcessor:
                 f"what no checkpoint holds {rest}"
             ) from error
         self._missing_labels.look(self.counts, self._model.examples, least=1)
+        if self._late is not None and self._late.backward:
+            log.warning("%d %s", self._late.backward, BACKWARD)
         log.info("ended at line %d of %s %s", self._input.lines, self._config.input.file, self.counts)
         return self.counts
 
     def _end(self) -> None:
         """Note in the checkpoint that this process ended in order."""
         if self.counts.checkpoints:
+            self._check_output()  # standard input may have waited for long since the last commit
             self._has_ended = True
             self.write_state()
         elif self._state is not None and self._state.has_ended:  # nothing was written since
@@ -445,6 +457,20 @@ class FileProcessor:
         for writer in (self._rejects, self._outcomes, self._queries):
             if writer is not None:
                 writer.sync()
+        self._check_output()
+
+    def _check_output(self) -> None:
+        config = self._config
+        written = (
+            ("output", config.output, self._output), ("rejects", config.rejects, self._rejects),
+            ("outcomes", config.outcomes, self._outcomes), ("queries", config.queries, self._queries),
+        )  # fmt: skip
+        for what, section, writer in written:
+            if section is not None and writer is not None:
+                try:
+                    writer.check()
+                except Unfit as error:
+                    raise self._unfit(what, section.file, error) from error
 
     def write_state(self) -> None:
         config, is_file = self._config, self._config.input.file != STANDARD

@@ -244,3 +244,11 @@ class Writer:
     def sync(self) -> None:
         """Wait until all content is on the disk."""
         self._sink.sync()
+
+    def check(self) -> None:
+        """Raise Unfit if the file is not as long as what was written to it, after a `sync`: others have changed it."""
+        if self._path == STANDARD:
+            return
+        size = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+        if size != self._meter.length:
+            raise Unfit(f"it has {size} bytes now, and {self._meter.length} were written to it")

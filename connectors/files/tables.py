@@ -108,6 +108,8 @@ class TableReader:
                 first = end
         except self._errors as error:
             raise Unfit(f"it is damaged: {error}") from None
+        if self.total is not None and first < self.total:  # pyarrow reads a file that was cut off meanwhile to its end
+            raise Unfit(f"it had {self.total} rows when it was opened, and the rows after {first} are gone")
 
     def _records(self, batch: "pa.RecordBatch") -> Iterator[Record]:
         for row, known in _rows(batch.select(self._places), self.columns, self._types):

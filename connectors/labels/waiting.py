@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from connectors.labels.item import HEAD, Item
+from connectors.labels.merging import NO_TIME
 from connectors.labels.pending import Pending
 from connectors.model.records import ANY_KEYS, Record
 from connectors.model.rejects import Reject
@@ -149,6 +150,10 @@ class WaitingRecords:
     def position(self) -> Position:
         """How far all parts have come."""
         return Position(*(part.next_sequence for part in (self.records, self.labels, self.gone)))
+
+    def is_past(self, time: float) -> bool:
+        """Tell whether a time is before the event time; always false after `advance` to it."""
+        return NO_TIME < time < self.time
 
     def advance(self, time: float) -> bool:
         """Move the event time on, unless it is further already. Tell whether something has waited too long then."""

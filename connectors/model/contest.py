@@ -23,7 +23,7 @@ class ContestModel(PartitionModel):
 
     Parameters
     ----------
-    learner, saved, examples, load, decode, change, explain, watch
+    learner, saved, examples, load, decode, change, explain, watch, probability
         Those of the champion, as for `PartitionModel`.
     name
         The name of the champion.
@@ -59,11 +59,12 @@ class ContestModel(PartitionModel):
         is_told: bool,
         watch: Watch | None = None,
         awaited: Mapping[str, Callable[[], PartitionModel]] = MappingProxyType({}),
+        probability: bool = False,
     ) -> None:
         self.name, self.standings, self._is_told, self.awaited = name, standings, is_told, awaited
         self.challengers: Mapping[str, PartitionModel] = {}
         self._asked = Record("", None, None)
-        super().__init__(learner, saved, examples, load, decode, False, change, explain, watch)
+        super().__init__(learner, saved, examples, load, decode, False, change, explain, watch, probability=probability)
         self.challengers = challengers
 
     @property
@@ -111,7 +112,7 @@ class ContestModel(PartitionModel):
         except Reject:
             self.standings.of_refused(name).features += 1
             return None
-        return asked.prediction, known_score(asked, record.label)
+        return asked.prediction, known_score(asked, record.label, model.first_score)
 
     def _learn(self, record: Record, is_late: bool) -> None:
         super()._learn(record, is_late)

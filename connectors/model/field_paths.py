@@ -44,7 +44,7 @@ class FieldPath(NamedTuple):
             if found is None or not _may_follow(found, keys):
                 raise ValueError(
                     f"`{text}` is not a path (from character {place + 1} on): write `a.b` for a field within a field "
-                    f'and `a[0]` for an item of a list; if it is the name of a field, write `["{text}"]`'
+                    f"and `a[0]` for an item of a list; if it is the name of a field, write `'[\"{text}\"]'`"
                 )
             keys.append(int(found["index"]) if found["index"] else found["quoted"] or found["name"])
             place = found.end()

@@ -37,6 +37,16 @@ def loss_of(prediction: Any, label: Any, is_number: bool) -> float:
     return float(min(abs(prediction - label), LARGEST) if is_number else prediction != label)
 
 
+def positive_of(probabilities: Mapping[Any, float]) -> float:
+    """Return the probability of the positive one of two labels: true, or else the first, as learners list them.
+
+    >>> positive_of({False: 0.25, True: 0.75}), positive_of({"spam": 0.75, "ham": 0.25})
+    (0.75, 0.75)
+    """
+    first = next(iter(probabilities))
+    return probabilities[True if isinstance(first, bool) else first]  # experts list true and false as they came
+
+
 def no_decoder(record: Record, label: Any = None) -> None:
     """Refuse to decode: for models that are given examples only."""
     raise NotImplementedError("this model was made without a decoder: give it examples only")
@@ -65,6 +75,9 @@ class PartitionModel:
         What watches the loss of the model; None if nothing does.
     said_as
         Its name among the answers of several models: records may wait that they have predicted together. Empty: none.
+    probability
+        Whether the score of a record is the probability of the positive label, or those of the classes, in place of the
+        learner's.
 
     Attributes
     ----------
@@ -81,6 +94,8 @@ class PartitionModel:
         Raises ValueError for a label that its learner does not take; None if the learner has no such method.
     certificates
         Those of a learner in `Watched`, by name, as they were when the snapshot was written; empty for other learners.
+    first_score
+        The score of a record whose label is the first one, and true or false.
     """
 
     name = ""
@@ -97,9 +112,11 @@ class PartitionModel:
         explain: int = 0,
         watch: Watch | None = None,
         said_as: str = "",
+        probability: bool = False,
     ) -> None:
         self.examples, self.watch, self._said_as = examples, watch, said_as
-        self._explain = explain
+        self._explain, self._probability = explain, probability
+        self.first_score = 0.5 if probability else 0.0
         self.decode = decode
         self._load, self.can_replay = load, can_replay
         self._change: Callable[[Any], None] | None = None
@@ -189,6 +206,9 @@ class PartitionModel:
                 record.prediction, record.score = self.learner.predict_one(features), self.learner.score_one(features)
             if self._explain:
                 record.explanation = self._explanation(record)
+            if self._probability and record.score != {}:  # else no label is known yet
+                probabilities = self.learner.predict_proba_one(self.features_of(record))
+                record.score = probabilities if isinstance(record.score, dict) else positive_of(probabilities)
         except Exception as error:
             reject = _reject(error, Reject, "features")
             if not self._is_pure:
@@ -325,7 +345,7 @@ class PartitionModel:
         Then to predict and learn it is no more than two calls of the learner, and `undo_learning` after a failure of
         the second.
         """
-        is_special = self.watch is not None or self._explain or self._predict_score_one is None
+        is_special = self.watch is not None or self._explain or self._probability or self._predict_score_one is None
         if type(self) is not PartitionModel or is_special or not self._is_pure:
             return None
         decoder = getattr(self.decode, "__self__", None)
@@ -342,6 +362,8 @@ def _reject(error: Exception, what: type[Reject], kind: str) -> Exception:
     if isinstance(error, MemoryError):
         return error
     said = str(error) or "no reason given"
+    if isinstance(error, KeyError):
+        said += ", a feature that a step of the learner needs and the record does not have"
     if isinstance(error, OverflowError):
         kind = "overflow"
     return what(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)

@@ -34,7 +34,7 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
                 raise record.known
             record.label = None
         model.predict(record)
-        record.score = known_score(record, record.label)
+        record.score = known_score(record, record.label, model.first_score)
         record.output = encode(
             record.id, record.prediction, record.score, record.label, record.explanation, record.challengers
         )
@@ -53,7 +53,7 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         counts.add_unlearned(record.known.kind, record.source, record.reason)
 
 
-def known_score(record: Record, label: Any) -> Any:
+def known_score(record: Record, label: Any, first_score: float) -> Any:
     """Return the score of a predicted record as it is told: before the first label, the one that the learner will have.
 
     Labels decide whether a score is a number or an object by class. The label of the record itself is the first one if
@@ -63,4 +63,4 @@ def known_score(record: Record, label: Any) -> Any:
         return record.score
     if label is None:
         return None
-    return 0.0 if isinstance(label, bool) else {}
+    return first_score if isinstance(label, bool) else {}

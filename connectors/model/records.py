@@ -101,9 +101,9 @@ class Record:
         self.weight = 1.0
 
     @classmethod
-    def of_example(cls, features: dict[str, Any], label: Any = None, w: float = 1.0) -> "Record":
+    def of_example(cls, features: dict[str, Any], label: Any = None, w: float = 1.0, source: str = "") -> "Record":
         """Return the record of an example that was not read from bytes."""
-        record = cls("", None, None)
+        record = cls(source, None, None)
         record.features, record.label, record.weight = features, label, w
         return record
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from connectors.config.schema import AnyConfig
+from connectors.config.value_types import PROBABILITY
 from connectors.drift.watch import Drift, Plan, Watch, drift_of
 from connectors.errors import StateError
 from connectors.model.contest import ContestModel
@@ -238,23 +239,31 @@ class Builder:
         config, decode = self._config, self._decode
         first = learners[champion], saved, examples[champion], self._loader(champion), decode
         change, explain = changes.get(champion), config.output.explain  # type: ignore[attr-defined]
+        probability = self._tells_probability
         if not config.challengers:
-            return PartitionModel(*first, self._can_replay, change, explain, watch, champion)
+            return PartitionModel(*first, self._can_replay, change, explain, watch, champion, probability)
         challengers = {
             name: PartitionModel(
-                learners[name], saved, examples[name], self._loader(name), decode, change=changes.get(name)
+                learners[name], saved, examples[name], self._loader(name), decode, change=changes.get(name),
+                probability=probability,
             )
             for name in (config.champion if name == champion else name for name in config.challengers)
             if name not in awaited
-        }
+        }  # fmt: skip
         is_told = config.output.challengers  # type: ignore[attr-defined]
         return ContestModel(
             *first, change, explain, name=champion, challengers=challengers, standings=standings, is_told=is_told,
             watch=watch, awaited={name: functools.partial(self._new, name, saved) for name in awaited},
+            probability=probability,
         )  # fmt: skip
 
+    @property
+    def _tells_probability(self) -> bool:
+        return bool(self._config.output.score == PROBABILITY)  # type: ignore[attr-defined]
+
     def _new(self, name: str, saved: str) -> PartitionModel:
-        return PartitionModel(self._untrained(name), saved, 0, self._loader(name), self._decode)
+        model, load = self._untrained(name), self._loader(name)
+        return PartitionModel(model, saved, 0, load, self._decode, probability=self._tells_probability)
 
     def _loader(self, name: str) -> Callable[[str], Any]:
         """Return what loads one model of a snapshot; a model that is not in it had learned nothing then."""

@@ -158,7 +158,7 @@ def _score(model: PartitionModel, value: bytes | None) -> dict[str, str | None]:
         model.decode(record)
         model.predict(record)
         id = None if record.id == "" else record.id
-        output = encode(id, record.prediction, known_score(record, None), None)
+        output = encode(id, record.prediction, known_score(record, None, model.first_score), None)
     except Reject as reject:
         return {"output": None, "reject": reason_of(reject)}
     return {"output": output.decode(), "reject": None}

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from connectors.config.schema import Record as RecordFields
 from connectors.config.spark_schema import SparkConfig, SparkLabels
+from connectors.config.value_types import PROBABILITY
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
@@ -53,6 +54,8 @@ class Recipe:
         The section `record` without its defaults.
     explain
         How many features an output names that weighed most.
+    probability
+        Whether the score of an output is the probability of the positive label, or those of the classes.
     labels
         The section `labels`; None if there is none.
     """
@@ -60,13 +63,15 @@ class Recipe:
     learner: bytes
     record: dict[str, Any]
     explain: int
+    probability: bool
     labels: SparkLabels | None
 
     @classmethod
     def of(cls, config: SparkConfig) -> "Recipe":
         """Return the recipe of a file."""
         first = snapshot.dumps(config.first_learner(), note_of(config.record))
-        return cls(first, config.record.model_dump(exclude_defaults=True), config.output.explain, config.labels)
+        record, output = config.record.model_dump(exclude_defaults=True), config.output
+        return cls(first, record, output.explain, output.score == PROBABILITY, config.labels)
 
 
 def decoder_of(record: RecordFields, is_joined: bool = False) -> Callable[..., None]:
@@ -102,7 +107,10 @@ class KeyedModels:
             return learner
 
         examples = 0 if state is None else state.examples
-        return PartitionModel(load(), "", examples, load, self._decode, explain=self._recipe.explain)
+        recipe = self._recipe
+        return PartitionModel(
+            load(), "", examples, load, self._decode, explain=recipe.explain, probability=recipe.probability
+        )
 
     def save(self, model: PartitionModel, about: Mapping[str, Any] | None = None) -> State:
         """Return the state of a key with this model, whose snapshot also tells this about it."""

@@ -45,8 +45,8 @@ def learn(
     key
         What has a model of its own: the name of a column, or an expression. Rows whose key is null are rejected.
     file
-        The YAML file. Of it, `record`, `learner`, `labels`, `start_from` and `output.explain` count; see
-        `docs/spark.md`.
+        The YAML file. Of it, `record`, `learner`, `labels`, `start_from`, `output.score` and `output.explain`
+        count; see `docs/spark.md`.
     value
         The column with the record as a JSON object, text or bytes; default: `value` of Spark's source for Kafka. In any
         other DataFrame, the columns of a row are the fields of its record, except those of `key` and `order` that the

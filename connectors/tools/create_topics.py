@@ -107,7 +107,7 @@ def look(config: Config, topics: list[str]) -> Cluster:
     except NotPermitted as error:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
-        raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
+        raise StartError(no_answer(kafka, BROKER_WAIT, error)) from error
     return found
 
 

@@ -5,6 +5,7 @@ processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from connectors.config.learner import last_step
 from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
 from connectors.files.readers import open_records
+from connectors.labels.merging import NO_TIME
 from connectors.model.field_paths import FieldPath, Picker, named
 from connectors.model.partition_model import PartitionModel, no_decoder
 from connectors.model.records import Record
@@ -46,6 +48,9 @@ class Result:
     examples, unlabelled, rejected
         How many examples were measured, had no label, and could not be processed. Labels in a file of their own that
         cannot be used count as not processed, too.
+    kinds, backward, first_time
+        With labels in a file of their own: how many could not be processed, by kind, how many records and labels were
+        taken after one with a later time, and the first time of all.
     queries
         How many labels were asked for; None without `queries`.
     drifts
@@ -64,6 +69,9 @@ class Result:
     examples: int = 0
     unlabelled: int = 0
     rejected: int = 0
+    kinds: Counter[str] = field(default_factory=Counter, repr=False)
+    backward: int = 0
+    first_time: float = NO_TIME
     queries: int | None = None
     drifts: int | None = None
     reason: str = ""
@@ -211,10 +219,10 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
             if number not in pending:
                 continue
             said, probabilities = pending.pop(number)
-            record.source, record.prediction, record.answers = f"example {number + 1}", said.prediction, said.answers
+            record.prediction, record.answers = said.prediction, said.answers
             model.learn(record, is_watched=watch is None or number > watch.past.since)
         except Reject as reject:
-            result.reject(f"example {number + 1}", reject)
+            result.reject(record.source, reject)
             continue
         result.judge(label, said.prediction, probabilities)
         if result.examples % REMEMBERED == 0:
@@ -225,12 +233,12 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
 
 
 def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
-    """Yield features, label and `{"w": weight}` of the examples with a label, as River takes them."""
+    """Yield features, label, and weight and place of the examples with a label, as River takes them."""
     for record in source.examples(result):
         if record.label is None:
             result.unlabelled += 1
         else:
-            yield record.features, record.label, {} if record.weight == 1.0 else {"w": record.weight}
+            yield record.features, record.label, {"w": record.weight, "source": record.source}
 
 
 class FileSource:
@@ -295,7 +303,7 @@ class DataSet:
                     _, _, weight, features = self._pick(features)
                 if not features:
                     raise Reject("no features", "no_features")
-                record = Record.of_example(features, label)
+                record = Record.of_example(features, label, source=f"{self.name}:{self.done}")
                 if weight is not None:
                     record.weigh(weight)
                 if record.known is not None:

@@ -13,7 +13,7 @@ from connectors.files.merged import Lookahead, clock_of_labels, clock_of_records
 from connectors.files.processor import make_asking, make_decoder
 from connectors.files.readers import AnyReader, open_records
 from connectors.labels.late_learning import LateLearning, Results
-from connectors.labels.merging import Side
+from connectors.labels.merging import NO_TIME, Side
 from connectors.labels.waiting import WaitingRecords
 from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath
@@ -168,6 +168,9 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
     waiting = WaitingRecords(section.within_ms, section.pending)
     route = LateLearning(model, waiting, source.decoder_of_labels, source.sources, section.otherwise, source.asking)
     for number, taken in enumerate(source, 1):
+        result.backward += waiting.is_past(taken.time)
+        if result.first_time == NO_TIME:
+            result.first_time = taken.time
         if taken.side is Side.RECORDS:
             results = route.take_record(taken.record, taken.sequence, taken.time, counts)
             judge.take_record(taken.record)
@@ -180,6 +183,7 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
             model.saved_as("")
         yield result.examples
     result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
+    result.kinds = counts.reasons
     result.queries = None if source.asking is None else counts.queries
     if source.asking is not None and not source.asking.all_wait:  # those that were not asked for did not wait
         result.unlabelled += source.asking.asked.records - counts.queries

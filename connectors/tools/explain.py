@@ -11,7 +11,7 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
-from connectors.config.value_types import spelled
+from connectors.config.value_types import PROBABILITY, spelled
 from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
 from river_margins import river_internals, snapshot
@@ -152,12 +152,15 @@ def _learner(config: Config | FileConfig) -> list[str]:
     steps = list(learner.steps.values()) if isinstance(learner, compose.Pipeline) else [learner]
     sentences = []
     for step in steps:
-        parameters = ", ".join(f"{name}={value!r}" for name, value in river_internals.parameters(step).items())
+        given = river_internals.parameters(step).items()  # in which a learner is its class and its parameters
+        parameters = ", ".join(f"{name}={_said(getattr(step, name, value))}" for name, value in given)
         sentences.append(f"{type(step).__name__}({parameters}): {_first_sentence(step)}")
     sentences.append(f"Guarantee: {_guarantee(steps[-1])}")
     if config.start_from is not None:
         sentences.append(f"A new model starts as the one in the snapshot `{config.start_from}`.")
     sentences.append(score_of(config).sentence)
+    if config.output.score == PROBABILITY:
+        sentences.append("It holds probabilities: a number alone is that of `true`, or of the second of two `classes`.")
     if config.output.explain:
         sentences.append(f"Each output names up to {config.output.explain} features that weighed most in its score.")
     mixing = _mixing(config)
@@ -216,6 +219,13 @@ def _mixing(config: Config | FileConfig) -> list[str]:
         "The mixed model is the snapshot of that checkpoint. What was mixed is in the topic, so the same records and "
         "the same mixings give the same model, bit for bit."
     ]
+
+
+def _said(value: Any) -> str:
+    """Return a parameter as a call says it: of a learner, what differs from its defaults."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_said, value))}]"
+    return snapshot.describe(snapshot.dumps(value))[0] if isinstance(value, base.Estimator) else repr(value)
 
 
 def _first_sentence(step: Any) -> str:
@@ -356,11 +366,18 @@ def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
     yield (
         "What others must do",
         [
-            "Readers may see lines that a crash removes; the same lines are then written again.",
-            "Nobody may change input or output until it is done: a restart compares their SHA-256.",
+            *_readers_and_writers(config),
             _watched(config),
         ],
     )
+
+
+def _readers_and_writers(config: FileConfig) -> Iterator[str]:
+    if config.checkpoint.guarantee != "none":
+        yield "Readers may see lines that a crash removes; the same lines are then written again."
+    elif config.output.file != STANDARD:
+        yield "Readers may see lines that a crash removes, and that are not written again."
+    yield "Nobody may change input or output until it is done: a restart compares the SHA-256 of files."
 
 
 def _file(path: str, standard: str) -> str:

@@ -76,7 +76,8 @@ class OfLabel:
     def update(self, label: Any, said: Any) -> None:
         """Measure a prediction, or the probabilities of the labels."""
         if not self.requires_labels:
-            if set(said) == {True, False}:  # before the first label, nothing is known of the labels
+            # Before the first label, nothing is known of the labels. 1 and 0 are in a dict of True and False.
+            if self.pos_val not in said and any(isinstance(label, bool) for label in said):
                 return
             positive = said.get(self.pos_val, 0.0)
             said = {True: positive, False: 1.0 - positive}

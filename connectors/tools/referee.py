@@ -18,8 +18,10 @@ from river import compose
 
 from connectors.config import Config
 from connectors.config.files_schema import FileConfig
+from connectors.config.value_types import PROBABILITY
 from connectors.errors import ConnectorError
 from connectors.kafka.kafka_python.settings import from_any_client
+from connectors.model.partition_model import positive_of
 from river_margins import INTERCEPT
 
 MOST_EXAMPLES = 5
@@ -190,8 +192,13 @@ def expected(config: Config | FileConfig, learner: Any, name: str, value: bytes,
         "prediction": learner.predict_one(fields),
         "score": last.score_one(transformed),
     }
+    is_probability = config.output.score == PROBABILITY
+    if is_probability and output["score"] != {}:
+        found = learner.predict_proba_one(fields)
+        output["score"] = found if isinstance(output["score"], dict) else positive_of(found)
     if output["score"] == {} and (label is None or label is True or label is False):
-        output["score"] = None if label is None else 0.0  # no label is known yet, or the first one is true or false
+        first_score = 0.5 if is_probability else 0.0
+        output["score"] = None if label is None else first_score  # no label is known yet, or the first is true or false
     if config.output.explain:
         output["explanation"] = _explanation(config.output.explain, last.explain_one(transformed), output)
     if label is not None:

@@ -4,12 +4,14 @@ import pathlib
 import sys
 from collections.abc import Iterator, Sequence
 from time import monotonic
+from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 
 from connectors.config import Config, FileConfig
 from connectors.errors import ConfigError, StartError
+from connectors.files.late_labels import BACKWARD
 from connectors.logs import without_controls
 from connectors.model import missing_labels
 from connectors.tools import evaluate, progress
@@ -93,6 +95,13 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: boo
     if result.unlabelled and config.labels is not None and not are_late:
         yield f"{result.unlabelled:,} records without a label were left out: name the file with `labels` by `--labels`"
     yield from result.warnings
+    if 1e7 <= result.first_time < 1e11 or result.first_time > 1e13:  # milliseconds of 1973 to 2286 lie between
+        yield f"the first time is {result.first_time:.0f}, which counts milliseconds since 1970: is it in another unit?"
+    if result.backward:
+        yield f"{result.backward:,} {BACKWARD}"
+    if len(result.kinds) > 1:
+        kinds = ", ".join(f"{number:,} `{kind}`" for kind, number in result.kinds.most_common())
+        yield f"could not be processed, by kind: {kinds}"
     if result.reason:
         yield f"the first one that could not be processed: {result.reason}"
 
@@ -116,8 +125,7 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
     table.show_header = len(results) > 1
     for metric in all_of[0].metrics:
         values = [result.metrics[metric] for result in all_of]
-        shown = (repr(value).removeprefix(f"{type(value).__name__}: ") for value in values)
-        table.add_row(metric, *map(without_controls, shown))  # the names of classes come from records
+        table.add_row(metric, *(without_controls(_shown(value)) for value in values))  # classes have names of records
     table.add_row("examples", *(f"{result.examples:,}" for result in all_of))
     table.add_row("without a label", *(f"{result.unlabelled:,}" for result in all_of))
     table.add_row("that could not be processed", *(f"{result.rejected:,}" for result in all_of))
@@ -127,6 +135,13 @@ def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table
         table.add_row("drifts", f"{all_of[0].drifts:,}")
     table.add_row("examples per second", f"{rate:,.0f}")
     return table
+
+
+def _shown(metric: Any) -> str:
+    """Return a metric as River shows it, with 6 decimals; in full if it is too small for these."""
+    text = repr(metric).removeprefix(f"{type(metric).__name__}: ")
+    is_lost = text in ("0.", "-0.") or text.startswith(("0.000", "-0.000"))
+    return f"{metric.get():.6g}" if is_lost and metric.get() else text
 
 
 def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:

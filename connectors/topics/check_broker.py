@@ -49,7 +49,7 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
     except NotPermitted as error:
         raise AccessError(f"the broker at `{kafka.bootstrap_servers}` refuses: {error}") from error
     except ClientError as error:
-        raise StartError(no_answer(kafka.bootstrap_servers, BROKER_WAIT, error)) from error
+        raise StartError(no_answer(kafka, BROKER_WAIT, error)) from error
     findings = [*_topics(roles, facts, written), *_partitions(roles, facts), *_group(config, facts, written)]
     findings += [*_producer(config), *_transactions(config), *_registry(config)]
     for role, name in roles.items():

@@ -1,10 +1,12 @@
 """Checks before the group is joined: a problem that a person must repair ends the processor at once."""
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from connectors.config import Config
+from connectors.config.topics_schema import FILE_SETTINGS, Kafka
 from connectors.errors import AccessError, StartError
 from connectors.formats.registry import RegistryUnavailable
 from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
@@ -25,11 +27,16 @@ def retried(ask: Callable[[], Answer]) -> Answer:
     return retry(lambda _: ask(), BROKER_WAIT)
 
 
-def no_answer(servers: str, seconds: float, error: ClientError) -> str:
-    """Return the sentence for brokers that did not answer within some seconds."""
+def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
+    """Return the sentence for brokers that did not answer within some seconds, or that were not even asked."""
+    settings = kafka.consumer_settings | kafka.producer_settings
+    for key in sorted(FILE_SETTINGS & settings.keys()):
+        path = settings[key]
+        if isinstance(path, str) and path != "probe" and not os.path.exists(path):  # librdkafka looks for authorities
+            return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
     return (
-        f"no broker answered at `{servers}` within {seconds:g} s; is it running, and are `bootstrap_servers` "
-        f"and the security settings right? ({error})"
+        f"no broker answered at `{kafka.bootstrap_servers}` within {seconds:g} s; is it running, and are "
+        f"`bootstrap_servers` and the security settings right? ({error})"
     )
 
 
@@ -196,7 +203,7 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
     except StoreError as error:
         raise StartError(f"the snapshots of group `{config.name}`: {error}") from error
     except ClientError as error:
-        raise StartError(no_answer(servers, BROKER_WAIT, error)) from error
+        raise StartError(no_answer(config.kafka, BROKER_WAIT, error)) from error
 
 
 def make_restorer(config: Config, settings: dict[str, Any], before: Restorer | None = None) -> Restorer:

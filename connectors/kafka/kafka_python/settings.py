@@ -73,7 +73,7 @@ _OWNED: dict[str, Settings] = {
 }
 _PROGRAM = {
     "key_deserializer", "value_deserializer", "key_serializer", "value_serializer", "kafka_client", "selector",
-    "metric_reporters", "ssl_context", "sasl_oauth_token_provider", "socket_options",
+    "metric_reporters", "ssl_context", "sasl_oauth_token_provider", "socket_options", "api_version",
 }  # fmt: skip
 
 

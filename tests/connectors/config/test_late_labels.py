@@ -157,3 +157,13 @@ def test_a_truth_value_of_yaml_1_1_is_no_label_by_accident(load):
         load(text.replace("PAClassifier]", f"{learner}]"))
     with pytest.raises(ConfigError, match="write `false`"):
         load(text.replace("PAClassifier]", "{Calibrated: {classifier: PAClassifier}}]"))
+
+
+@pytest.mark.parametrize("truth", ["true", "false"])
+def test_a_truth_value_teaches_a_regressor_no_number(load, truth):
+    text = FILES.replace("PAClassifier]", "PARegressor]").replace("within: 30d", f"within: 30d\n  otherwise: {truth}")
+    with pytest.raises(
+        ConfigError, match=f"`labels.otherwise`: `{truth}` would teach the number {int(truth == 'true')}"
+    ):
+        load(text)
+    assert load(text.replace(f"otherwise: {truth}", "otherwise: 0")).labels.otherwise == 0

@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import compose
+from river import compose, preprocessing
 
 import river_margins as rm
 from connectors import config
@@ -623,6 +623,28 @@ def test_a_step_that_reads_texts_needs_the_field_with_the_text(name):
     ]
 
 
+def test_a_list_of_steps_within_a_union_is_a_pipeline():
+    """As `(Select("a", "b") | StandardScaler()) + (Select("c") | OneHotEncoder())` is in River."""
+    numbers = [{"river.compose.Select": {"keys": ["b", "a"]}}, "river.preprocessing.StandardScaler"]
+    texts = [{"river.compose.Select": {"keys": ["c"]}}, "river.preprocessing.OneHotEncoder"]
+    union = "river.compose.TransformerUnion"
+    learner, problems = assemble([{union: {"transformers": [numbers, texts]}}, "PAClassifier"])
+    assert not problems
+    both = (compose.Select("a", "b") | preprocessing.StandardScaler()) + (
+        compose.Select("c") | preprocessing.OneHotEncoder()
+    )
+    bare = both | rm.PAClassifier()
+    for number, label in enumerate([True, False, True, True]):
+        features = {"a": 1.0 * number, "b": 2.0 - number, "c": "xy"[number % 2]}
+        learner.learn_one(features, label)
+        bare.learn_one(features, label)
+    assert learner["PAClassifier"].weights == pytest.approx(bare["PAClassifier"].weights)
+    assert snapshot.difference(bare, learner) == []
+    for wrong in ["PAClassifier", ["StandardScaler", "PAClassifier"]]:
+        ((_, problem),) = assemble([{union: {"transformers": [wrong]}}, "PAClassifier"])[1]
+        assert problem == "`PAClassifier` predicts, so it must be the last step of `learner`"
+
+
 def test_a_step_that_draws_at_random_needs_a_seed():
     assert assemble(["river.preprocessing.FeatureHasher", "PAClassifier"])[1] == [
         (
@@ -760,9 +782,11 @@ def test_a_snapshot_to_start_from_must_be_of_this_learner(load, problems, tmp_pa
         == snapshot.dumps(learner)
         != snapshot.dumps(load(GOOD).first_learner())
     )
-    (line,) = problems(text.replace("C: 0.01", "C: 1"))
+    changed = load(text.replace("C: 0.01", "C: 1")).first_learner()
+    assert changed["PAClassifier"].C == 1 and changed["PAClassifier"].weights == learner["PAClassifier"].weights
+    (line,) = problems(text.replace("PAClassifier: {C: 0.01, mode: 1}", "AROWClassifier"))
     assert line.startswith("p.yaml:10:13: `start_from`: the learner is not the one of the snapshot `")
-    assert "C 0.01 -> 1" in line and "make `learner` that one, or leave `start_from` out" in line
+    assert "is now `AROWClassifier()`" in line and "make it that one, or leave `start_from` out" in line
     (tmp_path / "trained.snapshot").write_bytes(b"junk")
     (line,) = problems(text)
     assert line.startswith("p.yaml:10:13: `start_from`: `") and "trained.snapshot`: " in line
@@ -802,6 +826,15 @@ def test_what_has_no_explanation_is_named(load, problems):
     assert line.startswith("p.yaml:9:39: `output.explain`: a whole number of at least 0")
 
 
+def test_what_has_no_probability_is_named(load, problems):
+    asked = GOOD.replace("{topic: predictions}", "{topic: predictions, score: probability}")
+    assert (load(asked).output.score, load(GOOD).output.score) == ("probability", "learner")
+    (line,) = problems(asked.replace("PAClassifier: {C: 0.01, mode: 1}", "PARegressor"))
+    assert line.startswith("p.yaml:9:37: `output.score`: `PARegressor` has no probabilities")
+    (line,) = problems(asked.replace("score: probability", "score: chance"))
+    assert line.startswith("p.yaml:9:37: `output.score` must be `learner` or `probability`, found the text `chance`")
+
+
 @pytest.mark.parametrize(
     ("step", "key", "said"),
     [
@@ -814,3 +847,68 @@ def test_what_has_no_explanation_is_named(load, problems):
 def test_parameters_that_would_silently_mean_something_else(step, key, said):
     ((path, sentence),) = assemble([step, "PAClassifier"])[1]
     assert path[-1] == key and said in sentence
+
+
+UNION = "river.compose.TransformerUnion"
+
+
+def test_equal_words_of_two_fields_can_be_kept_apart():
+    def prefixed(name):
+        return [{"BagOfWords": {"on": name}}, {"river.compose.Prefixer": {"prefix": f"{name} "}}]
+
+    learner, problems = assemble([{UNION: {"transformers": [prefixed("title"), prefixed("body")]}}, "PAClassifier"])
+    assert not problems
+    learner = snapshot.loads(snapshot.dumps(learner))
+    learner.learn_one({"title": "an invoice", "body": "the invoice is wrong"}, True)
+    assert {"title invoice", "body invoice"} <= set(learner["PAClassifier"].weights)
+
+
+@pytest.mark.parametrize(("part", "place"), [([], ()), ([{"BagOfWords": {"on": "a"}}, 3], (1,)), (["Foo"], (0,))])
+def test_a_wrong_step_in_a_part_of_a_union_is_named(part, place):
+    ((path, _),) = assemble([{UNION: {"transformers": [part]}}, "PAClassifier"])[1]
+    assert path == (0, UNION, "transformers", 0, *place)
+
+
+def test_a_union_takes_a_list():
+    ((_, said),) = assemble([{UNION: {"transformers": {"a": "OneHotEncoder"}}}, "PAClassifier"])[1]
+    assert said == "`transformers` must be a list of steps, found a mapping"
+
+
+@pytest.mark.parametrize("key", ["preprocessor", "tokenizer", "stop_words"])
+def test_a_text_is_no_function_and_no_list(key):
+    name = "river.feature_extraction.BagOfWords"
+    ((path, sentence),) = assemble([{name: {"on": "body", key: "split"}}, "PAClassifier"])[1]
+    assert path == (0, name, key) and "found the text `split`" in sentence
+
+
+STATS = "  - river.preprocessing.StatImputer: {imputers: [[temp, river.stats.Mean], [m.vib, 0]]}\n"
+
+
+@pytest.mark.parametrize(
+    ("record", "imputer", "expected"),
+    [
+        (
+            "{nulls: absent}",
+            STATS,
+            "5:17: `record.nulls`: `absent` leaves `river.preprocessing.StatImputer` no null to",
+        ),
+        ("{nulls: reject}", "  - river.preprocessing.PreviousImputer\n", "5:17: `record.nulls`: `reject` leaves"),
+        (
+            "{features: [{temp: m.temp}, m.vibr]}",
+            STATS,
+            "6:1: `river.preprocessing.StatImputer`: `m.vib` is none of `record.features`, did you mean `m.vibr`?",
+        ),
+    ],
+)
+def test_imputers_get_nulls_of_features_that_there_are(problems, load, record, imputer, expected):
+    text = GOOD.replace("learner:\n", "learner:\n" + imputer)
+    assert load(text) and load(text.replace("label: is_phishing", "features: [{temp: m.temp}, m.vib]"))
+    (found,) = problems(text.replace("{id: id, label: is_phishing}", record))
+    assert found.startswith("p.yaml:" + expected)
+
+
+def test_the_advice_for_a_name_with_brackets_can_be_taken(problems, load):
+    text = GOOD.replace("label: is_phishing", "features: [NAME, a]")
+    (found,) = problems(text.replace("NAME", '"temp[C]"'))
+    advice = found.rpartition("write `")[2].removesuffix("`")
+    assert load(text.replace("NAME", advice)).record.features == ['["temp[C]"]', "a"]

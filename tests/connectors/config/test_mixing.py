@@ -36,6 +36,7 @@ def test_learners_that_mix(load, step):  # noqa: F811
         ("AROWClassifier", "AROWClassifier: {covariance: full}", "`mixing`: `AROWClassifier` has no mean"),
         ("AROWClassifier", "AveragedPerceptron", "`mixing`: `AveragedPerceptron` has no mean"),
         ("StandardScaler", "OneHotEncoder", "`mixing`: `OneHotEncoder` has no mean: use `StandardScaler`"),
+        ("StandardScaler", "river.preprocessing.StandardScaler", "`river.preprocessing.StandardScaler` has no mean"),
         ("mixing", "checkpoint: {guarantee: at_least_once}\nmixing", "that was never committed: take `exactly_once`"),
         ("mixing", "drift: {detector: ADWIN}\nmixing", "would get back what it forgot: leave out `drift`"),
         ("mixing", "labels: {topic: l, label: y, within: 1h}\nmixing", "it is not built for labels that come later"),

@@ -49,6 +49,14 @@ def test_a_section_is_read(tmp_path, text):
     assert load(written(tmp_path, text[: text.index("queries")])).build_sampler() is None
 
 
+def test_a_sampler_asks_by_the_score_of_the_learner(tmp_path):
+    text = TOPICS.replace("output: {", "output: {score: probability, ")
+    with pytest.raises(
+        ConfigError, match=r"`output.score`: `queries` ask by the score of the learner: write `learner`"
+    ):
+        load(written(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     ("text", "old", "new", "said"),
     [

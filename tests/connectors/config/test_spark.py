@@ -84,7 +84,7 @@ def test_mistakes_in_what_spark_reads_are_reported_with_their_places(tmp_path):
     assert "unknown key `lerner`, did you mean `learner`" in found[2]
     assert problems(tmp_path, "learner: [PAClassifier]\noutput: {topic: a, explian: 2, challengers: true}\n") == [
         "2:20: unknown key `output.explian`, did you mean `explain`?",
-        "2:32: unknown key `output.challengers`; known are `explain`",
+        "2:32: unknown key `output.challengers`; known are `score`, `explain`",
     ]
     assert problems(tmp_path, "name: x\n") == ["1:1: `learner` is missing"]
     assert problems(tmp_path, 'learner: [PAClassifier: {C: "${NOT_SET_FOR_SPARK}"}]\n')[0].startswith(

@@ -14,7 +14,7 @@ from connectors.errors import ConfigError, StartError, StateError
 from connectors.files import processor as files
 from connectors.model.partition_model import PartitionModel
 from connectors.runtime.health import Health
-from connectors.tools import evaluate
+from connectors.tools import evaluate, report
 from river_margins import snapshot
 from tests.connectors.files.test_processor import KILLS, Folder
 from tests.connectors.labels import test_late_learning as route
@@ -307,3 +307,53 @@ def test_the_metrics_tell_what_became_of_labels(folder):
     waiting = value("waiting_records", topic="in.jsonl", partition="0")
     assert sum(gone) + waiting + counts.learned == len(seconds)
     assert (gone, waiting) == ((5, 1), 1)
+
+
+def at_times(key, *times):
+    """Return a line for each time, with an id of its own."""
+    return [dumped({"id": f"{n}", "of": f"{n}", "at": time, "a": n, **key}) for n, time in enumerate(times)]
+
+
+def test_times_that_go_back_are_told(folder, caplog, capsys):
+    folder.settings["record"] = {"id": "id", "time": "at", "features": ["a"]}
+    folder.put(at_times({}, 10, 20, 30))
+    folder.put_labels(at_times({"label": True}, 40, 25, 35))
+    folder.run()
+    assert "2 records and labels came after one with a later time" in caplog.text
+    report.run(folder.config())
+    assert "2 records and labels came after one with a later time" in capsys.readouterr().out
+    caplog.clear()
+    folder.put(at_times({}, 10, 20, 30, 38, 41))
+    folder.run()
+    assert "1 records and labels came after one with a later time" in caplog.text, "appended after a label at 40"
+
+
+def test_another_name_keeps_nothing_that_waits(folder):
+    folder.put(at_times({}, 10, 20))
+    folder.put_labels(at_times({"label": True}, 15))
+    folder.run()
+    folder.put(at_times({}, 11))
+    with pytest.raises(StateError, match="goes on from that model, but nothing waits for labels any more"):
+        folder.run()
+
+
+def test_evaluate_tells_the_kinds_of_what_it_could_not_process(folder, capsys):
+    folder.settings["labels"]["otherwise"] = 0  # the labels are true and false
+    folder.settings["record"] = {"id": "id", "time": "at", "features": ["a"]}
+    folder.put(at_times({}, 10, 20, 30, 10**9))
+    folder.put_labels(at_times({"label": True}, 15) * 2)
+    report.run(folder.config())
+    assert "could not be processed, by kind: 2 `label`, 1 `second_label`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("first", "is_told"),
+    [(1_711_839_000, True), (1_711_839_000_000, False), (1_711_839_000_000_000, True), (20240331, True),
+     (20240331103000, True), (10, False)],
+)  # fmt: skip
+def test_evaluate_doubts_times_in_another_unit(folder, capsys, first, is_told):
+    folder.settings["record"] = {"id": "id", "time": "at", "features": ["a"]}
+    folder.put(at_times({}, first, first + 1))
+    folder.put_labels(at_times({"label": True}, first + 2))
+    report.run(folder.config())
+    assert ("is it in another unit?" in capsys.readouterr().out) == is_told

@@ -33,7 +33,7 @@ from connectors.files.record_files import Reader, Writer
 from connectors.model.records import Decoder
 from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
-from connectors.tools import referee, schema
+from connectors.tools import explain, referee, schema
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import DEADLINE, phishing, twin
@@ -155,6 +155,47 @@ def test_outputs_are_explained(folder, name):
     jsonschema.Draft202012Validator(schema.of_output(of_three)).validate(output)
     bare = of_three.first_learner()
     assert folder.output() == [referee.expected(of_three, bare, "", json.dumps(record).encode()) for record in records]
+
+
+@pytest.mark.parametrize("of_texts", [False, True])
+def test_the_score_of_an_output_can_be_the_probability(folder, of_texts):
+    """Also that of a challenger. The probabilities are those of the bare learner, before it learned the label."""
+    learner = {"name": "pa", "steps": ["StandardScaler", {"Calibrated": {"classifier": "PAClassifier"}}]}
+    records = [
+        record | ({"y": str(record["y"])} if of_texts and record.get("y") is not None else {})
+        for record in phishing(200)
+    ]
+    folder.put(lines_of(records))
+    changes = {
+        "learner": learner,
+        "challengers": {"arow": ["StandardScaler", "AROWClassifier"]},
+        "output": {"file": str(folder.path / "out.jsonl"), "score": "probability", "challengers": True},
+    }
+    folder.run(**changes)
+    config = folder.config(**changes)
+    learners = config.first_learners()
+    validator = jsonschema.Draft202012Validator(schema.of_output(config))
+    for record, output in zip(records, folder.output(), strict=True):
+        validator.validate(output)
+        features = {name: value for name, value in record.items() if name not in ("id", "y")}
+        for name, said in (("pa", output), ("arow", output["challengers"]["arow"])):
+            if learners[name].predict_one(features) is not None:
+                found = learners[name].predict_proba_one(features)
+                assert said["score"] == (found if of_texts else found[True])
+            elif record.get("y") is not None:
+                assert said["score"] == ({} if of_texts else 0.5), "the first label, and nothing is certain yet"
+            if record.get("y") is not None:
+                learners[name].learn_one(features, record["y"])
+    text = " ".join(explain.explain(config).split())
+    assert "It holds probabilities: a number alone is that of `true`, or of the second of two `classes`." in text
+    bare = config.first_learner()
+    assert [without(output, "challengers") for output in folder.output()] == [
+        referee.expected(config, bare, "", json.dumps(record).encode()) for record in records
+    ]
+
+
+def without(fields, name):
+    return {key: value for key, value in fields.items() if key != name}
 
 
 WEIGHTS = [None, 2, 0.25, 0, 1, "absent"]
@@ -547,7 +588,8 @@ def test_a_decimal_comma_between_semicolons_is_no_category(tmp_path, learner):
     folder.put(b"id;a;y\n1,5;1.5;true\n2,5;-1,5;false\n")
     counts = folder.run()
     assert (counts.read, counts.learned) == (2, 1)
-    assert folder.rejects()[0]["reason"] == "`a` is the text '-1,5': write numbers with a decimal point"
+    said = "`a` is the text '-1,5': write numbers with a decimal point, and thousands together"
+    assert folder.rejects()[0]["reason"] == said
 
 
 @pytest.fixture
@@ -796,6 +838,14 @@ def test_standard_input_and_output(folder):
     assert said == twin(bare, records) and folder.model() == snapshot.dumps(bare)
 
 
+def test_positions_in_a_pipe_go_on_after_a_restart(folder):
+    said = []
+    for line in (b'{"x": 1, "y": true}\n', b'{"x": 2, "y": true}\n'):
+        with command(folder, subprocess.PIPE, **STANDARD) as process:
+            said.append(json.loads(process.communicate(line, DEADLINE)[0])["id"])
+    assert said == ["-:1", "-:2"]
+
+
 def test_a_reader_that_goes_away(folder):
     folder.put(lines_of(phishing(5000)))
     changes = {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once", "every": "10ms"}}
@@ -901,3 +951,82 @@ def test_what_comes_from_a_pipe_is_lost(tmp_path):
         said = process.stderr.read().decode()
         assert process.wait(DEADLINE) == 3
     assert "Broken pipe; what no checkpoint holds is lost" in said
+
+
+@pytest.mark.parametrize("header", [b"id, a,y", b'"id","a","y"'])
+def test_a_header_in_mid_file_is_a_reject(tmp_path, header):
+    """As where the file of another month was appended: with it, the name of the label would be a class for ever."""
+    folder = Folder(tmp_path, "csv")
+    folder.put(b"id, a,y\n1,2,x\n2,3,z\n")
+    folder.run(learner=["OneHotEncoder", "PAClassifier"])
+    folder.put(b"id, a,y\n1,2,x\n2,3,z\n" + b"\xef\xbb\xbf" + header + b"\r\n3,2,x\n")
+    folder.run(learner=["OneHotEncoder", "PAClassifier"])
+    assert (tmp_path / "out.csv").read_bytes().count(b"\n") == 4 and b",y\n" not in (tmp_path / "out.csv").read_bytes()
+    assert [(each["source"], each["reason"]) for each in folder.rejects()] == [
+        ("in.csv:4", "the row is the header once more, as where two files were joined")
+    ]
+
+
+def test_an_output_under_another_name_is_named(done):
+    with pytest.raises(StateError, match=r"it has 0 bytes now, and .* under the name `.*out.jsonl`"):
+        done.run(output={"file": str(done.path / "other.jsonl")})
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"), [("out.jsonl", "truncated"), ("out.jsonl", "removed"), ("rejects.jsonl", "truncated")]
+)
+def test_a_file_that_is_changed_meanwhile_ends_the_work(folder, monkeypatch, name, harm):
+    """As by a rotation of logs: else the end would count as committed what is gone."""
+    folder.put([*lines_of(phishing(50)), b"{"])
+    path, sync = folder.path / name, files.FileProcessor.sync_output
+
+    def harmed(self):
+        sync(self)
+        path.unlink() if harm == "removed" else os.truncate(path, 0)
+        return sync(self)
+
+    monkeypatch.setattr(files.FileProcessor, "sync_output", harmed)
+    said = rf"{re.escape(name)}` does not fit the checkpoint .*: it has 0 bytes now, and"
+    with pytest.raises(StateError, match=said):
+        folder.run()
+
+
+def test_a_file_that_is_changed_after_the_last_commit_ends_the_work_too(folder, monkeypatch):
+    """As where standard input waits for long."""
+    folder.put(lines_of(phishing(50)))
+    end = files.FileProcessor._end
+
+    def harmed(self):
+        os.truncate(folder.path / "out.jsonl", 0)
+        end(self)
+
+    monkeypatch.setattr(files.FileProcessor, "_end", harmed)
+    with pytest.raises(StateError, match=r"out\.jsonl` does not fit the checkpoint .*: it has 0 bytes now, and"):
+        folder.run()
+
+
+def test_an_input_that_is_truncated_meanwhile_is_named(folder, monkeypatch):
+    folder.put(lines_of(phishing(2000)))
+    write_snapshot = files.FileProcessor.write_snapshot
+
+    def truncated(self):
+        if self._input.lines:
+            os.truncate(folder.path / "in.jsonl", 0)
+        return write_snapshot(self)
+
+    monkeypatch.setattr(files.FileProcessor, "write_snapshot", truncated)
+    with pytest.raises(StartError, match=r"in\.jsonl` after line \d+: it has 0 bytes now, and \d+ were read from it"):
+        folder.run(checkpoint={"every": "10ms"})
+    assert not folder.rejects()
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "cell"),
+    [("\t", "-1,5"), (",", '"-1,5"'), (",", '"1,234.5"'), (";", "1.234,5"), (",", "1'234.5"), ("\t", "1 234,5")],
+)
+def test_a_number_of_another_country_is_no_category(tmp_path, delimiter, cell):
+    folder = Folder(tmp_path, "csv", learner=["OneHotEncoder", "PAClassifier"])
+    rows = [["id", "a", "y"], ["x", cell, "true"], ["y", "10.0.0.1", "true"]]
+    folder.put("".join(delimiter.join(row) + "\n" for row in rows).encode())
+    assert folder.run().learned == 1
+    assert "write numbers with a decimal point" in folder.rejects()[0]["reason"]

@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -142,6 +143,17 @@ def test_an_offset_that_leads_out_of_the_file(tmp_path, cell, end):
     path.write_bytes(path.read_bytes().replace(offsets, wrong))
     with pytest.raises(Unfit, match="it is damaged: "):
         list(TableReader(str(path)))
+
+
+def test_a_parquet_file_that_is_truncated_meanwhile(tmp_path):
+    """pyarrow reads it to its end without an error, and the rows that are left would be all."""
+    path = tmp_path / "in.parquet"
+    pa.parquet.write_table(pa.table({"a": range(3 * ROWS)}), path, row_group_size=ROWS)
+    records = iter(TableReader(str(path)))
+    next(records)
+    os.truncate(path, 0)
+    with pytest.raises(Unfit, match=f"it had {3 * ROWS} rows when it was opened, and the rows after {ROWS} are gone"):
+        list(records)
 
 
 def test_text_that_is_not_utf_8_is_one_reject(tmp_path):

@@ -4,7 +4,7 @@ import gc
 import weakref
 
 import pytest
-from river import base, compose, preprocessing
+from river import base, compose, preprocessing, stats
 
 import river_margins as rm
 from connectors.model.counts import Counts
@@ -276,6 +276,26 @@ def test_the_features_that_weighed_most_are_in_the_output(classes):
     assert list(record.explanation.values()) == pytest.approx([part for _, part in expected])
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [[False, True], ["no", "yes"], [1, 0], ["no", "maybe", "yes"], None],
+    ids=["two", "texts", "numbers", "three", "unknown"],
+)
+def test_the_score_is_the_probability_if_asked_for(classes):
+    learner = rm.StandardScaler() | rm.Calibrated(rm.PAClassifier(C=0.1, classes=classes))
+    model = PartitionModel(learner, "s", 0, lambda name: None, probability=True)
+    labels = classes or ["no", "yes"]
+    for number, (features, label) in enumerate(EXAMPLES):
+        record = Record.of_example(features)
+        model.predict(record)
+        found = learner.predict_proba_one(features)
+        told = found[labels[1]] if classes and len(classes) == 2 else found
+        expected = {} if classes is None and number == 0 else told
+        assert record.score == expected, "as no label is known, the type of the score is not either"
+        learn(model, features, labels[-1] if label else labels[0])
+    assert model.plain_fields is None, "the compiled route writes the score of the learner"
+
+
 def test_nothing_is_explained_unless_asked_for():
     model = model_of(build(), {})
     record = Record.of_example({"a": 1.0})
@@ -312,3 +332,9 @@ def test_a_step_of_another_package_gets_a_copy():
     model, features = model_of(Taking() | rm.PAClassifier(), {}), {"a": 1.0, "b": 2.0}
     predict(model, features)
     assert features == {"a": 1.0, "b": 2.0}
+
+
+def test_a_feature_that_a_step_misses_is_named():
+    learner = compose.Pipeline(preprocessing.StatImputer(("a", stats.Mean())), rm.PAClassifier())
+    with pytest.raises(Reject, match=r"^KeyError: 'a', a feature that a step of the learner needs"):
+        predict(model_of(learner, {"s": snapshot.dumps(learner)}), {"b": 1.0})

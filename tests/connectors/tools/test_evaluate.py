@@ -196,7 +196,7 @@ def test_the_saved_learner_is_what_a_processor_starts_from(settings, tmp_path):
     twin(bare, records[:300])
     expected = twin(bare, records[300:])
     assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()] == expected
-    with pytest.raises(ConfigError, match="make `learner` that one"):
+    with pytest.raises(ConfigError, match="make it that one"):
         settings(REGRESSOR, start_from=str(saved))
 
 
@@ -320,6 +320,14 @@ def test_weights_are_learned_and_bad_ones_counted(settings, tmp_path, delay):
     assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
     assert (found.examples, found.rejected) == (len(records), 1)
     assert found.reason.endswith("the weight is text: a number is needed")
+
+
+@pytest.mark.parametrize("delay", [None, 3])
+def test_a_record_that_the_learner_refuses_is_named_by_its_line(settings, tmp_path, delay):
+    lines = ['{"x": 1}', '{"x": 1, "y": true}', '{"x": "text", "y": true}', *['{"x": 2, "y": false}'] * 5]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
+    found = ours.run(settings(["PAClassifier"]), delay=delay)
+    assert found.reason.startswith("in.jsonl:3: feature 'x' is the text 'text'")
 
 
 def test_a_feature_of_a_data_set_may_be_the_weight(settings):
@@ -455,3 +463,26 @@ def test_without_standard_output_the_learner_is_saved(small):
 def test_a_text_without_quotes(small, given):
     with pytest.raises(ConfigError, match="is a text and needs quotes"):
         report.run(small, names=[given])
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [False, True]])
+def test_probabilities_of_a_named_label_that_equals_true_or_false(settings, tmp_path, classes):
+    """A set of the labels 1 and 0 equals that of True and False, which stand for no label before the first one."""
+    rows = [{**x, "y": classes[y]} for x, y in datasets.Phishing().take(300)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    learner = ["StandardScaler", {"PAClassifier": {"classes": classes}}]
+    names = [
+        "ROCAUC",
+        "LogLoss",
+        *(f"{metric}(pos_val={label})" for metric in ("ROCAUC", "LogLoss") for label in (0, 1, False, True)),
+    ]
+    found = report.run(settings(learner), str(tmp_path / "in.jsonl"), names).metrics
+    area, loss, *named = (found[name].get() for name in names)
+    assert named == pytest.approx([area] * 4 + [loss] * 4) and area > 0.5
+
+
+def test_the_error_of_small_numbers_is_told(settings, tmp_path, capsys):
+    path = tmp_path / "small.jsonl"
+    path.write_text("".join(json.dumps({"a": t % 5, "y": (t % 5 + 1) * 1e-9}) + "\n" for t in range(50)))
+    found = report.run(settings(learner=["PARegressor"]), str(path), ["MAE"])
+    assert f"{found.metrics['MAE'].get():.6g}" in capsys.readouterr().out

@@ -181,3 +181,24 @@ def test_mixing(said):
     assert "Mixing: every 20 s, within a checkpoint, the model of each partition that has read records becomes" in text
     assert "those that the others have published in `shared`" in text
     assert "The same records in the same order give the same model" not in text
+
+
+def test_a_learner_around_another_is_written_as_a_call(said):
+    around = {"Calibrated": {"classifier": {"PAClassifier": {"C": 0.5}}}}
+    assert "Calibrated(classifier=PAClassifier(C=0.5), half_life=1000):" in said(FILES, learner=[around])
+    portfolio = {"AutoClassifier": {"portfolio": [{"PAClassifier": {"C": 0.5}}, "AROWClassifier"]}}
+    text = said(FILES, learner=[portfolio])
+    assert "AutoClassifier(portfolio=[PAClassifier(C=0.5), AROWClassifier()], eta=0.5, share=0.001):" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "again"),
+    [
+        ({}, "the same lines are then written again"),
+        ({"input": {"file": "-"}, "checkpoint": {"guarantee": "none"}}, "that are not written again"),
+        ({"input": {"file": "-"}, "output": {"file": "-"}, "checkpoint": {"guarantee": "none"}}, None),
+    ],
+)
+def test_lines_of_standard_input_are_not_promised_again(said, changes, again):
+    text = said(FILES, **changes)
+    assert "written again" not in text if again is None else again in text

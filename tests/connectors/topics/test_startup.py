@@ -64,6 +64,16 @@ def test_no_broker(stream):
     assert "no broker answered at `localhost:1` within 1 s" in said.splitlines()[-1]
 
 
+@BOTH_CLIENTS
+def test_a_file_of_the_settings_that_does_not_exist(stream, client, tmp_path, monkeypatch):
+    key = {"kafka-python": "ssl_cafile", "confluent": "ssl.ca.location"}[client]
+    monkeypatch.setattr(startup, "BROKER_WAIT", 2.0)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    stream.settings["kafka"] |= {"security_protocol": "SSL", key: "~/authority.pem"}
+    with pytest.raises(StartError, match=f"the file `{tmp_path}/authority.pem` of `{key}` does not exist"):
+        processor.run(stream.config())
+
+
 SASL = {
     "kafka-python": {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"},
     "confluent": {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},

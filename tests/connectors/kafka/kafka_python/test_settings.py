@@ -7,7 +7,7 @@ import pytest
 
 from connectors.config.topics_schema import Kafka
 from connectors.errors import ConfigError
-from connectors.kafka.kafka_python.settings import from_any_client
+from connectors.kafka.kafka_python.settings import check_settings, from_any_client
 
 
 def settings(**given):
@@ -44,3 +44,7 @@ def test_without_assertions_kafka_python_is_refused():
     code = "from connectors.kafka import client; client('kafka-python').describe"
     said = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=False).stderr
     assert "StartError: kafka-python cannot read what brokers answer without assertions" in said
+
+
+def test_a_setting_that_is_a_tuple_is_refused():
+    assert check_settings({"api_version": [2, 5, 0]}, {})[0][2].startswith("`api_version` cannot be set: ")

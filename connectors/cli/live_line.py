@@ -67,7 +67,7 @@ class Line:
             parts.append(f"accuracy {counts.accuracy:.2%}")
         parts += self._challengers()
         if counts.checkpoints:
-            parts.append(f"last commit {time.time() - metrics.committed:.0f} s ago")
+            parts.append(f"last commit {time.monotonic() - metrics.committed:.0f} s ago")
         return Text(" | ".join(parts), no_wrap=True, overflow="ellipsis")
 
     def _challengers(self) -> list[str]:

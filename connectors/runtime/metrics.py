@@ -112,7 +112,7 @@ class Metrics(Collector):
         self.name = config.name
         self._ends: Mapping[int, int] = {}
         self.sizes: dict[int, int] = {}
-        self.committed = time.time()
+        self.committed = time.monotonic()
         self.is_file = isinstance(config, FileConfig)
         self.weights = TopWeights() if config.metrics is not None else None
         self.is_regressor = config.is_regressor
@@ -171,12 +171,12 @@ class Metrics(Collector):
 
         Only the thread that learns may call this.
         """
-        self.committed = time.time()
+        self.committed = time.monotonic()
         self.commit_seconds.observe(seconds)
         if self.weights is not None and self.weights.is_due:
             self.weights.take(self.work.models)
         if oldest < math.inf:
-            self.record_to_commit_seconds.observe(max(0.0, self.committed - oldest))
+            self.record_to_commit_seconds.observe(max(0.0, time.time() - oldest))
 
     def note_snapshot(self, partition: int, seconds: float, size: int) -> None:
         """Note a snapshot of `size` bytes that took so long to make and write."""
@@ -186,7 +186,7 @@ class Metrics(Collector):
     def note_mixing(self, partition: int) -> None:
         """Note a mixing that was committed."""
         self.mixings.labels(self.source, str(partition)).inc()
-        self._mixed[partition] = time.time()
+        self._mixed[partition] = time.monotonic()
 
     def lag(self) -> dict[int, int]:
         """Return the records from the committed offset to the last stable one, for partitions whose end is known.
@@ -203,7 +203,7 @@ class Metrics(Collector):
         yield from self._certificates(self.work.models)
         yield from self._contests({n: m for n, m in self.work.models.items() if isinstance(m, ContestModel)})
         yield from self._drifts(self.work.models)
-        ages = {n: time.time() - self._mixed[n] for n in sorted(self.work.models) if n in self._mixed}
+        ages = {n: time.monotonic() - self._mixed[n] for n in sorted(self.work.models) if n in self._mixed}
         if ages:
             meaning = "Time since the last mixing of a partition in this process."
             yield self._of_partitions("mixing_age_seconds", meaning, ages)
@@ -212,7 +212,7 @@ class Metrics(Collector):
         if self.has_queries:
             yield from self._asked(self.work.counts)
         since = "Seconds since the last commit, or since the start; nothing is committed when nothing was read."
-        yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.time() - self.committed)
+        yield GaugeMetricFamily("river_margins_since_commit_seconds", since, time.monotonic() - self.committed)
         meaning = "Partitions that this process has taken over."
         yield GaugeMetricFamily("river_margins_assigned_partitions", meaning, self.work.assigned or 0)
         yield self._of_partitions(

@@ -39,7 +39,7 @@ def _state(health: "Health", history: History) -> dict[str, Any]:
         "is_live": health.is_live,
         "is_ready": health.is_ready,
         "assigned": work.assigned,
-        "since_commit": time.time() - metrics.committed if counts.checkpoints else None,
+        "since_commit": time.monotonic() - metrics.committed if counts.checkpoints else None,
         "totals": {
             "read": counts.read,
             "predicted": counts.predicted,

@@ -12,6 +12,8 @@ from river_margins.snapshot.codec import begins_snapshot
 def check_save(path: pathlib.Path) -> None:
     """Raise StartError if a snapshot cannot be written to a path, or would replace a file that is no snapshot."""
     start = b""
+    if str(path) == "-":  # standard output elsewhere; here it would be a file that is hard to name
+        raise StartError("`-` is no file: name one")
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from connectors.config import Config, FileConfig
 from connectors.drift.watch import drift_of
 from connectors.errors import ConfigError, StateError
@@ -130,6 +132,17 @@ def _refusals(contests: Sequence[tuple[str, Standings]]) -> list[str]:
     ]
 
 
+def _left_out(config: Config | FileConfig) -> str:
+    """Return a sentence about the records that nobody judges; empty without any."""
+    if config.labels is None or config.labels.otherwise is None:
+        return ""
+    label = orjson.dumps(config.labels.otherwise).decode()
+    return (
+        f"records whose label did not come were learned as `{label}` and are not compared: if `{label}` hardly ever "
+        "comes as a label, a learner that never predicts it looks best here"
+    )
+
+
 def _snapshots(config: Config | FileConfig) -> Sequence[bytes]:
     if isinstance(config, FileConfig):
         data = committed_snapshot(config)
@@ -211,5 +224,5 @@ def table(config: Config | FileConfig) -> tuple[Sequence[str], Iterator[Sequence
         )
         for each in _compare(config, contests)
     )  # fmt: skip
-    told = [_promotion(config, contests), *_refusals(contests)]
+    told = [_promotion(config, contests), *_refusals(contests), _left_out(config)]
     return TITLES, rows, "\n".join(filter(None, told))

@@ -6,6 +6,7 @@ a run that is killed, or repeated, sends nothing twice.
 
 import contextlib
 import functools
+import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -37,6 +38,7 @@ GROUP = "{name}::replay-rejects"  # also the transactional id: no processor and 
 MOST_RECORDS = 1_000  # of one transaction
 LONGEST_TRANSACTION = 1.0  # seconds
 LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up
+TWICE = "there twice, as after a `rewind`, and sent once"
 OFFSETS_KEPT = 7 * 24 * 60  # minutes for which brokers keep the offsets of a group without members, by default
 
 
@@ -81,6 +83,12 @@ class Reject:
     value: bytes | None
     headers: Headers
 
+    @property
+    def digest(self) -> bytes:
+        """What tells it from all others: its source, and its key and value, if its topic was created again."""
+        source = (self.headers[-1][1] or b"").partition(b": ")[0]
+        return hashlib.sha256(b"\0".join((source, self.key or b"", self.value or b""))).digest()
+
 
 def parse(record: Record, topics: Collection[str]) -> Reject | str:
     """Return a reject of a record of one of these topics, or why the message is none that can be sent.
@@ -102,6 +110,8 @@ def parse(record: Record, topics: Collection[str]) -> Reject | str:
     topic, _, partition = origin.rpartition("-")
     if topic not in topics or not (partition.isdecimal() and place.isdecimal()):
         return f"not from {' or '.join(f'`{name}`' for name in topics)}"
+    if value is None:
+        return "without a value, which no processor takes"
     if _is_short(value):
         return "too large for the rejects, which hold only their beginning"
     kept: Headers = [*headers[:-2], ("rejected", (source or b"") + b": " + (reason or b""))]
@@ -176,6 +186,7 @@ class _Replay:
         self._producer: Producer | None = None
         self._ends = {number: consumer.offset_range(number) for number in range(partitions[self._source])}
         self._done, self._pending = Counts(), Counts()
+        self._sent, self._sending = set[bytes](), set[bytes]()  # which ones, by their digest
         self._opened: float | None = None
 
     def run(self) -> Counts:
@@ -202,7 +213,7 @@ class _Replay:
     def _close(self) -> None:
         if self._producer is not None:
             self._producer.close()
-        self._producer, self._opened, self._pending = None, None, Counts()
+        self._producer, self._opened, self._pending, self._sending = None, None, Counts(), set()
 
     def _starts(self, numbers: "range | frozenset[int]") -> dict[int, int]:
         """Return the offsets of the first rejects that were not sent yet."""
@@ -266,6 +277,10 @@ class _Replay:
         if isinstance(found, str):
             self._pending.left_out[found] += 1
             return
+        if found.digest in self._sent or found.digest in self._sending:
+            self._pending.left_out[TWICE] += 1
+            return
+        self._sending.add(found.digest)
         self._pending.sent[found.reason] += 1
         if self._producer is None:
             return
@@ -305,7 +320,8 @@ class _Replay:
             self._producer.send_offsets(self._source, offsets, ownership)
             self._producer.commit()
         self._done.add(self._pending)
-        self._pending, self._opened = Counts(), None
+        self._sent |= self._sending
+        self._pending, self._opened, self._sending = Counts(), None, set()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from typing import Any, Literal
 
 import orjson
@@ -26,7 +26,7 @@ WITHOUT = {
     "outcomes": "the processor counts what it learns from labels that come later, and writes no more",
 }
 What = Literal["output", "outcomes", "rejects"]
-SHOWN_HEADERS = ("source", "reason")
+SHOWN_HEADERS = {"output": ("source", "model"), "outcomes": ("source", "label"), "rejects": ("source", "reason")}
 
 
 def tail(config: Config, what: What = "output", from_beginning: bool = False) -> Generator[bytes, None, None]:
@@ -76,7 +76,7 @@ def tail(config: Config, what: What = "output", from_beginning: bool = False) ->
                         consumer.seek_to_beginning(*added)
                     looked = time.monotonic()
                 for records in consumer.poll(timeout_ms=WAIT_MS).values():
-                    yield from (_shown(record, decode) for record in records)
+                    yield from (_shown(record, SHOWN_HEADERS[what], decode) for record in records)
     except NotPermitted as error:
         raise AccessError(f"grant `Read` on topic `{topic}` to this user ({error})") from error
     except ClientError as error:
@@ -94,10 +94,10 @@ def _added(config: Config, topic: str, known: int) -> range:
     return range(known, found.partitions)
 
 
-def _shown(record: Any, decode: Callable[[bytes], Any] | None) -> bytes:
-    """Return a line of JSON: key, source and reason of a record, and its value, as text if that is not JSON."""
+def _shown(record: Any, names: Collection[str], decode: Callable[[bytes], Any] | None) -> bytes:
+    """Return a line of JSON: the key, these headers and the value of a record, as text if that is not JSON."""
     given = record.headers or ()  # None if a name is not UTF-8
-    headers = {name: _text(content) for name, content in given if name in SHOWN_HEADERS}  # the last is ours
+    headers = {name: _text(content) for name, content in given if name in names}  # the last is ours
     return orjson.dumps({"key": _text(record.key), **headers, "value": _value(record.value, decode)})
 
 

@@ -69,6 +69,11 @@ class BadPartitions:
         return {number: found.reason for number, found in self._found.items()}
 
     @property
+    def committed(self) -> dict[int, Committed]:
+        """Their committed offsets."""
+        return {number: found.committed for number, found in self._found.items() if found.committed is not None}
+
+    @property
     def lasting(self) -> set[int]:
         """Those whose state is bad, without those whose store did not answer."""
         return {number for number, found in self._found.items() if found.is_lasting}

@@ -238,7 +238,8 @@ class Processor:
 
     @property
     def committed_offsets(self) -> Mapping[int, int]:
-        found = {n: partition.committed for n, partition in dict(self._assignment.partitions).items()}
+        there = {n: partition.committed for n, partition in dict(self._assignment.partitions).items()}
+        found = self._assignment.bad.committed | there
         of_labels = {~n: committed.labels.offset for n, committed in found.items() if committed.labels is not None}
         return {n: committed.offset for n, committed in found.items()} | of_labels
 

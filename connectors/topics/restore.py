@@ -330,13 +330,17 @@ class Restorer:
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
             names = _learned(self.store, partition)
-            undo = f"; if that was a mistake, {self._go_on_from_newest(names)}" if names else ""
+            models = (
+                f": an offset cannot be reset alone; `river-margins snapshots rewind` moves it together with a model, "
+                f"`{REWIND} --offset {committed.offset} --partition {partition}` to the newest one that had read no "
+                f"further; if that was a mistake, {self._go_on_from_newest(names)}"
+                if names
+                else ""  # the group was another program's
+            )
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
-                f"model belongs to it: an offset cannot be reset alone; `river-margins snapshots rewind` moves it "
-                f"together with a model, `{REWIND} --offset {committed.offset} --partition {partition}` to the newest "
-                f"one that had read no further{undo}; {self._start_over(partition)}",
+                f"model belongs to it{models}; {self._start_over(partition)}",
             )
         if metadata.topic_id != self.topic.id:
             raise StateError(
@@ -454,7 +458,8 @@ class Restorer:
                 "processor another `name` and other topics to write to"
             )
         at = "" if offset is None else f" --offset {offset}"
-        return f"to go on with an empty model: `{REWIND} --empty{at} --partition {partition}`"
+        kind = "an empty model" if self.config.start_from is None else "the model of `start_from`"
+        return f"to go on with {kind}: `{REWIND} --empty{at} --partition {partition}`"
 
 
 def _learned(store: Store, partition: int) -> list[str]:

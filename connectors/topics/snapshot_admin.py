@@ -22,7 +22,7 @@ from connectors.model.standings import contest_of
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
-from connectors.snapshots.stores import StoreError
+from connectors.snapshots.stores import SUFFIX, StoreError
 from connectors.topics import startup
 from connectors.topics.mixing import Published, read_published
 from connectors.topics.offset_metadata import OffsetMetadata
@@ -89,6 +89,9 @@ class SnapshotAdmin:
         # List before reading offsets: snapshots of transactions open now are then ahead of the committed offsets.
         sizes = {number: self._store.sizes(number) for number in self._numbers}
         named = {number: metadata.snapshot for number, metadata in self._metadata().items() if metadata}
+        for number, text in named.items():
+            if text not in sizes[number]:  # a running processor has committed it since
+                sizes[number] |= {each: size for each, size in self._store.sizes(number).items() if each == text}
         return [
             Entry(number, text, name, size, text == named.get(number))
             for number in self._numbers
@@ -116,7 +119,8 @@ class SnapshotAdmin:
 
     def entry(self, id: str) -> Entry:
         """Return a snapshot by its name, or by the eight characters that make the name unique."""
-        found = [entry for entry in self.entries() if id in (entry.id, entry.name.suffix)]
+        wanted = id.removesuffix(SUFFIX)  # as a file of the folder is called
+        found = [entry for entry in self.entries() if wanted in (entry.id, entry.name.suffix)]
         if len(found) != 1:
             what = "there is no snapshot" if not found else f"there are {len(found)} snapshots"
             raise StateError(f"{what} `{id}` in `{self._store.folder}`; `river-margins snapshots list FILE` shows all")

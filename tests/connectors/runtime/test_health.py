@@ -466,3 +466,9 @@ def test_connections_that_say_nothing_take_neither_handles_nor_answers(tmp_path)
             silent.sendall(b"GET / HT")
         assert ask(address.port, "/live")[0] == 200
         wait_for(lambda: threading.active_count() <= health.MOST_CONNECTIONS + 10, "no more threads than connections")
+
+
+def test_a_clock_that_is_set_back_makes_no_commit_younger(tmp_path, monkeypatch):
+    metrics = Metrics(config.load(file_with(tmp_path)))
+    monkeypatch.setattr("connectors.runtime.metrics.time.time", lambda: 0.0)
+    assert 0.0 <= metrics.registry.get_sample_value("river_margins_since_commit_seconds") < 60.0

@@ -131,3 +131,17 @@ def test_a_challenger_that_refuses_everything_is_told(tmp_path):
     folder.put(lines_of(phishing(20)))
     folder.run()
     assert compare.table(folder.config())[2] == "`nul` refused the features of 20 records, and 0 labels"
+
+
+def test_what_nobody_judges_is_told(tmp_path):
+    folder = Folder(tmp_path)
+    play(folder, "pa", "arow")
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"id": "r1", "y": true, "at": 2}\n')
+    late = {"file": str(labels), "id": "id", "label": "y", "time": "at", "within": "1m", "otherwise": False}
+    folder.put(lines_of([{"id": f"r{number}", "at": number, "a": 1.0} for number in range(5)]))
+    folder.settings |= {"record": {"id": "id", "time": "at"}, "labels": late}
+    folder.run()
+    done = CliRunner().invoke(app, ["compare", str(folder.file())])
+    assert done.exit_code == 0
+    assert "records whose label did not come were learned as `false` and are not compared" in done.output

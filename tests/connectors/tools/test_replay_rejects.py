@@ -38,26 +38,25 @@ def test_each_reject_comes_again_once_as_it_was(kafka, tmp_path, client):
     stream = Stream(kafka, tmp_path)
     bad = [
         (0, b"k", b"{", HEADERS),
-        (1, None, None, HEADERS),
         (1, b"", b"", []),
-        (0, b"k", None, []),
         (1, b"k", b'{"id": "b", "x": 2, "y": "bad"}', HEADERS[:1]),
     ]
-    send(stream, [(0, b"k", GOOD, []), (1, b"k", GOOD, []), *bad])
+    nulls = [(1, None, None, HEADERS), (0, b"k", None, [])]  # in a compacted topic they would delete what came later
+    send(stream, [(0, b"k", GOOD, []), (1, b"k", GOOD, []), *bad, *nulls])
     with running(stream.config()):
         stream.read(stream.rejects, 5)
     dry = replay_rejects.replay(stream.config(), dry_run=True)
-    assert dry.sent.total() == 5 and len(stream.read(stream.input, 7)) == 7
+    assert dry.sent.total() == 3 and len(stream.read(stream.input, 7)) == 7
     counts = replay_rejects.replay(stream.config())
-    assert counts == dry and not counts.left_out
-    again = [described(message) for message in stream.read(stream.input, 12) if message.offset > 2 + message.partition]
-    assert len(again) == 5
+    assert counts == dry and counts.left_out == {"without a value, which no processor takes": 2}
+    again = [described(message) for message in stream.read(stream.input, 10) if message.offset > 2 + message.partition]
+    assert len(again) == 3
     for partition, key, value, headers in bad:
         ((_, _, _, found),) = [each for each in again if each[:3] == (partition, key, value)]
         name, content = found.pop()
         assert found == headers and name == "rejected" and content.startswith(f"{stream.input}-{partition}-".encode())
     assert replay_rejects.replay(stream.config()).sent.total() == 0, "a second run sends nothing"
-    assert len(stream.read(stream.input, 12)) == 12
+    assert len(stream.read(stream.input, 10)) == 10
 
 
 @BOTH_CLIENTS
@@ -147,4 +146,16 @@ def test_only_the_last_headers_are_the_processors():
     found = parse((0, 0, None, b"", [("null", b"key and value"), ("reason", b"r"), ("source", b"a-b-3-4")], 0), ["a-b"])
     assert found == Reject("a-b", 3, "r", None, b"", [("null", b"key and value"), ("rejected", b"a-b-3-4: r")])
     found = parse((0, 0, None, b"", [("reason", b"r"), ("source", b"a-3-4"), ("null", b"key and value")], 0), ["a"])
-    assert isinstance(found, Reject) and found.value is None
+    assert found == "without a value, which no processor takes"
+
+
+def test_a_reject_that_a_rewind_has_repeated_is_sent_once(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    headers = [("reason", b"r"), ("source", f"{stream.input}-0-0".encode())]
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    for value in (b"{", b"{", b"of a topic that was created again"):
+        producer.send(stream.rejects, value, headers=headers).get(DEADLINE)
+    producer.close()
+    counts = replay_rejects.replay(stream.config())
+    assert counts.sent == {"r": 2} and counts.left_out == {replay_rejects.TWICE: 1}
+    assert [message.value for message in stream.read(stream.input, 2)] == [b"{", b"of a topic that was created again"]

@@ -29,6 +29,7 @@ def test_output_and_rejects_of_a_processor(kafka, tmp_path, client):
     with running(stream.config()):
         first, second = lines(2, stream.config(), from_beginning=True)
         (reject,) = lines(1, stream.config(), "rejects", from_beginning=True)
+    assert first.pop("model").endswith("-empty/0")
     assert first == {
         "key": "k",
         "source": f"{stream.input}-0-0",
@@ -112,7 +113,16 @@ def test_what_is_wrong_is_said(kafka, tmp_path):
 def test_what_cannot_be_shown_as_json_is_text():
     value = b"[" * 300 + b"]" * 300
     record = types.SimpleNamespace(key=None, value=value, headers=None)
-    assert json.loads(tail._shown(record, None)) == {"key": None, "value": value.decode()}
+    assert json.loads(tail._shown(record, (), None)) == {"key": None, "value": value.decode()}
+
+
+@pytest.mark.parametrize("what", ["output", "outcomes", "rejects"])
+def test_headers_of_the_input_are_not_taken_for_those_of_the_processor(what):
+    names = ("label", "model", "reason", "source")
+    record = types.SimpleNamespace(key=None, value=b"1", headers=[(name, name.encode()) for name in names])
+    shown = json.loads(tail._shown(record, tail.SHOWN_HEADERS[what], None))
+    own = {"output": {"model", "source"}, "outcomes": {"label", "source"}, "rejects": {"reason", "source"}}
+    assert shown.keys() == {"key", "value"} | own[what]
 
 
 def test_a_registry_that_is_away_is_named(kafka, tmp_path):
@@ -131,7 +141,7 @@ def test_what_a_codec_cannot_read_is_shown_as_it_is(decode):
     """A codec may read records and write outputs, and not read these."""
     parse = codecs.parser("mine", types.SimpleNamespace(decode=decode))
     record = types.SimpleNamespace(key=None, value=b'{"id": 1}', headers=None)
-    assert json.loads(tail._shown(record, parse)) == {"key": None, "value": {"id": 1}}
+    assert json.loads(tail._shown(record, (), parse)) == {"key": None, "value": {"id": 1}}
 
 
 def send(kafka, topic, partition, values):

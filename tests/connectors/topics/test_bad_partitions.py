@@ -226,3 +226,12 @@ def test_an_offset_beyond_the_end_stays_bad_when_the_topic_grows_past_it(learned
         assert ask(port, "/ready")[0] == 503
         process.end()
     assert learned.committed(BAD).offset == 150
+
+
+def test_the_lag_of_a_paused_partition_is_known(learned):
+    remove(learned)
+    port = learned.settings["metrics"]["port"]
+    with running(learned.config()) as process:
+        learned.produce(phishing(600)[300:])
+        wait_for(lambda: scrape(port).get(("lag_records", str(BAD), learned.input)) == 100, "the lag of it")
+        process.end()

@@ -144,6 +144,18 @@ class Shown(Operator):
         self.file = str(path)
 
 
+def test_list_marks_what_was_committed_while_it_read_the_store(stream, operator, monkeypatch):
+    path, read = stream.snapshot_path(), snapshot_admin.SnapshotAdmin._metadata
+    aside = path.rename(path.with_suffix(".aside"))
+
+    def commits_meanwhile(admin):
+        aside.rename(path)
+        return read(admin)
+
+    monkeypatch.setattr(snapshot_admin.SnapshotAdmin, "_metadata", commits_meanwhile)
+    assert [row["offset"] for row in operator.table("list") if row["committed"]] == ["60"]
+
+
 def test_another_working_directory_is_no_empty_store(tmp_path, monkeypatch):
     """A new model would be written there, where no processor finds it."""
     monkeypatch.chdir(tmp_path)

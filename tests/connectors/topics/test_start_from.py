@@ -2,7 +2,14 @@
 
 import json
 
+import pytest
+from kafka import OffsetAndMetadata
+from typer.testing import CliRunner
+
+from connectors import cli
+from connectors.errors import StateError
 from connectors.tools import referee, report
+from connectors.topics import processor
 from river_margins import snapshot
 from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
 
@@ -33,6 +40,27 @@ def test_goes_on_as_the_bare_learner_would_also_after_a_kill(kafka, tmp_path):
         assert found == twin(snapshot.loads(trained), records[400 + number :: 2])
     saved.write_bytes(trained)
     assert referee.compare(stream.config()).exact
+
+
+def test_takes_the_group_of_another_program_over(kafka, tmp_path):
+    """It goes on at the offsets of that program, and with the model that was made of its weights."""
+    records, saved = phishing(60), tmp_path / "trained.snapshot"
+    (tmp_path / "old.jsonl").write_text("\n".join(json.dumps(record) for record in records[:20]))
+    stream = Stream(kafka, tmp_path, partitions=1)
+    report.run(stream.config(), str(tmp_path / "old.jsonl"), save=saved)
+    stream.settings["start_from"] = str(saved)
+    stream.produce(records)
+    with stream.group() as consumer:
+        consumer.commit({stream.place(0): OffsetAndMetadata(20, "", -1)})
+    command = "river-margins snapshots rewind FILE --empty --partition 0"
+    with pytest.raises(StateError, match="so no model belongs to it; to go on with the model of `start_from`: `") as e:
+        processor.run(stream.config())
+    assert str(e.value).endswith(f"`{command}`")
+    arguments = command.replace("FILE", str(stream.file())).split()[1:]
+    assert CliRunner().invoke(cli.app, arguments).exit_code == 0
+    with running(stream.config()):
+        messages = stream.read(stream.output, 40)
+    assert [json.loads(message.value) for message in messages] == twin(snapshot.load(saved), records[20:])
 
 
 def encoded(records):

@@ -36,6 +36,16 @@ def contradictions(values: ValidValues) -> Iterator[PathProblem]:
         yield from check(values)
 
 
+def _learners(values: ValidValues) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the learner and the challengers, as far as they can be built, with the path of each."""
+    lists: dict[tuple[str, ...], Any] = {("learner",): values.get("learner", "steps")}
+    lists |= {("challengers", name): each.steps for name, each in (values.get("challengers") or {}).items()}
+    for path, steps in lists.items():
+        learner, problems = assemble(steps)
+        if not problems:
+            yield path, learner
+
+
 def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
     taken: dict[FieldPath, str] = {}
     for key in ("id", "label", "weight", "time"):
@@ -60,12 +70,10 @@ def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
 
 def _check_nulls(values: ValidValues) -> Iterator[PathProblem]:
     nulls, features = values.get("record", "nulls"), values.get("record", "features")
-    challengers = values.get("challengers") or {}
-    lists: dict[tuple[str, ...], Any] = {("learner",): values.get("learner", "steps")}
-    lists |= {("challengers", name): each.steps for name, each in challengers.items()}
-    for path, steps in lists.items():
-        learner, problems = assemble(steps)
-        for imputer in [] if problems else first_imputers(learner):
+    if nulls is None and features is None:
+        return
+    for path, learner in _learners(values):
+        for imputer in first_imputers(learner):
             name = f"river.preprocessing.{type(imputer).__name__}"
             if nulls is not None:
                 sentence = f"`record.nulls`: `{nulls}` leaves `{name}` no null to fill in: leave `nulls` out"
@@ -208,11 +216,9 @@ def _check_score(values: ValidValues) -> Iterator[PathProblem]:
     if values.get("queries"):
         sentence = "`output.score`: `queries` ask by the score of the learner: write `learner`, or leave out `queries`"
         yield PathProblem(path, sentence, blames_key=False)
-    challengers = values.get("challengers") or {}
-    for steps in (values.get("learner", "steps"), *(each.steps for each in challengers.values())):
-        learner, problems = assemble(steps)
-        last = None if problems else last_step(learner)
-        if last is not None and not _has_probabilities(last):
+    for _, learner in _learners(values):
+        last = last_step(learner)
+        if not _has_probabilities(last):
             yield PathProblem(path, f"`output.score`: `{type(last).__name__}` has no probabilities", blames_key=False)
 
 

@@ -351,21 +351,26 @@ class LearnerBuilder:
 
     def build_branch(self, item: Any, path: Path) -> Any:
         """Return a transformer within a union, or for a list of them their pipeline; None after a problem."""
-        from river import base, compose
+        from river import base
 
-        is_list = isinstance(item, list)
-        if is_list and not item:
-            self.report(path, "a list of steps is empty")
+        from river_margins.pipeline import Pipeline
+
+        places = {(*path, index): step for index, step in enumerate(item)} if isinstance(item, list) else {path: item}
         before = len(self.problems)
-        built = []
-        for index, step in enumerate(item if is_list else [item]):
-            place = (*path, index) if is_list else path
-            built.append(self.build_step(step, place))
-            if isinstance(built[-1], base.Classifier | base.Regressor):
-                self.report(place, f"`{type(built[-1]).__name__}` predicts, so it must be the last step of `learner`")
-        if len(self.problems) > before or not built:
+        built = {place: self.build_step(step, place) for place, step in places.items()}
+        if not built:
+            self.report(path, "a list of steps is empty")
+        for place, step in built.items():
+            if step is not None and not isinstance(step, base.Transformer):
+                self.report(place, f"`{type(step).__name__}` predicts, so it must be the last step of `learner`")
+        if len(self.problems) > before:
             return None
-        return compose.Pipeline(*built) if len(built) > 1 else built[0]
+        steps = list(built.values())
+        try:
+            return Pipeline(*steps) if len(steps) > 1 else steps[0]
+        except ValueError as error:  # steps that fit no pipeline in this order
+            self.report(path, str(error))
+            return None
 
     def build_imputer(self, item: Any, path: Path) -> Any:
         """Return a feature with the statistic or the constant that a StatImputer fills in for it."""

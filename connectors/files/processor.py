@@ -323,13 +323,8 @@ class FileProcessor:
                 self.remember()
                 self.delete_superseded()
             with contextlib.ExitStack() as files:
-                self._open(files, "output", self._config.output.file, self._output)
-                if self._config.rejects and self._rejects:
-                    self._open(files, "rejects", self._config.rejects.file, self._rejects)
-                if self._config.outcomes and self._outcomes:
-                    self._open(files, "outcomes", self._config.outcomes.file, self._outcomes)
-                if self._config.queries and self._queries:
-                    self._open(files, "queries", self._config.queries.file, self._queries)
+                for written in self._written():
+                    self._open(files, *written)
                 # From now on, a kill leaves output after the marks. Not before: the locks show that nobody else writes.
                 if not self.counts.checkpoints and self._state is not None and self._state.has_ended:
                     self._keep(replace(self._state, has_ended=False))
@@ -453,13 +448,19 @@ class FileProcessor:
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
     def sync_output(self) -> None:
-        self._output.sync()
-        for writer in (self._rejects, self._outcomes, self._queries):
-            if writer is not None:
-                writer.sync()
+        for _, _, writer in self._written():
+            writer.sync()
         self._check_output()
 
     def _check_output(self) -> None:
+        for what, path, writer in self._written():
+            try:
+                writer.check()
+            except Unfit as error:
+                raise self._unfit(what, path, error) from error
+
+    def _written(self) -> Iterator[tuple[str, str, Writer]]:
+        """Yield what each file is that is written, its path and its writer."""
         config = self._config
         written = (
             ("output", config.output, self._output), ("rejects", config.rejects, self._rejects),
@@ -467,10 +468,7 @@ class FileProcessor:
         )  # fmt: skip
         for what, section, writer in written:
             if section is not None and writer is not None:
-                try:
-                    writer.check()
-                except Unfit as error:
-                    raise self._unfit(what, section.file, error) from error
+                yield what, section.file, writer
 
     def write_state(self) -> None:
         config, is_file = self._config, self._config.input.file != STANDARD

@@ -10,7 +10,7 @@ cdef class Queue:
     cdef Py_ssize_t first, size
     cdef bint is_full
     cdef double empty_at, asked_at
-    cdef bint is_empty(self) noexcept
+    cdef bint is_empty(self) except -1
     cdef int put(self, Arrived arrived) except -1
     cdef Arrived head(self)
     cdef int drop_head(self) except -1

@@ -50,7 +50,7 @@ cdef class Queue:
     def __cinit__(self):
         self.clear()
 
-    cdef bint is_empty(self) noexcept:
+    cdef bint is_empty(self) except -1:
         return self.first == len(self.items)
 
     cdef int put(self, Arrived arrived) except -1:

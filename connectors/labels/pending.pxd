@@ -11,7 +11,7 @@ cdef class Slots:
     cdef int add(self, bytes key, uint64_t sequence) except -1
     cdef int remove(self, uint64_t sequence) except -1
     cdef bytes first(self)
-    cdef Py_ssize_t place(self, uint64_t sequence) noexcept
+    cdef Py_ssize_t place(self, uint64_t sequence) except -1
     cdef uint64_t number(self, Py_ssize_t slot) noexcept
     cdef bint can_hold(self, uint64_t sequence) noexcept
     cdef int trim(self) except -1

@@ -76,7 +76,7 @@ cdef class Slots:
     cdef bytes first(self):
         return self.keys[self.is_there.index(1)]
 
-    cdef Py_ssize_t place(self, uint64_t sequence) noexcept:
+    cdef Py_ssize_t place(self, uint64_t sequence) except -1:
         """Return the first slot with this sequence number or a later one."""
         cdef Py_ssize_t low = 0, high = len(self.keys), middle
         cdef const unsigned int* numbers = self.sequences.data.as_uints

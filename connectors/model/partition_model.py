@@ -362,8 +362,8 @@ def _reject(error: Exception, what: type[Reject], kind: str) -> Exception:
     if isinstance(error, MemoryError):
         return error
     said = str(error) or "no reason given"
-    if isinstance(error, KeyError):
-        said += ", a feature that a step of the learner needs and the record does not have"
+    if isinstance(error, KeyError) and kind == "features":
+        said += ", perhaps a feature that a step of the learner needs and the record does not have"
     if isinstance(error, OverflowError):
         kind = "overflow"
     return what(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)

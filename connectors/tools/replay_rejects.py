@@ -277,10 +277,11 @@ class _Replay:
         if isinstance(found, str):
             self._pending.left_out[found] += 1
             return
-        if found.digest in self._sent or found.digest in self._sending:
+        digest = found.digest
+        if digest in self._sent or digest in self._sending:
             self._pending.left_out[TWICE] += 1
             return
-        self._sending.add(found.digest)
+        self._sending.add(digest)
         self._pending.sent[found.reason] += 1
         if self._producer is None:
             return

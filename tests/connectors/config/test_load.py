@@ -863,7 +863,10 @@ def test_equal_words_of_two_fields_can_be_kept_apart():
     assert {"title invoice", "body invoice"} <= set(learner["PAClassifier"].weights)
 
 
-@pytest.mark.parametrize(("part", "place"), [([], ()), ([{"BagOfWords": {"on": "a"}}, 3], (1,)), (["Foo"], (0,))])
+@pytest.mark.parametrize(
+    ("part", "place"),
+    [([], ()), ([{"BagOfWords": {"on": "a"}}, 3], (1,)), (["Foo"], (0,)), (["OneHotEncoder", "StandardScaler"], ())],
+)
 def test_a_wrong_step_in_a_part_of_a_union_is_named(part, place):
     ((path, _),) = assemble([{UNION: {"transformers": [part]}}, "PAClassifier"])[1]
     assert path == (0, UNION, "transformers", 0, *place)

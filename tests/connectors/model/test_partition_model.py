@@ -336,5 +336,5 @@ def test_a_step_of_another_package_gets_a_copy():
 
 def test_a_feature_that_a_step_misses_is_named():
     learner = compose.Pipeline(preprocessing.StatImputer(("a", stats.Mean())), rm.PAClassifier())
-    with pytest.raises(Reject, match=r"^KeyError: 'a', a feature that a step of the learner needs"):
+    with pytest.raises(Reject, match=r"^KeyError: 'a', perhaps a feature that a step of the learner needs"):
         predict(model_of(learner, {"s": snapshot.dumps(learner)}), {"b": 1.0})

@@ -20,6 +20,7 @@ PACKAGES = Path("river_margins"), Path("connectors")
 SHARED = "river_margins._cython_shared"
 DIRECTIVES = {
     "language_level": 3,
+    "auto_pickle": False,  # a tenth of the code; whatever is pickled says how, and Python refuses the rest
     "binding": True,  # signatures and keyword arguments, which River's pipelines use
     "boundscheck": False,
     "wraparound": False,

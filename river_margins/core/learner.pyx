@@ -601,8 +601,8 @@ cdef class Learner(Estimator):
         A learner with plain weights also takes weights: `model.weights = {"age": 0.5, INTERCEPT: -1.0}`. They replace all
         weights; a feature or a class that they do not name has the weight 0. Before the first label, {feature: weight} are
         weights for True against False, and {class: {feature: weight}} also name the classes. `n_seen` and `n_updates` stay.
-        Rules that count rounds or updates go on from there: Pegasos and the shifting perceptron, which shrink all weights to
-        0 in their first step, lose weights that are set before it.
+        Rules that count rounds or updates go on from there: Pegasos, which shrinks all weights to 0 in its first step, loses
+        weights that are set before it.
         """
         return self.task.present([Weights(self.own_space, block) for block in range(self.task.blocks)])
 
@@ -696,6 +696,8 @@ cdef class Learner(Estimator):
     def _change(self, name, value):
         """Give a parameter a new value and keep everything that was learned."""
         cdef Learner fresh = self.clone({name: value})
+        if fresh.class_weights is not None:
+            fresh.class_weights.check_labels(self.task)  # now: else each further round would be refused
         self.own_space.bind_rule(fresh.own_rule)
         vars(self).update(vars(fresh))
         self.own_rule = fresh.own_rule
@@ -722,6 +724,11 @@ cdef class Learner(Estimator):
         self.reader.check_hash_state(state)
         space.bind_rule(self.own_rule)
         space.__setstate__(state["space"])
+        while space.blocks < task.blocks and not state["labels"]:  # no label was learned, and this learner names classes
+            space.add_block()
+        # All loops over blocks rely on this. One may be left over: the mean of models without labels has one, of zeros.
+        if not task.blocks <= space.blocks <= max(task.blocks, 1):
+            raise ValueError(f"{task.blocks} weight vectors are needed, and the state has {space.blocks}")
         self.task, self.reader, self.own_space = task, reader, space  # at once: another thread may read meanwhile
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:

@@ -69,6 +69,12 @@ def _check_parameters(rule: Any) -> None:
             f"`{kind.__name__}` has the parameter `{unnamed[0]}`, which `_parameter_names` does not name: write "
             f"_parameter_names = {wanted!r} in the class, and keep each parameter as an attribute of its name"
         )
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    if unknown := [name for name in names if name not in wanted and not takes_any]:
+        raise TypeError(
+            f"`{kind.__name__}` has no parameter `{unknown[0]}`, which `_parameter_names` names: write "
+            f"_parameter_names = {wanted!r} in the class"
+        )
     if lost := [name for name in names if not hasattr(rule, name)]:
         raise TypeError(
             f"`{kind.__name__}` does not keep its parameter `{lost[0]}`: write self.{lost[0]} = {lost[0]} in `__init__`"

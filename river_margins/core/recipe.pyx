@@ -20,6 +20,9 @@ cdef class Recipe:
         """The parameters of the constructor: `type(part)(**part.parameters)` is an equal part."""
         return {name: getattr(self, name) for name in self._parameter_names}
 
+    def __reduce__(self):
+        return _rebuild, (type(self), self.parameters, getattr(self, "__dict__", None))
+
     def __eq__(self, other):
         return type(self) is type(other) and self.parameters == other.parameters
 
@@ -29,3 +32,11 @@ cdef class Recipe:
     def __repr__(self):
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{type(self).__name__}({arguments})"
+
+
+def _rebuild(kind, parameters, attributes):
+    """Return a recipe with these parameters; a class in Python may have given it other attributes, too."""
+    made = kind(**parameters)
+    if attributes:
+        vars(made).update(attributes)
+    return made

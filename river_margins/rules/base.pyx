@@ -3,9 +3,11 @@
 from math import inf
 from numbers import Real
 
+cimport cython
 from libc.math cimport INFINITY
 
 
+@cython.auto_pickle(True)
 cdef class Seen:
     """Seen(margin=0.0, target=1.0, gain=1.0, *, size=0.0, weight=1.0, wrong=False, t=1, k=0, equality=False)\n--\n
     The numbers that a rule may use: the half-space ⟨w, d⟩ >= target, measured before the move.
@@ -50,6 +52,7 @@ cdef class Seen:
         return hinge(self)
 
 
+@cython.auto_pickle(True)
 cdef class Step:
     """Step(step=0.0, scale=1.0, radius=inf, *, shrink=0.0, inflate=1.0)\n--\n
     The move that a rule asks for: w' = scale·w + step·d, then shortened to the length `radius` if it is longer.

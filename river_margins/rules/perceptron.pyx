@@ -120,7 +120,8 @@ cdef class ShiftingPerceptronRule(Rule):
     cdef int respond(self, Seen seen, Step out) except -1:
         if is_mistake(seen, self.tie_update):
             out.step = self.lam / (self.lam + seen.k)
-            out.scale = seen.k / (self.lam + seen.k) if seen.k else 1.0  # the weights are 0 before the first update
+            # Before the first update the weights are 0, or those that a user has set: they stay, and fade from then on.
+            out.scale = seen.k / (self.lam + seen.k) if seen.k else 1.0
         return 0
 
 

@@ -33,6 +33,9 @@ cdef class Direction:
         return 0
 
 
+cdef Reader NO_FEATURES = Reader()  # of all spaces that no learner has opened
+
+
 cdef class Space(Recipe):
     """The place of the weights: one weight vector for each block. A block is a class, a label or the only vector.
 
@@ -49,8 +52,8 @@ cdef class Space(Recipe):
 
     offers = frozenset()
 
-    def __reduce__(self):
-        return _rebuild, (type(self), self.parameters)
+    def __cinit__(self):
+        self.reader = NO_FEATURES  # None would end the process where a user reads `features` of a recipe
 
     cdef Space open(self, Reader reader):
         """Return a new space with the same parameters, for the features of `reader`."""
@@ -114,7 +117,3 @@ cdef class Space(Recipe):
     cdef double constant_in_score(self) noexcept:
         """Return the part of a score that comes from no feature."""
         return 0.0
-
-
-def _rebuild(kind, parameters):
-    return kind(**parameters)

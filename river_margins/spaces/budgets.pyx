@@ -16,9 +16,6 @@ cdef class Budget(Recipe):
     def __init__(self, size=100):
         self.size = whole("size", size, 1)
 
-    def __reduce__(self):
-        return _rebuild, (type(self), self.parameters)
-
     cdef Py_ssize_t choose(self, const double* costs, Py_ssize_t count, uint64_t* generator) noexcept:
         """Return the index of the support to remove. `costs` has the squared length of each support's part of w, by age."""
         return 0
@@ -92,7 +89,3 @@ cdef Py_ssize_t smallest(const double* costs, Py_ssize_t count) noexcept:
         if costs[i] < costs[found]:
             found = i
     return found
-
-
-def _rebuild(kind, parameters):
-    return kind(**parameters)

@@ -33,15 +33,9 @@ class Short(MarginPerceptron):
 class Hidden(MarginPerceptron):
     pass
 
-class TooMany(rm.Rule):
-    _parameter_names = ("b", "c")
+class TooMany(rm.RBF):
+    _parameter_names = ("gamma", "c0", "c")
     c = 1.0
-
-    def __init__(self, b=0.5):
-        self.b = b
-
-    def step(self, seen):
-        return 0.0
 
 class Foreign(base.Transformer):
     def transform_one(self, x):
@@ -135,7 +129,7 @@ def test_a_class_may_be_registered_where_its_package_imports_it(guest):
 
 def test_a_snapshot_that_could_not_be_read_is_not_written(guest):
     with pytest.raises(SnapshotError, match=r"`guest\.parts\.TooMany`, whose signature has no parameter `c`"):
-        snapshot.dumps(rm.MarginClassifier(guest.TooMany()))
+        snapshot.dumps(rm.KernelPerceptron(guest.TooMany()))
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,12 @@ def test_parameters_that_a_rule_does_not_keep_are_refused():
         def __init__(self, lr=1.0):
             self.rate = lr
 
+    Mine._parameter_names = ("lr", "b")
+    with pytest.raises(
+        TypeError, match=r"`Mine` has no parameter `b`, .*: write _parameter_names = \('lr',\) in the class"
+    ):
+        rm.MarginClassifier(Mine())
+    Mine._parameter_names = ("lr",)
     with pytest.raises(TypeError, match=r"`Mine` does not keep its parameter `lr`: write self\.lr = lr in `__init__`"):
         rm.MarginClassifier(Mine())
 

@@ -271,3 +271,31 @@ def test_weights_may_be_read_while_they_are_set():
 def test_one_vector_of_true_is_refused_with_advice():
     with pytest.raises(ValueError, match="one weight vector: give its weights as"):
         rm.PAClassifier().weights = {True: {"a": 1.0}}
+
+
+READ_RECIPES = """
+import river_margins as rm
+recipes = [kind() for kind in (rm.Linear, rm.AveragedLinear, rm.PNorm, rm.Diagonal, rm.Full, rm.DualAveraging)]
+recipes += [rm.CoinBetting(), rm.Multiplicative(), rm.Kernel(rm.LinearKernel()), rm.AROWClassifier().space]
+for space in recipes:
+    assert list(space.features) == []
+    try:
+        space.weight("a", 0)
+    except KeyError:
+        continue
+    raise AssertionError(space)
+"""
+
+
+def test_a_space_that_no_learner_has_opened_has_no_features():
+    done = subprocess.run([sys.executable, "-c", READ_RECIPES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_shifting_perceptron_keeps_weights_that_are_set_before_its_first_step():
+    model = rm.ShiftingPerceptron(lam=2.0, intercept=False)
+    model.weights = {"links": 0.5}
+    model.learn_one({"other": 1.0}, False)
+    assert model.weights == {"links": 0.5, "other": -1.0}
+    model.learn_one({"third": 1.0}, False)
+    assert model.weights["links"] == 0.5 / 3  # k/(lam + k)

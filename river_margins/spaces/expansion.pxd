@@ -2,6 +2,22 @@ cimport cython
 from libc.stdint cimport int32_t
 
 
+cdef extern from "river_margins/spaces/kernel_values.h":
+    ctypedef struct Supports:
+        Py_ssize_t count
+        const Py_ssize_t* starts
+        const int32_t* index
+        const bint* consecutive
+        const double* value
+        const double* norms
+
+    const double NEAR
+    void products(const double* x, const Supports* supports, double* out) noexcept nogil
+    bint gaussians(double square, const Supports* supports, double rate, double c0, double* out) noexcept nogil
+    void laplacians(const double* x, double norm, const Supports* supports, double rate, double* out) noexcept nogil
+    double kernel_at(double distance, double rate) noexcept nogil
+
+
 @cython.final
 cdef class Expansion:
     cdef Py_ssize_t count, room, entry_room, stride
@@ -16,6 +32,7 @@ cdef class Expansion:
     cdef int reserve(self, Py_ssize_t count, Py_ssize_t entries) except -1
     cdef int widen(self, Py_ssize_t stride) except -1
     cdef void append(self, const int32_t* index, const double* value, Py_ssize_t length) noexcept
+    cdef Supports supports(self) noexcept
     cdef void remove(self, Py_ssize_t place) noexcept
     cdef void clear(self) noexcept
     cdef double total(self, const double* evaluations, Py_ssize_t block) noexcept

@@ -85,6 +85,10 @@ cdef class Expansion:
         self.count += 1
         self.starts[self.count] = end
 
+    cdef Supports supports(self) noexcept:
+        """Return where the supports are, as long as none is added or removed."""
+        return Supports(self.count, self.starts, self.index, self.consecutive, self.value, self.norms)
+
     cdef void remove(self, Py_ssize_t place) noexcept:
         cdef Py_ssize_t i, length = self.length(place), end = self.starts[self.count]
         cdef Py_ssize_t after = self.starts[place + 1], behind = self.count - place - 1, stride = self.stride

@@ -13,7 +13,7 @@ from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.budgets cimport Budget
-from river_margins.spaces.expansion cimport Expansion, room_for
+from river_margins.spaces.expansion cimport Expansion, Supports, room_for
 from river_margins.spaces.kernel_functions cimport RBF, KernelFunction, LinearKernel
 from river_margins.spaces.expansion import arrays_of
 
@@ -82,19 +82,14 @@ cdef class Kernel(Space):
     cdef int evaluate(self, const int32_t* index, const double* value, Py_ssize_t length, Py_ssize_t unmatched,
                       double norm, double* out) except -1:
         """Fill `out` with the kernel of a sparse example and each support. No support has its `unmatched` further features."""
-        cdef Expansion expansion = self.expansion
         cdef KernelFunction function = self.function
-        cdef Py_ssize_t i, start, present = unmatched
+        cdef Supports supports = self.expansion.supports()
+        cdef Py_ssize_t i, present = unmatched
         self.scratch = room_for(self.scratch, &self.scratch_room, self.reader.size(), True)
         for i in range(length):
             self.scratch[index[i]] = value[i]
             present += value[i] != 0.0
-        for i in range(expansion.count):
-            start = expansion.starts[i]
-            out[i] = function.of(
-                self.scratch, norm, present, NULL if expansion.consecutive[i] else expansion.index + start,
-                expansion.value + start, expansion.length(i), expansion.norms[i],
-            )
+        function.evaluate(self.scratch, norm, present, &supports, out)
         for i in range(length):
             self.scratch[index[i]] = 0.0
         return 0

@@ -1,12 +1,10 @@
-from libc.stdint cimport int32_t
-
 from river_margins.core.recipe cimport Recipe
+from river_margins.spaces.expansion cimport Supports
 
 
 cdef class KernelFunction(Recipe):
     cdef double norm(self, const double* value, Py_ssize_t length) noexcept
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept
     cdef double of_itself(self, double norm) noexcept
     cdef KernelFunction settled(self, Py_ssize_t features)
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from libc.math cimport exp, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from river_margins.core.kernels cimport dot, dot_at
+from river_margins.core.kernels cimport dot
 from river_margins.core.recipe cimport Recipe
+from river_margins.spaces.expansion cimport NEAR, Expansion, Supports, gaussians, kernel_at, laplacians, products
 from river_margins.core.checks import not_negative, positive, whole
 
 
@@ -16,9 +17,6 @@ cdef class KernelFunction(Recipe):
     A kernel needs one number of each example, its `norm`, which is computed once and stored with a support.
     """
 
-    def __reduce__(self):
-        return _rebuild, (type(self), self.parameters)
-
     def __call__(self, x, z):
         """Return the kernel of two dicts of features. A missing feature counts as 0."""
         names = list(x | z)
@@ -26,22 +24,22 @@ cdef class KernelFunction(Recipe):
         cdef const double[::1] second = np.array([*(z.get(name, 0.0) for name in names), 0.0])
         cdef const int32_t[::1] index = np.arange(len(names) + 1, dtype=np.int32)
         cdef Py_ssize_t length = len(names)
-        return self.of(
-            &first[0], self.norm(&first[0], length), np.count_nonzero(first), &index[0], &second[0], length,
-            self.norm(&second[0], length),
-        )
+        cdef Expansion expansion = Expansion()
+        cdef Supports supports
+        cdef double value
+        expansion.reserve(1, length)
+        expansion.append(&index[0], &second[0], length)
+        expansion.norms[0] = self.norm(&second[0], length)
+        supports = expansion.supports()
+        self.evaluate(&first[0], self.norm(&first[0], length), np.count_nonzero(first), &supports, &value)
+        return value
 
     cdef double norm(self, const double* value, Py_ssize_t length) noexcept:
         """Return |x|² or, in a subclass, another norm. The norm of an example is the sum over its features."""
         return dot(value, value, length)
 
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept:
-        """Return the kernel of a dense example x, with `x_length` features that are not 0, and a sparse example.
-
-        If `index` is NULL, the indices are 0, 1, 2 ...
-        """
-        return 0.0
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
+        """Fill `out` with the kernel of a dense example x, with `present` features that are not 0, and each support."""
 
     cdef double of_itself(self, double norm) noexcept:
         """Return the kernel of an example with itself, from its norm."""
@@ -62,9 +60,8 @@ cdef class LinearKernel(KernelFunction):
     6.0
     """
 
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept:
-        return product(x, index, value, length)
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
+        products(x, supports, out)
 
     cdef double of_itself(self, double norm) noexcept:
         return norm
@@ -95,9 +92,11 @@ cdef class Polynomial(KernelFunction):
     def __init__(self, degree=2, *, gamma=1.0, c0=1.0):
         self.degree, self.gamma, self.c0 = whole("degree", degree, 1), positive("gamma", gamma), not_negative("c0", c0)
 
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept:
-        return self.power(product(x, index, value, length))
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
+        cdef Py_ssize_t i
+        products(x, supports, out)
+        for i in range(supports.count):
+            out[i] = self.power(out[i])
 
     cdef double of_itself(self, double norm) noexcept:
         return self.power(norm)
@@ -151,15 +150,13 @@ cdef class RBF(KernelFunction):
         made.c0 = self.c0
         return made
 
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept:
-        cdef double distance = x_norm + norm
-        # The difference loses digits to cancellation. For examples far from the origin it would lose all of them.
-        if self.rate * distance < 1e3:
-            distance -= 2.0 * product(x, index, value, length)
-        else:
-            distance = far_distance(x, x_norm, x_length, index, value, length)
-        return self.c0 + (exp(-self.rate * distance) if distance > 0.0 else (1.0 if distance <= 0.0 else distance))
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
+        cdef Py_ssize_t i
+        products(x, supports, out)
+        if gaussians(norm, supports, self.rate, self.c0, out):
+            for i in range(supports.count):
+                if not self.rate * (norm + supports.norms[i]) < NEAR:
+                    out[i] = self.c0 + kernel_at(far_distance(x, norm, present, supports, i), self.rate)
 
     cdef double of_itself(self, double norm) noexcept:
         return 1.0 + self.c0
@@ -193,32 +190,17 @@ cdef class Laplace(KernelFunction):
             total += fabs(value[i])
         return total
 
-    cdef double of(self, const double* x, double x_norm, Py_ssize_t x_length, const int32_t* index,
-                   const double* value, Py_ssize_t length, double norm) noexcept:
-        cdef double distance = x_norm, at
-        cdef Py_ssize_t i
-        for i in range(length):
-            at = x[i] if index == NULL else x[index[i]]
-            distance += fabs(at - value[i]) - fabs(at)
-        return exp(-self.gamma * distance) if distance > 0.0 else (1.0 if distance <= 0.0 else distance)
+    cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
+        laplacians(x, norm, supports, self.gamma, out)
 
 
-cdef inline double product(const double* x, const int32_t* index, const double* value, Py_ssize_t length) noexcept:
-    return dot(x, value, length) if index == NULL else dot_at(x, index, value, length)
-
-
-cdef double far_distance(const double* x, double x_square, Py_ssize_t x_length, const int32_t* index,
-                         const double* value, Py_ssize_t length) noexcept:
-    """Return |x - z|², summed over features; exact if z has all features of x."""
+cdef double far_distance(const double* x, double square, Py_ssize_t present, const Supports* supports, Py_ssize_t i) noexcept:
+    """Return |x - z|² for a support z, summed over features; exact if z has all features of x."""
     cdef double distance = 0.0, common = 0.0, at
-    cdef Py_ssize_t i, both = 0
-    for i in range(length):
-        at = x[i] if index == NULL else x[index[i]]
-        distance += (at - value[i]) * (at - value[i])
+    cdef Py_ssize_t j, both = 0
+    for j in range(supports.starts[i], supports.starts[i + 1]):
+        at = x[supports.index[j]]
+        distance += (at - supports.value[j]) * (at - supports.value[j])
         common += at * at
         both += at != 0.0
-    return distance if both == x_length else distance + max(x_square - common, 0.0)
-
-
-def _rebuild(kind, parameters):
-    return kind(**parameters)
+    return distance if both == present else distance + max(square - common, 0.0)

@@ -1,6 +1,7 @@
 """Kernels, supports and budgets: the linear learners again, in other spaces."""
 
 import math
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -53,6 +54,74 @@ def test_kernels_are_those_of_another_library():
         model.learn_one(records(X)[0], True)
         for x, expected in zip(records(X), theirs[0], strict=True):
             assert model.score_one(x | {"unseen": 0.0}) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_exponential_is_within_one_unit_in_the_last_place():
+    """k(x, {}) = exp(-gamma) where |x|² = 1."""
+    draw = np.random.default_rng(0)
+    for gamma in [*draw.uniform(0.0, 708.0, 1000), *draw.exponential(1.0, 1000), 1e-300, 1e-17, math.log(2) / 2, 708.0]:
+        found, exact = rm.RBF(float(gamma))({"a": 1.0}, {}), (-Decimal(float(gamma))).exp()
+        assert abs(Decimal(found) - exact) < Decimal(math.ulp(found)), gamma
+    assert [rm.RBF(gamma)({"a": 1.0}, {}) for gamma in (709.0, 999.0, 1001.0, 1e300)] == [0.0] * 4
+    assert rm.RBF(0.5)({"a": 3.0}, {"a": 3.0}) == rm.Laplace(0.5)({"a": 3.0}, {"a": 3.0}) == 1.0
+
+
+LOG_2 = [float.fromhex(text) for text in ("0x1.62e42feep-1", "0x1.a39ef35793c76p-33")]
+EVEN = ("0x1.1f72fc730fcb1p-29", "0x1.27e4db67b42e0p-22", "0x1.a01a01a6d7808p-16", "0x1.6c16c16c162d6p-10")
+ODD = ("0x1.af4ddd849007ep-26", "0x1.71de023756530p-19", "0x1.a01a01abe62ddp-13", "0x1.11111111100dfp-7")
+EVEN += ("0x1.5555555555556p-5", "0x1p-1")
+ODD += ("0x1.5555555555557p-3",)
+
+
+def exponential(x):
+    """The operations of `exponential` in C, each rounded by itself."""
+    k = round(x * float.fromhex("0x1.71547652b82fep+0"))
+    r = (x - k * LOG_2[0]) - k * LOG_2[1]
+    square = r * r
+    even, odd = (float(np.polyval([float.fromhex(text) for text in part], square)) for part in (EVEN, ODD))
+    return math.ldexp(1.0 + (r + square * (even + r * odd)), k)
+
+
+def dot_in_eight_parts(a, b):
+    """The sum of products in the order of the library, however many numbers the processor adds at once."""
+    parts, whole, rest = [0.0] * 8, len(a) // 8 * 8, 0.0
+    for i in range(whole):
+        parts[i % 8] += a[i] * b[i]
+    left = list(range(whole, len(a)))
+    if len(left) >= 4:
+        for part in range(4):
+            parts[part] += a[left[part]] * b[left[part]]
+        left = left[4:]
+    if len(left) >= 2:
+        for part in range(2):
+            parts[4 + part] += a[left[part]] * b[left[part]]
+        left = left[2:]
+    for i in left:
+        rest = a[i] * b[i]
+    pair = [(parts[n] + parts[n + 4]) + (parts[n + 2] + parts[n + 6]) for n in range(2)]
+    return pair[0] + pair[1] + rest
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["all features in order", "some features"])
+@pytest.mark.parametrize("features", [1, 2, 3, 4, 6, 7, 9, 20])
+def test_a_kernel_has_the_same_bits_on_every_processor(features, shuffled):
+    """However the processor multiplies and adds, a score is what the operations give one by one."""
+    draw, names, gamma = np.random.default_rng(features), [f"f{n}" for n in range(features)], 0.75 / features
+    model = rm.MarginClassifier(rm.PerceptronRule(), rm.Kernel(rm.RBF(gamma, c0=0.25)), intercept=False)
+    model.learn_one(dict.fromkeys(names, 1.0), False)  # so that the features have their order
+    for _ in range(28):
+        x = {str(name): draw.normal() for name in (draw.permutation(names) if shuffled else names)}
+        model.learn_one(x, model.predict_one(x) is False)  # always wrong
+    assert len(model.supports) == 29
+    x = {name: draw.normal() for name in names}
+    square = dot_in_eight_parts([*x.values()], [*x.values()])
+    kernels = []
+    for support, _ in model.supports:
+        product = dot_in_eight_parts([x[name] for name in support], [*support.values()])
+        norm = dot_in_eight_parts([*support.values()], [*support.values()])
+        kernels.append(0.25 + exponential(-gamma * max(square + norm - 2.0 * product, 0.0)))
+        assert rm.RBF(gamma, c0=0.25)(x, support) == pytest.approx(kernels[-1], rel=1e-12)
+    assert model.score_one(x) == dot_in_eight_parts([coefficient for _, coefficient in model.supports], kernels)
 
 
 LEARNERS_WITHOUT_GAMMA = {

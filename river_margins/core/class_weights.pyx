@@ -74,7 +74,7 @@ cdef class ClassWeights:
         cdef list counts
         if not self.balanced:
             return 0
-        counts = list(state["class_counts"])
+        counts = list(state.get("class_counts", ()))  # for a learner that had none they begin here
         if len(counts) > len(state["labels"] or ()) or not all(type(each) is int and each >= 0 for each in counts):
             raise ValueError(f"`class_counts` must be a count for each of the labels {state['labels']!r}, not {counts!r}")
         self.examples, self.kinds = sum(counts), sum([each > 0 for each in counts])

@@ -23,7 +23,7 @@ from river_margins.tasks.regression cimport Regression, real
 
 import numpy as np
 
-cdef object numpy_bool = np.bool_
+cdef object numpy_scalar = np.generic
 cdef double LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
 cdef double ERROR_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
 
@@ -310,7 +310,7 @@ cdef class Experts:
         cdef Py_ssize_t i
         cdef object found = None
         cdef Reading reading = self.read(x)
-        y = as_bool(y)
+        y = as_plain(y)
         self.learn_all(x, y, w, predicting, reading)
         if predicting:
             found = self.first_of(reading, labels)
@@ -438,9 +438,9 @@ cdef class NumberExperts(Experts):
         return predicted
 
 
-cpdef object as_bool(y):
-    """Return a bool of numpy as Python's, by which a score is a number, and any other label as it is."""
-    return bool(y) if type(y) is numpy_bool else y
+cpdef object as_plain(y):
+    """Return a scalar of numpy as a Python object, as all learners do; two bools of Python also make a score a number."""
+    return y.item() if type(y) is not bool and isinstance(y, numpy_scalar) else y
 
 
 cdef inline double deviation(double squares, double weight) noexcept:

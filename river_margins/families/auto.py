@@ -172,7 +172,7 @@ class Voting(_Auto, base.Classifier):
         refusal = None
         for expert in self._experts.members:
             if not hasattr(expert, "check_label"):
-                continue
+                return  # a pipeline or a model of River: only learning shows whether it takes the label
             try:
                 expert.check_label(y)
             except ValueError as error:

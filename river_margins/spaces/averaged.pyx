@@ -133,6 +133,8 @@ cdef class AveragedLinear(Linear):
     def __setstate__(self, state):
         Linear.__setstate__(self, state)
         self.correction.take_weights(state["behind"])
+        if self.correction.blocks != self.blocks:
+            raise ValueError(f"{self.blocks} weight vectors, but {self.correction.blocks} behind")
         self.correction.scale = state["scale_behind"]
         if not (1e-100 < self.correction.scale <= 1.0):
             raise ValueError(f"the scale behind must be above 1e-100 and at most 1, not {self.correction.scale}")

@@ -1,5 +1,7 @@
 """Linear weights that predict with the best weights so far, the pocket."""
 
+import numpy as np
+
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -154,6 +156,10 @@ cdef class PocketLinear(Linear):
     def __setstate__(self, state):
         Linear.__setstate__(self, state)
         self.pocket.take_weights(state["pocket"])
+        if self.pocket.blocks != self.blocks:
+            raise ValueError(f"{self.blocks} weight vectors, but {self.pocket.blocks} in the pocket")
         self.recent.take(state["recent"], self.reader.size())
+        if self.blocks > 1 and not np.isin(state["recent"]["marks"], np.arange(self.blocks)).all():
+            raise ValueError(f"an example that is kept has none of {self.blocks} classes")
         self.pocket.scale, self.moved = state["pocket_scale"], state["moved"]
         self.run, self.record = state["run"], state["record"]

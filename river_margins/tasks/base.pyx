@@ -31,8 +31,14 @@ cdef class Task:
         raise NotImplementedError(f"`{type(self).__name__}` must implement `code`, which turns a label into a number")
 
     cdef object codes(self, object labels):
-        """Return the codes of a sequence of labels, as an array."""
-        return np.array([self.code(y) for y in labels])
+        """Return the codes of a sequence of labels, as an array; raise ValueError, naming the row."""
+        cdef list codes = []
+        for y in labels:
+            try:
+                codes.append(self.code(y))
+            except ValueError as error:
+                raise ValueError(f"row {len(codes)} of the batch: {error}") from error
+        return np.array(codes)
 
     cdef Py_ssize_t place(self, double code) noexcept:
         """Return the place of the label with this code among the labels; for a new label, the place after the last.

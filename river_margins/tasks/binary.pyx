@@ -35,7 +35,7 @@ cdef class Binary(Labels):
         raise ValueError(
             f"label {abridged(y)}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (
-                ", because it is for two classes only or because its first label was a bool: for two others, write "
+                ": it is for two classes only, or its first label was a bool; for two other labels, write "
                 "classes=[negative, positive]"
                 if self.positive is True else ""
             )

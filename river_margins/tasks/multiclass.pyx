@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from libc.math cimport NAN, exp, isnan
 
 from river_margins.core.reader cimport Row
@@ -9,6 +11,9 @@ from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.core.checks import abridged
 from river_margins.tasks.labels import check_text, is_missing, plain
+
+
+cdef double BELOW_1 = 1.0 - 2.0**-51  # by so much that it stays below when both are divided by the same number
 
 
 cdef class Multiclass(Labels):
@@ -54,6 +59,20 @@ cdef class Multiclass(Labels):
             raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
         check_text(label, self.labels)
         return NAN
+
+    cdef object codes(self, object labels):
+        # New labels must go together with each other, too. Else the first would be learned before the second is refused.
+        cdef dict new = {}
+        codes = Labels.codes(self, labels)
+        for i in np.flatnonzero(np.isnan(codes)):
+            label = plain(labels[i])
+            if label not in new:
+                try:
+                    check_text(label, new)
+                except ValueError as error:
+                    raise ValueError(f"row {i} of the batch: {error}") from error
+                new[label] = None
+        return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         # A new label gets the block after the last one, where the score is 0.
@@ -124,7 +143,8 @@ cdef class Multiclass(Labels):
             return {}
         highest = max([row.scores[block] for block in range(len(self.labels))])
         for block in range(len(self.labels)):
-            shares.append(exp(row.scores[block] - highest))
+            # Just below the highest score the exponential rounds to 1, and an argmax would take that for a tie.
+            shares.append(1.0 if row.scores[block] == highest else min(exp(row.scores[block] - highest), BELOW_1))
             total += <double> shares[block]
         return {self.labels[block]: <double> shares[block] / total for block in range(len(self.labels))}
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from libc.math cimport NAN, exp, nextafter
+from libc.math cimport NAN, exp, isnan, nextafter
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, set_two
-from river_margins.tasks.base cimport Task
+from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.multiclass cimport Multiclass
 from river_margins.core.checks import abridged
-from river_margins.tasks.labels import plain
+from river_margins.tasks.labels import check_text, plain
 
 
 cdef class Multilabel(Multiclass):
@@ -26,15 +26,23 @@ cdef class Multilabel(Multiclass):
         self.new_labels = {}
 
     cdef double code(self, object y) except? -1.0:
+        cdef list new = []
         if not isinstance(y, Mapping):
             raise ValueError(
                 f"label {abridged(y)}, of type {type(y).__name__}, is not a dict from labels to bools, such as "
                 "{'sport': True, 'music': False}"
             )
         for label, relevant in y.items():
-            Multiclass.code(self, label)
+            if isnan(Multiclass.code(self, label)):
+                check_text(plain(label), new)  # which are not among the labels of this task yet
+                new.append(plain(label))
             is_relevant(label, relevant)
         return NAN
+
+    cdef object codes(self, object labels):
+        codes = Labels.codes(self, labels)
+        self.code({label: True for y in labels for label in y})  # new labels of several rows must go together, too
+        return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:
         cdef Py_ssize_t block, lowest = -1, highest = -1

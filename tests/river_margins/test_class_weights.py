@@ -395,3 +395,23 @@ def test_a_change_that_does_not_suit_the_labels_of_a_snapshot_is_refused():
     found = snapshot.changes(data, rm.PAClassifier(class_weight={True: 3.0}))
     assert found.made == [] and "label True is a bool" in found.refused[0]
     assert snapshot.changes(data, rm.PAClassifier(class_weight={"spam": 3.0})).refused == []
+
+
+def test_a_weight_for_a_label_that_was_not_learned_changes_nothing():
+    model = trained(rm.PAClassifier())
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"`class_weight`: label 'spam', .* is neither False nor True"):
+        model.mutate({"class_weight": {"spam": 2.0}})
+    assert pickle.dumps(model) == before
+
+
+def test_the_counts_of_a_clone_begin_with_it():
+    model = trained(rm.PAClassifier())
+    changed, copied = (
+        model.clone(include_attributes=True),
+        model.clone({"class_weight": "balanced"}, include_attributes=True),
+    )
+    changed.mutate({"class_weight": "balanced"})
+    for twin in (changed, copied):
+        twin.learn_one({"f0": 1.0}, True)
+    assert state(changed) == state(copied)

@@ -483,3 +483,23 @@ def test_a_frame_of_several_labels_is_a_dict_for_each_row():
         model.learn_many(x, y)
     model.learn_many(x, y.to_dict("records"))
     assert model.n_seen == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "labels", "words"),
+    [
+        (rm.PAClassifier, ["1", "2", 1], "row 2 of the batch: label 1 and the label '1'"),
+        (rm.PAClassifier, ["a", None, "b"], "row 1 of the batch: label None is not a class"),
+        (rm.PARegressor, [1.0, 2.0, "red"], "row 2 of the batch: label 'red' is not a number"),
+        (rm.PAMultiLabelClassifier, [{"1": True}, {"2": True}, {1: False}], "have the same text"),
+    ],
+)
+def test_labels_that_do_not_go_together_teach_no_row(make, labels, words):
+    model = make()
+    for learn in (
+        lambda: model.learn_many(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), labels),
+        lambda: model.learn_csr(scipy.sparse.csr_matrix(np.eye(3)), labels),
+    ):
+        with pytest.raises(ValueError, match=words):
+            learn()
+    assert model.n_seen == 0

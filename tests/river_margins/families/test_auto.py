@@ -470,7 +470,8 @@ def test_one_call_is_both(portfolio, kind):
             with pytest.raises(type(error)):
                 once.predict_learn_one(x, y)
         else:
-            assert once.predict_learn_one(x, y) is predicted
+            found = once.predict_learn_one(x, y)
+            assert found == predicted and type(found) is type(predicted)
         assert states(once._experts.members) == states(twice._experts.members)
         assert once._experts.weights == twice._experts.weights
     assert bool(raised) == (kind in ("no numbers", "other labels") or (kind, portfolio) == ("huge", usual_classifiers))
@@ -721,3 +722,23 @@ def test_an_expert_whose_prediction_is_beyond_floating_point_has_no_part():
     for x, y in (({}, -2.0), ({"a": -1e76}, 0.0), ({}, 1e100)):
         model.learn_one(x, y)
     assert math.isfinite(model.predict_one({"a": 1e300}))
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_label_that_only_a_pipeline_takes_is_taken(make, order):
+    model = make([rm.BalancedWinnow(), rm.StandardScaler() | rm.PAClassifier()][::order])
+    model.check_label("spam")
+    rm.SelectiveSampler(model).learn_one({"a": 1.0}, "spam")
+    model.learn_one({"a": 1.0}, "spam")
+    assert model.predict_one({"a": 1.0}) == "spam"
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge])
+def test_labels_of_numpy_are_plain_ones(make):
+    plain, given = make(), make()
+    for n, (x, _) in enumerate(odd("every name", 20)):
+        plain.learn_one(x, n % 3)
+        given.learn_one(x, np.int64(n % 3))
+        assert type(given.predict_one(x)) is int and {*map(type, given.score_one(x))} == {int}
+    assert snapshot.dumps(given) == snapshot.dumps(plain)

@@ -331,3 +331,43 @@ def test_whatever_is_forged_loads_or_is_refused(data):
         assert all(isinstance(sentence, str) for sentence in snapshot.difference(forgery, model))
     with contextlib.suppress(SnapshotError):
         assert snapshot.loads(snapshot.dumps(snapshot.loads(forgery)))
+
+
+def learned(model, labels):
+    for number in range(30):
+        model.learn_one({"a": 1.0, "b": float(number % 3)}, labels[number % len(labels)])
+    return model
+
+
+def set_labels(document, arrays, learner):
+    learner["state"]["labels"] = ["x", "y", "z", "u"]
+
+
+def widened(name):
+    def change(document, arrays, learner):
+        (place,) = [each for each in arrays if each.startswith(f"{name}.")]
+        arrays[place] = np.hstack([arrays[place], np.ones((len(arrays[place]), 50))])
+
+    return change
+
+
+def mark_a_class_that_is_not_there(document, arrays, learner):
+    (place,) = [each for each in arrays if each.startswith("marks.")]
+    arrays[place] = np.full(arrays[place].shape, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (learned(rm.PAClassifier(), "xy"), set_labels),
+        (learned(rm.PAClassifier(), "xy"), widened("weights")),
+        (learned(rm.AROWClassifier(), "xy"), set_labels),
+        (learned(rm.AveragedPAClassifier(), "xy"), widened("behind")),
+        (learned(rm.PocketPerceptron(), "xyz"), widened("pocket")),
+        (learned(rm.PocketPerceptron(), "xyz"), mark_a_class_that_is_not_there),
+    ],
+)
+def test_weight_vectors_that_do_not_fit_the_labels_are_refused(model, change):
+    """The compiled loops would read and write other memory."""
+    with pytest.raises(SnapshotError, match="cannot be rebuilt"):
+        snapshot.loads(forged(change, model))

@@ -121,6 +121,7 @@ def test_a_learner_for_one_class_takes_no_label(label):
         ({None: True}, "is not a class"),
         ({math.nan: True}, "is not a class"),
         ({True: True}, "is a bool"),
+        ({"1": True, 1: False}, "have the same text"),
     ],
 )
 def test_what_is_no_set_of_labels_is_refused(label, words):
@@ -217,3 +218,24 @@ def test_an_intercept_is_there_or_not(make):
     model = make(intercept=np.False_)
     model.learn_one({"a": 1.0}, True)
     assert rm.INTERCEPT not in model.explain_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("make", [rm.PAClassifier, rm.AROWClassifier, rm.FTRLProximalClassifier, rm.KernelPerceptron])
+def test_a_clone_with_classes_of_a_learner_without_labels_learns(make):
+    classes = ["a", "b", "c"]
+    clone, twin = make().clone({"classes": classes}, include_attributes=True), make(classes=classes)
+    for model in (clone, twin):
+        for label in classes:
+            model.learn_one({label: 1.0}, label)
+    assert state(clone) == state(twin)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-17, 1e-150])
+def test_probabilities_of_many_classes_rank_as_the_scores_do(scale):
+    model = rm.PAClassifier(classes=["a", "b", "c"], intercept=False)
+    for label in "abcabcabc":
+        model.learn_one({label: scale}, label)
+    for label in "abc":
+        probabilities = model.predict_proba_one({label: scale})
+        assert max(probabilities, key=probabilities.get) == model.predict_one({label: scale}) == label
+        assert sum(probabilities.values()) == pytest.approx(1.0)

@@ -15,7 +15,7 @@ def evaluate(
         str | None,
         typer.Option(
             help="A .jsonl, .csv, .svm, .parquet or .arrow file, or - for JSON lines from standard input, or a data set"
-            " of River, such as phishing.",
+            " of River, such as Phishing.",
             show_default="the input file of the processor",
         ),
     ] = None,
@@ -60,10 +60,10 @@ def evaluate(
 
 
 def compare(file: File) -> None:
-    """Prints which of the models of a file is better, by its last checkpoint: `learner` or one of the `challengers`.
+    """Compares `learner` with each of the `challengers` by the last checkpoint, and prints which is better.
 
-    Over the life of both, and over the last 10,000 records of each partition that were judged, both models on the same
-    records. A loss is a wrong class, or the absolute error of a number.
+    Only records count on which both models were judged: all of them, and the last 10,000 of each partition. The loss of
+    a record is 1 for a wrong class and 0 for the right one, or the absolute error of a number.
     """
     config = load(file)
     from connectors.cli.tables import show_table

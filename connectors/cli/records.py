@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from connectors.cli.arguments import File
+from connectors.logs import without_controls
 
 REASONS_SHOWN = 10
 
@@ -45,7 +46,8 @@ def produce(
     what, topic = ("labels", config.topics["labels"]) if labels else ("records", config.input.topic)
     typer.echo(f"{counts.sent:,} {what} sent to `{topic}`")
     if counts.skipped:
-        typer.echo(f"{counts.skipped:,} rows are not records; the first one: {counts.reason}", err=True)
+        first = without_controls(counts.reason)  # which may quote the row
+        typer.echo(f"{counts.skipped:,} rows are not records; the first one: {first}", err=True)
 
 
 def tail(
@@ -98,6 +100,6 @@ def replay_rejects(
     to = " and ".join(f"`{topic}`" for topic in replay_rejects.targets_of(config))
     typer.echo(f"{counts.sent.total():,} rejects {verb} to {to}")
     for reason, count in counts.sent.most_common(REASONS_SHOWN):
-        typer.echo(f"{count:>9,}  {reason}")
+        typer.echo(f"{count:>9,}  {without_controls(reason)}")  # it may quote the record
     for why, count in counts.left_out.items():
         typer.echo(f"{count:,} left out: {why}", err=True)

@@ -13,7 +13,7 @@ def schema(
         typer.Argument(help="The YAML file of a processor.", show_default="the schema of such files"),
     ] = None,
     part: Annotated[
-        Literal["output"], typer.Argument(help="What of the processor: the values of its output.")
+        Literal["output"], typer.Argument(help="What the schema describes: the values of the output.")
     ] = "output",
 ) -> None:
     """Prints a JSON Schema: of the YAML files for an editor, or with FILE of the output of that processor."""

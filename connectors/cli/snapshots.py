@@ -102,11 +102,14 @@ def rewind(
         typer.Option("--time", help="To the newest one not after this time, such as 2026-11-21T10:25:00Z, or `now`."),
     ] = None,
     empty: Annotated[
-        bool, typer.Option("--empty", help="To a new model, at the offset given or the present one.")
+        bool, typer.Option("--empty", help="To a new model, at `--offset`, else at the committed offset.")
     ] = False,
     partition: Annotated[int | None, typer.Option(help="Only this partition; default: all.", min=0)] = None,
 ) -> None:
-    """Moves offsets and models back together, while no processor runs; later output is then written again."""
+    """Moves offsets and models together to other snapshots. Stop all processors of the group first.
+
+    The processor then goes on from there: output of records that are read again is written again.
+    """
     if (to is not None) + (offset is not None and not empty) + (moment is not None) + empty != 1:
         raise typer.BadParameter("give exactly one of `--to`, `--offset`, `--time` and `--empty`")
     from connectors.topics import snapshot_admin as snapshots

@@ -24,7 +24,8 @@ from connectors.suggest import did_you_mean
 from river_margins.core.explain import explanation
 from river_margins.families.delegating import innermost
 
-YAML_1_1_TRUTH = ("yes", "no", "on", "off")  # truth values to other readers of YAML, texts in YAML 1.2
+# Texts that are truth values to other readers of YAML, in capitals or not, or without their quotes.
+TRUTHS = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
 
 
 def contradictions(values: ValidValues) -> Iterator[PathProblem]:
@@ -115,7 +116,7 @@ def _check_weight(values: ValidValues) -> Iterator[PathProblem]:
         return
     said: str | None
     if values.get("record", "label") is None and values.has("record", "label") and not _has_labels(values):
-        said = "a weight is of learning, and there is no label to learn: name its field as `record.label`"
+        said = "a sample weight needs a label to learn: name the field with the label as `record.label`"
     else:
         said = why_no_weights(learner)
     if said:
@@ -152,11 +153,11 @@ def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
     learner, problems = assemble(values.get("learner", "steps"))
     last = None if label is None or problems else last_step(learner)
     # A learner without the parameter `classes` cannot say that its labels are texts.
-    if isinstance(label, str) and label in YAML_1_1_TRUTH and getattr(innermost(last), "classes", True) is None:
-        told = "false" if label in ("no", "off") else "true"
+    told = TRUTHS.get(label.lower()) if isinstance(label, str) else None
+    if told and getattr(innermost(last), "classes", True) is None:
         sentence = (
-            f"`labels.otherwise`: `{label}` is text here, and no truth value: write `{told}`; if the labels are texts, "
-            "list them as the `classes` of the learner"
+            f"`labels.otherwise`: `{label}` is text here, and no truth value: write `{told}`, without quotes; if the "
+            "labels are texts, list them as the `classes` of the learner"
         )
         yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
     if isinstance(label, bool) and isinstance(last, base.Regressor):

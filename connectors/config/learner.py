@@ -235,6 +235,8 @@ class LearnerBuilder:
         """Return the estimator of a step, or None after a problem was reported."""
         from river import base
 
+        from river_margins.snapshot import nodes
+
         named = self.split_step(step, path)
         if named is None:
             return None
@@ -245,6 +247,10 @@ class LearnerBuilder:
             return None
         if not issubclass(kind, base.Estimator):
             self.report(path, f"`{name}` is not a learner but a part of one: give it to a learner as a parameter")
+            return None
+        if not nodes.is_known(kind):  # no matter with which parameters, which need not be objects that a file can name
+            which = "docs/configuration.md lists the transformers of River that they hold"
+            self.report(path, f"`{name}` cannot be a step, because snapshots cannot hold it: {which}")
             return None
         estimator = self.build(name, kind, parameters, path)
         if estimator is not None:
@@ -516,7 +522,7 @@ def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
         raise ConfigError(f"`{start_from}`: {error}") from error
     raise ConfigError(
         f"the learner is not the one of the snapshot `{start_from}`: {'; '.join(changes.refused)}; "
-        f"make it that one, or leave `start_from` out"
+        f"take the learner of the snapshot, or leave `start_from` out"
     )
 
 

@@ -55,9 +55,10 @@ def load(path: str | os.PathLike[str]) -> "Config | FileConfig":
 
 
 def load_for_spark(path: str | os.PathLike[str]) -> "SparkConfig":
-    """Read what a Spark query needs of a file: `record`, `learner`, `start_from` and `output.explain`.
+    """Read the sections of a file that a Spark query needs.
 
-    The file may be that of a processor. Raise ConfigError like `load`, also for sections that Spark cannot honour.
+    These are `record`, `learner`, `labels`, `start_from`, `output.score` and `output.explain`. The file may be that of
+    a processor. Raise ConfigError like `load`, also for sections that Spark cannot honour.
     """
     from connectors.config.spark_schema import SparkConfig, leave_out_ignored
 

@@ -84,14 +84,16 @@ class Record(Section):
 
     id: PathText | None = Field(
         default=None,
-        description="The field that names a record in the output. Without it: `topic-partition-offset`. With `labels`"
-        " it is what a label names: without it, the key of the record; in files it is needed.",
+        description="The field with the id of a record, which its output repeats. Without it, the id is the position:"
+        " `topic-partition-offset`, or `file:line`. With `labels`, a label names its record by this id: between topics,"
+        " the id is then by default the key of the record; between files, this field is needed.",
     )
     label: PathText | None = Field(
         default=None,
-        description="The field with the label. A record without it, or with null, is predicted and not learned. Labels"
-        " are `true` and `false`, or anything else: unless the learner has `classes`, such as `[false, true]`, the"
-        " first label of a model decides, and the others are rejected.",
+        description="The field with the label. A record without it, or with null, is predicted and not learned. A"
+        " regressor learns numbers. A classifier learns either `true` and `false`, or texts and numbers, and rejects"
+        " labels of the other kind. The first label of a model decides which kind, unless the learner lists its"
+        " `classes`, such as `[false, true]`.",
     )
     weight: PathText | None = Field(
         default=None,
@@ -317,9 +319,9 @@ class AnyConfig(Section):
     )
     challengers: dict[str, Challenger] = Field(
         default={},
-        description="Other learners, by name, each a list of steps or the keys `steps` and `start_from`, a snapshot"
-        " with which a new one starts, or `input`. All predict and learn every record; the prediction of `learner` is"
-        " the output. See [Challengers](challengers.md).",
+        description="Other learners, by name. Each is a list of steps, or has the keys `steps` and `start_from` below."
+        " All predict and learn every record; the prediction of `learner` is the output. See"
+        " [Challengers](challengers.md).",
     )
     drift: Drift | None = Field(
         default=None,

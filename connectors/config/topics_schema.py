@@ -178,8 +178,8 @@ class Labels(AnyLabels):
     format: Format = Field(default=JSON, description="The format of the labels, as `record.format`.")
     wait: Every = Field(
         default=1.0,
-        description="How long one of the two topics waits for the other one when that has nothing to read, a duration"
-        " from `10ms` to `1h`.",
+        description="How long the next record waits while the topic of the labels has nothing to read, and the next"
+        " label while the input has nothing: a duration from `10ms` to `1h`.",
     )
 
 

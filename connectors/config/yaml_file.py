@@ -28,7 +28,6 @@ NUMBERS: list[tuple[re.Pattern[str], Callable[[str], int | float]]] = [
 WORDS: dict[str, bool | None] = {
     word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())
 }
-PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str")}
 WORDS |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
 # What to do about the mistakes of YAML that are the most frequent, by a part of what the parser says.
 HINTS = (
@@ -104,7 +103,7 @@ def read(text: str, environment: Mapping[str, str]) -> Document:
     document = Document()
     document.values[()] = Place(1, 1)
     try:
-        node = yaml.compose(text, Loader=yaml.BaseLoader)
+        node = yaml.compose(text, Loader=_Loader)
         document.data = None if node is None else _Reader(document, environment).read(node, ())
     except yaml.MarkedYAMLError as error:
         _report_syntax(document, text, error)
@@ -116,6 +115,13 @@ def read(text: str, environment: Mapping[str, str]) -> Document:
     except RecursionError:
         document.problems.append(Problem(Place(1, 1), "this file is nested too deeply, or an alias refers to itself"))
     return document
+
+
+class _Loader(yaml.BaseLoader):
+    """Gives nodes no tag but one that the file writes: of `!!str 1` the number would be left, and no text."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """Return no tag for a node without one."""
 
 
 def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -> None:
@@ -147,7 +153,7 @@ class _Reader:
         place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
         self.document.values[path] = place
         self.nodes.add(id(node))
-        if node.tag not in PLAIN_TAGS:
+        if node.tag is not None:
             self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")
             return None
         if isinstance(node, yaml.MappingNode):
@@ -166,8 +172,8 @@ class _Reader:
                 key = self.without_variables(key, path, place)
             if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:
                 key = plain_value(key)  # a label, such as `true` or `1`; in quotes it is text
-            if not isinstance(key_node, yaml.ScalarNode):
-                self.report(path, place, "a key must be a plain word, not a list or a mapping")
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag is not None:
+                self.report(path, place, "a key must be a plain word, without a tag, and not a list or a mapping")
             elif key in data:
                 line = self.document.keys[*path, key].line
                 self.report((*path, key), place, f"`{key}` appears twice, first in line {line}")
@@ -186,9 +192,8 @@ class _Reader:
     def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
         text = VARIABLE.sub(lambda match: self.variable(match, path, place), node.value)
         plain = node.style is None and not self.document.is_broken(path)
-        is_text = (
-            path[:1] in SECTIONS_WITH_SECRETS and is_secret(str(path[-1])) and WORDS.get(node.value, "") is not None
-        )
+        key = str(path[-1]) if path[:1] in SECTIONS_WITH_SECRETS else ""
+        is_text = (is_secret(key) or "username" in key) and WORDS.get(node.value, "") is not None  # 0123 is not 123
         return plain_value(text) if plain and not is_text else text
 
     def variable(self, match: re.Match[str], path: Path, place: Place) -> str:

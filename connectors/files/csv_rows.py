@@ -95,7 +95,7 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
     {'id': '07', 'a': 1.5, 'y': True}
     >>> parser(["a", "b"], [], ";")(b"1,5;x")
     Traceback (most recent call last):
-    connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point, and thousands together
+    connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point and no other separators
     """
 
     def parse(row: bytes) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
         for name, cell in fields.items():  # each such number would be a category
             if type(cell) is str and name not in texts and FOREIGN_NUMBER.fullmatch(cell.strip()):
                 raise Reject(
-                    f"`{name}` is the text {cell!r}: write numbers with a decimal point, and thousands together"
+                    f"`{name}` is the text {cell!r}: write numbers with a decimal point and no other separators"
                 )
         return fields
 

@@ -148,7 +148,7 @@ class LateLabels:
         assert config.labels is not None
         section, path = config.labels, config.labels.file
         self.waiting = waiting
-        self.records = Lookahead(records, clock_of_records(config.record, records))
+        self.records = Lookahead(records, clock_of_records(config.record, records, config.text_fields))
         self.labels = Lookahead(labels, clock_of_labels(section, labels))
         decoder = decoder_of_labels(section, labels)
         sources = (f"{pathlib.Path(config.input.file).name}:", f"{pathlib.Path(path).name}:")

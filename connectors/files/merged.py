@@ -1,6 +1,6 @@
 """Two files of records, one with the labels of the other, in one order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from connectors.config.schema import AnyLabels
@@ -93,14 +93,14 @@ def merged(records: Lookahead, labels: Lookahead) -> Iterator[Taken]:
         yield Taken(side, record, int(record.source.rpartition(":")[2]), time)
 
 
-def clock_of_records(record: RecordFields, reader: AnyReader) -> Clock:
-    """Return what reads the time of the records of a file."""
-    return Clock(record.time, reader.parser(record.id))
+def clock_of_records(record: RecordFields, reader: AnyReader, texts: Sequence[str]) -> Clock:
+    """Return what reads the time of the records of a file; the columns `texts` are text, as for their decoder."""
+    return Clock(record.time, reader.parser(record.id and FieldPath.parse(record.id).name, *texts))
 
 
 def clock_of_labels(labels: AnyLabels, reader: AnyReader) -> Clock:
     """Return what reads the time of the labels in a file."""
-    return Clock(labels.time, reader.parser(labels.id))
+    return Clock(labels.time, reader.parser(labels.id and FieldPath.parse(labels.id).name))
 
 
 def decoder_of_labels(labels: AnyLabels, reader: AnyReader) -> LabelDecoder:

@@ -113,7 +113,7 @@ class Reader:
             elif self._is_whole:
                 first = self.lines + 1
                 self._take(content)
-                self.lines += content.count(b"\n") or 1
+                self.lines += content.count(b"\n") + (not self._is_whole)
                 value = (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n")
                 yield Record(f"{self._name}:{first}", None, value)
             elif content in (b"\n", b"\r\n"):  # the end of the last line, which was written since the last start

@@ -8,6 +8,7 @@ import base64
 import functools
 import importlib.util
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,10 +47,14 @@ CPU_SECONDS, MEMORY, LARGEST_RESULT = 10, 2**30, 2**22
 WAIT = 120.0  # seconds, of which the process may be given few by a busy machine
 COMPILE = f"""
 import resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, ({CPU_SECONDS}, {CPU_SECONDS}))
-if sys.platform != "darwin": resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))  # macOS refuses it
-resource.setrlimit(resource.RLIMIT_FSIZE, ({LARGEST_RESULT}, {LARGEST_RESULT}))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def limit(kind, most):
+    hard = resource.getrlimit(kind)[1]  # a lower one of this environment stays: it cannot be raised
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+limit(resource.RLIMIT_CPU, {CPU_SECONDS})
+if sys.platform != "darwin": limit(resource.RLIMIT_AS, {MEMORY})  # macOS refuses it
+limit(resource.RLIMIT_FSIZE, {LARGEST_RESULT})
+limit(resource.RLIMIT_CORE, 0)
 import importlib.resources, grpc_tools.protoc
 own = importlib.resources.files("grpc_tools") / "_proto"
 sys.exit(grpc_tools.protoc.main(["protoc", "-I.", f"-I{{own}}", *sys.argv[1:]]))
@@ -154,9 +159,14 @@ def _compiled(text: str, files: tuple[tuple[str, str], ...]) -> File:
 def _compile(folder: str) -> None:
     command = [sys.executable, "-P", "-c", COMPILE, "--include_imports", f"--descriptor_set_out={RESULT}", NAME]
     try:
-        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT)
+        # In a session of its own, a Ctrl-C does not reach it: this process still finishes its batch.
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT, start_new_session=True
+        )
     except subprocess.TimeoutExpired as error:
         raise TimeoutError(f"the compiler of Protobuf did not end within {WAIT:g} s") from error
+    if -done.returncode in (signal.SIGINT, signal.SIGTERM):  # systemd stops all processes of a service
+        raise InterruptedError(f"the compiler of Protobuf was ended from outside, by signal {-done.returncode}")
     if done.returncode < 0:
         raise ValueError(
             f"the compiler of Protobuf was ended by signal {-done.returncode}: it takes too much to compile"

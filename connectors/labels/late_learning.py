@@ -124,6 +124,9 @@ class LateLearning:
         self.model, self.waiting, self.asking, self.otherwise = model, waiting, asking, otherwise
         self._decode_label, self.label_fields = labels.decode, labels.plain_fields
         self._source_of_records, self._source_of_labels = sources
+        if model.watch is not None:  # a new one knows nothing of the records that wait already
+            past = model.watch.past
+            past.newest = max(past.newest, waiting.records.next_sequence - 1)
         self._outcomes: list[Outcome] = []
         self._rejects: list[Record] = []
         self._queries: list[Query] = []

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -115,7 +116,7 @@ class PartitionModel:
         probability: bool = False,
     ) -> None:
         self.examples, self.watch, self._said_as = examples, watch, said_as
-        self._explain, self._probability = explain, probability
+        self._explain, self._probability = min(explain, sys.maxsize), probability  # `islice` takes no more
         self.first_score = 0.5 if probability else 0.0
         self.decode = decode
         self._load, self.can_replay = load, can_replay

@@ -132,7 +132,7 @@ class Decoder:
     id, label
         The fields with the id and the label, or None. They may be paths.
     features
-        The fields to learn from, each a path or `{name: path}`; None for all but id, label and weight.
+        The fields to learn from, each a path or `{name: path}`; None for all but id, label, weight and time.
     nulls
         What a null feature is: `absent`, `reject`, or None to leave it to the learner.
     parse

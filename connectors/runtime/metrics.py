@@ -275,7 +275,7 @@ class Metrics(Collector):
     def _asked(self, counts: Counts) -> Iterator[Metric]:
         """Yield how many labels were asked for."""
         yield CounterMetricFamily("river_margins_queries", "Records whose label was asked for.", counts.queries)
-        withheld = "Records whose label the sampler wanted and `queries.at_most` did not allow."
+        withheld = "Requests that `queries.at_most` did not allow, or of records nested too deeply for JSON."
         yield CounterMetricFamily("river_margins_withheld_queries", withheld, counts.withheld)
 
     def _partitions(self, models: Mapping[int, PartitionModel]) -> Iterator[Metric]:

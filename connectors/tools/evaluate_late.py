@@ -54,7 +54,7 @@ class LateSource:
         self.decoder_of_labels = decoder_of_labels(self.section, of_labels)
         self.sources = f"{pathlib.Path(data).name}:", f"{pathlib.Path(labels).name}:"
         self._heads = (
-            Lookahead(records, clock_of_records(self.record, records)),
+            Lookahead(records, clock_of_records(self.record, records, config.text_fields)),
             Lookahead(of_labels, clock_of_labels(self.section, of_labels)),
         )
 

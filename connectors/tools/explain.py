@@ -282,6 +282,12 @@ def _crash(config: Config) -> list[str]:
     transaction, _, silent = config.kafka.timeouts
     undone = "the transaction is aborted with its output, which is written again" if is_exact else "output is repeated"
     aborted = f" and has aborted its transaction, which lasts up to {transaction:g} s" if is_exact else ""
+    leaves = (
+        "SIGTERM commits and keeps the partitions for the next start of this `instance`, until its session times out; "
+        "Ctrl-C gives them up at once, unless the client is confluent."
+        if config.instance
+        else "SIGTERM commits and leaves the group: then they take over at once."
+    )
     return [
         "Between two checkpoints: the next owner of the partition loads the snapshot of the last checkpoint and "
         f"continues from its offset; {undone}.",
@@ -292,7 +298,7 @@ def _crash(config: Config) -> list[str]:
         "During the commit: the brokers have accepted it or not; the next owner asks them and continues from there.",
         "After the commit: nothing is lost; the next owner continues after it.",
         "Other processes take over when the group has found the process dead (the session time-out)"
-        f"{aborted}. SIGTERM commits and leaves the group: nobody waits.",
+        f"{aborted}. {leaves}",
         "Without brokers it tries again, after longer and longer pauses. A commit that does not end within "
         f"{silent:g} s ends the process (exit code 8); starting it again is safe.",
     ]
@@ -350,19 +356,22 @@ def _of_files(config: FileConfig) -> Iterator[tuple[str, list[str]]]:
             "label cannot be learned is predicted all the same.",
         ],
     )
+    guarantee = config.checkpoint.guarantee
+    if guarantee == "at_least_once" and not config.uses_standard_streams:
+        guarantee = "exactly_once"  # files are cut back all the same
     promises = {
         "exactly_once": "output, position and model move together: each input is in the output or the rejects once",
         "at_least_once": "position and model move together, after the output, which is repeated after a crash",
         "none": "the model is saved; a crash loses the records since then, as standard input cannot be read again",
     }
-    yield "Checkpoint", [f"Every {config.checkpoint.every:g} s, {promises[config.checkpoint.guarantee]}."]
+    yield "Checkpoint", [f"Every {config.checkpoint.every:g} s, {promises[guarantee]}."]
     yield "Snapshots", [f"The model and the checkpoint are in `{config.snapshots / config.name / 'files'}`."]
     back = {
         "exactly_once": "the next start cuts the output back to the last checkpoint, loads its model and continues.",
         "at_least_once": "the next start loads the model of the last checkpoint and continues; lines are repeated.",
         "none": "the next start continues with the model of the last checkpoint, and with the input it is given.",
     }
-    yield "When it crashes", [f"At any moment: {back[config.checkpoint.guarantee]}"]
+    yield "When it crashes", [f"At any moment: {back[guarantee]}"]
     yield (
         "What others must do",
         [

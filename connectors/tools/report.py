@@ -103,7 +103,7 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: boo
         kinds = ", ".join(f"{number:,} `{kind}`" for kind, number in result.kinds.most_common())
         yield f"could not be processed, by kind: {kinds}"
     if result.reason:
-        yield f"the first one that could not be processed: {result.reason}"
+        yield f"the first one that could not be processed: {without_controls(result.reason)}"
 
 
 def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:

@@ -182,6 +182,8 @@ class Committer:
                 last = OffsetMetadata.from_text(partition.committed.metadata)
                 assert last is not None
                 offset, inputs, crc, examples = partition.progress
+                if not inputs:  # those of the snapshot: the file may have made another of its models the champion
+                    examples = last.examples
                 self._new[number] = last._replace(
                     partitions=self._assignment.told, offset=offset, examples=examples, inputs=inputs, crc=crc
                 )

@@ -9,6 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
+import types
+from collections import Counter
 
 import jsonschema
 import pytest
@@ -16,6 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 from connectors import cli, errors
+from connectors.tools import produce, replay_rejects
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
@@ -143,3 +146,13 @@ def test_kafka_runs_until_it_is_interrupted(tmp_path):
             assert server.wait(DEADLINE) == 0
         finally:
             server.kill()
+
+
+def test_a_reason_does_not_command_the_terminal(monkeypatch, tmp_path):
+    sent = replay_rejects.Counts(Counter({"`\x1b[2J` has its label already": 2}))
+    skipped = types.SimpleNamespace(sent=1, skipped=1, reason="in.svm:1: the label is `\x1b[2J`")
+    monkeypatch.setattr(replay_rejects, "replay", lambda *_: sent)
+    monkeypatch.setattr(produce, "produce", lambda *_, **__: skipped)
+    for arguments in (["replay-rejects", EXAMPLE], ["produce", EXAMPLE, "in.svm"]):
+        said = CliRunner().invoke(cli.app, list(map(str, arguments)), color=True).output
+        assert r"`\x1b[2J`" in said and "\x1b" not in said

@@ -159,6 +159,13 @@ def test_a_truth_value_of_yaml_1_1_is_no_label_by_accident(load):
         load(text.replace("PAClassifier]", "{Calibrated: {classifier: PAClassifier}}]"))
 
 
+@pytest.mark.parametrize(("text", "told"), [("No", "false"), ("OFF", "false"), ("Yes", "true"), ('"false"', "false")])
+def test_nor_in_capitals_or_quotes(load, text, told):
+    text = FILES.replace("within: 30d", f"within: 30d\n  otherwise: {text}")
+    with pytest.raises(ConfigError, match=f"is text here, and no truth value: write `{told}`, without quotes"):
+        load(text)
+
+
 @pytest.mark.parametrize("truth", ["true", "false"])
 def test_a_truth_value_teaches_a_regressor_no_number(load, truth):
     text = FILES.replace("PAClassifier]", "PARegressor]").replace("within: 30d", f"within: 30d\n  otherwise: {truth}")

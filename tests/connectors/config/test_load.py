@@ -243,14 +243,24 @@ instance: 7
         ),
         ("StandardScaler", "os.system", "7:5: there is no class `os.system`"),
         ("StandardScaler", "PA1", "7:5: `PA1` is not a learner but a part of one: give it"),
-        ("StandardScaler", "river.preprocessing.PredClipper", "7:5: `river.preprocessing.PredClipper` needs the"),
+        ("StandardScaler", "river.compose.Prefixer", "7:5: `river.compose.Prefixer` needs the parameter `prefix`"),
+        (
+            "StandardScaler",
+            "river.preprocessing.PredClipper",
+            "7:5: `river.preprocessing.PredClipper` cannot be a step",
+        ),
         ("PAClassifier: {C: 0.01, mode: 1}", "MarginClassifier: {rule: {PA1: {D: 1}}}", "8:37: `PA1` has no parameter"),
         (
             "StandardScaler",
             "OneHotEncoder\n  - StandardScaler",
             "6:1: `learner`: `StandardScaler` after `OneHotEncoder` ma",
         ),
-        ("StandardScaler", "river.preprocessing.LDA", "7:5: "),  # a step that no snapshot can hold
+        ("StandardScaler", "river.preprocessing.LDA", "7:5: `river.preprocessing.LDA` cannot be a step, because snap"),
+        (
+            "StandardScaler",
+            "river.feature_extraction.Agg: {on: a, by: b, how: river.stats.Mean}",
+            "7:5: `river.feature_extraction.Agg` cannot be a step, because snapshots cannot hold it",
+        ),
     ],
 )
 def test_steps_that_cannot_be(problems, old, new, expected):
@@ -291,6 +301,8 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),
         ("instance: a/b", "10:11: `instance`: `a/b` cannot be"),
         ("instance: &x a", None),
+        ("instance: !!str 7", "10:11: the tag `tag:yaml.org,2002:str` is not supported, remove it"),
+        ("rejects: {!!str topic: a}", "10:11: a key must be a plain word, without a tag, and not a list or a mapping"),
         ("instance: !!python/name:os.system a", "10:11: the tag `tag:yaml.org,2002:python/name:os.system` is not"),
         ("rejects: {topic: ..}", "10:18: `rejects.topic`: `..` cannot be a topic"),
         ("checkpoint:", "10:12: `checkpoint` must be a mapping, found nothing"),
@@ -323,7 +335,7 @@ def test_a_challenger_may_have_the_name_of_a_key(problems):
         ("{label: y, weight: a, features: [a]}", "5:41: `record.features`: `a` is the weight, and cannot be a feature"),
         (
             "{weight: a}",
-            "5:18: `record.weight`: a weight is of learning, and there is no label to learn: name its field",
+            "5:18: `record.weight`: a sample weight needs a label to learn: name the field with the label",
         ),
         ("{label: y, weight: a..b}", "5:28: `record.weight`: `a..b` is not a path"),
         ("{features: [a, a]}", "5:20: `record.features`: `a` appears twice"),
@@ -786,7 +798,7 @@ def test_a_snapshot_to_start_from_must_be_of_this_learner(load, problems, tmp_pa
     assert changed["PAClassifier"].C == 1 and changed["PAClassifier"].weights == learner["PAClassifier"].weights
     (line,) = problems(text.replace("PAClassifier: {C: 0.01, mode: 1}", "AROWClassifier"))
     assert line.startswith("p.yaml:10:13: `start_from`: the learner is not the one of the snapshot `")
-    assert "is now `AROWClassifier()`" in line and "make it that one, or leave `start_from` out" in line
+    assert "is now `AROWClassifier()`" in line and "take the learner of the snapshot, or leave `start_from` out" in line
     (tmp_path / "trained.snapshot").write_bytes(b"junk")
     (line,) = problems(text)
     assert line.startswith("p.yaml:10:13: `start_from`: `") and "trained.snapshot`: " in line
@@ -915,3 +927,8 @@ def test_the_advice_for_a_name_with_brackets_can_be_taken(problems, load):
     (found,) = problems(text.replace("NAME", '"temp[C]"'))
     advice = found.rpartition("write `")[2].removesuffix("`")
     assert load(text.replace("NAME", advice)).record.features == ['["temp[C]"]', "a"]
+
+
+def test_a_user_name_of_digits_is_text(load):
+    text = GOOD.replace("localhost:9092", "localhost:9092\n  sasl_plain_username: ${NAME_OF_USER}")
+    assert load(text, NAME_OF_USER="004711").kafka.common["sasl_plain_username"] == "004711"

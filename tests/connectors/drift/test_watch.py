@@ -6,6 +6,9 @@ from river import base
 
 from connectors import config
 from connectors.drift.watch import Plan, Watch
+from connectors.labels.label_records import LabelDecoder
+from connectors.labels.late_learning import LateLearning
+from connectors.labels.waiting import WaitingRecords
 from connectors.model.contest import ContestModel
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
@@ -120,3 +123,21 @@ def test_inputs_that_are_read_again_are_watched_as_they_were(tmp_path):
         again.prepare_snapshot()
         again.saved_as("t")
         assert (again.watch and again.watch.plan) == plan and not again.is_to_change
+
+
+def test_what_waited_before_there_was_a_watch_is_not_held_against_a_model_that_begins_anew():
+    """The section `drift` is new, and labels of former records come before the next record."""
+    decode, waiting = Decoder("id", "y", None, is_joined=True).decode, WaitingRecords(10**6, 100)
+
+    def route(watch):
+        model = PartitionModel(Memory(), "s", 0, lambda name: Memory(), decode, watch=watch)
+        return LateLearning(model, waiting, LabelDecoder("of", "label"), ("in-0-", "labels-0-"))
+
+    def taken(take, count, fields):
+        for number in range(count):
+            take(Record(f"s-{number}", None, json.dumps(fields(number)).encode()), number, number, Counts())
+
+    taken(route(None).take_record, 9, lambda number: {"id": number, "a": 1.0})
+    watch = Watch(Plan(*SUDDEN, "reset"), lambda name: Memory())
+    taken(route(watch).take_label, 9, lambda number: {"of": number, "label": number % 3 < 2})
+    assert watch.past.drifts == 1

@@ -357,3 +357,15 @@ def test_evaluate_doubts_times_in_another_unit(folder, capsys, first, is_told):
     folder.put_labels(at_times({"label": True}, first + 2))
     report.run(folder.config())
     assert ("is it in another unit?" in capsys.readouterr().out) == is_told
+
+
+def test_a_text_that_looks_like_a_number_hides_no_time(tmp_path):
+    """A column that a step reads as text is text for the time of its row, too: else the row would come first."""
+    learner = [{"BagOfWords": {"on": "body"}}, "PAClassifier"]
+    folder = LateFolder(tmp_path, "csv", record={"id": "id", "time": "at"}, learner=learner)
+    folder.put(b'id,at,body\n1,10,win now\n2,1000,"1,5"\n')
+    folder.put_labels([b"of,label,at", b"1,true,500", b"2,false,1400"])
+    folder.run()
+    assert [(outcome["id"], outcome["delay"]) for outcome in folder.outcomes()] == [("1", 490), ("2", 400)]
+    assert evaluate.run(folder.config()).kinds == {}
+    assert folder.outcomes()[1]["prediction"] is True, "predicted after the first label"

@@ -588,7 +588,7 @@ def test_a_decimal_comma_between_semicolons_is_no_category(tmp_path, learner):
     folder.put(b"id;a;y\n1,5;1.5;true\n2,5;-1,5;false\n")
     counts = folder.run()
     assert (counts.read, counts.learned) == (2, 1)
-    said = "`a` is the text '-1,5': write numbers with a decimal point, and thousands together"
+    said = "`a` is the text '-1,5': write numbers with a decimal point and no other separators"
     assert folder.rejects()[0]["reason"] == said
 
 
@@ -1030,3 +1030,20 @@ def test_a_number_of_another_country_is_no_category(tmp_path, delimiter, cell):
     folder.put("".join(delimiter.join(row) + "\n" for row in rows).encode())
     assert folder.run().learned == 1
     assert "write numbers with a decimal point" in folder.rejects()[0]["reason"]
+
+
+def test_the_lines_of_a_last_row_without_end_all_count(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'a,b\n1,"x\ny"')
+    reader = Reader(str(path))
+    assert [record.source for record in reader] == ["in.csv:2"] and reader.lines == 3
+    path.write_bytes(b'a,b\n1,"x\ny"\n2,z\n')
+    again = Reader(str(path))
+    again.skip(reader.mark(), reader.lines)
+    assert [record.source for record in again] == ["in.csv:4"]
+
+
+def test_all_features_are_explained_whatever_the_number(folder):
+    folder.put(lines_of(phishing(2)))
+    output = {"file": str(folder.path / "out.jsonl"), "explain": 10**20}
+    assert folder.run(output=output).predicted == 2

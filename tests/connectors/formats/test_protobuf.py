@@ -1,6 +1,8 @@
 """Protobuf through a real schema registry, written by Confluent's own serializer."""
 
 import math
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -13,6 +15,7 @@ from connectors.formats.protobuf import OUTPUT, Protobuf
 from connectors.formats.protobuf_schemas import compiled
 from connectors.formats.registry import Registry, Schema, join, split
 from connectors.model.rejects import Reject
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
 
 EVENT = """syntax = "proto3";
@@ -231,6 +234,34 @@ def test_a_compiler_that_has_no_time_is_tried_again(monkeypatch):
         patch.setattr(protobuf_schemas, "WAIT", 0.0)
         codec.decode(join(7, AT_EVENT))
     assert codec.decode(join(7, AT_EVENT)) == NOTHING
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_compiler_that_is_ended_from_outside_is_tried_again(monkeypatch, name):
+    """As by systemd, which stops all processes of a service: the batch that is finished then has no rejects of it."""
+    codec = Protobuf(Memory({7: Schema(EVENT + f"// {name}")}), "t")
+    end = f"import os, signal; signal.signal(signal.{name}, signal.SIG_DFL); os.kill(os.getpid(), signal.{name})"
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="was ended from outside"):
+        patch.setattr(protobuf_schemas, "COMPILE", end)
+        codec.decode(join(7, AT_EVENT))
+    assert codec.decode(join(7, AT_EVENT)) == NOTHING
+
+
+def test_a_ctrl_c_does_not_reach_the_compiler(monkeypatch):
+    """A terminal sends it to all processes of its foreground group."""
+    code = "import os, sys; sys.exit(f'a.proto:{os.getsid(0) == os.getpid()}')"
+    monkeypatch.setattr(protobuf_schemas, "COMPILE", code)
+    with pytest.raises(ValueError, match=r"a\.proto:True"):
+        compiled(Schema(EVENT + "// in a session of its own"))
+
+
+def test_the_compiler_takes_lower_limits_of_its_environment():
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20)); "
+        "from connectors.formats.protobuf_schemas import compiled; from connectors.formats.registry import Schema; "
+        """compiled(Schema('syntax = "proto3"; message A { string a = 1; }')).message((0,))"""
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=DEADLINE)
 
 
 def _schema_of(record, added):

@@ -178,6 +178,27 @@ def test_lag_ends_at_the_last_stable_offset(stream, kafka, monkeypatch):
         wait_for(lambda: scrape(port)["lag_records", "0", stream.input] == 0, "no lag after the commit")
 
 
+def test_the_lag_is_known_again_after_an_error_of_the_system(stream, monkeypatch, caplog):
+    port, refused = stream.settings["metrics"]["port"], iter([RuntimeError("can't start new thread")] * 3)
+
+    def following(metrics, make_consumer):
+        def make():
+            for error in refused:
+                raise error
+            return make_consumer()
+
+        return lag.following_lag(metrics, make)
+
+    monkeypatch.setattr(processor, "following_lag", following)
+    stream.produce(phishing(5), partition=1)
+    with running(stream.config()):
+        stream.read(stream.output, 5)
+        wait_for(lambda: scrape(port).get(("lag_records", "1", stream.input)) == 0, "a lag")
+    (line,) = [text for text in caplog.messages if text.startswith("the lag is not known")]
+    assert line == """the lag is not known: RuntimeError("can't start new thread")"""
+    assert next(refused, None) is None
+
+
 def test_the_lag_of_labels(stream, kafka):
     port, labels = stream.settings["metrics"]["port"], f"{stream.name}-labels"
     kafka.create_topics({labels: 2})

@@ -196,7 +196,7 @@ def test_the_saved_learner_is_what_a_processor_starts_from(settings, tmp_path):
     twin(bare, records[:300])
     expected = twin(bare, records[300:])
     assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()] == expected
-    with pytest.raises(ConfigError, match="make it that one"):
+    with pytest.raises(ConfigError, match="take the learner of the snapshot"):
         settings(REGRESSOR, start_from=str(saved))
 
 
@@ -344,6 +344,12 @@ def test_brackets_in_a_reason_are_text(settings, tmp_path, capsys):
     report.run(settings(record={"label": "y"}), str(tmp_path / "in.csv"), save=tmp_path / "m.snapshot")
     assert "feature 'rate [/min]' is the text 'n/a'" in capsys.readouterr().out
     assert (tmp_path / "m.snapshot").exists()
+
+
+def test_a_reason_does_not_command_the_terminal(settings, tmp_path, capsys):
+    (tmp_path / "in.svm").write_bytes(b"\x1b[2J 1:2\n1 1:2\n")
+    report.run(settings(["PAClassifier"], record={"label": "label"}), str(tmp_path / "in.svm"))
+    assert r"the label is `\x1b[2J`" in capsys.readouterr().out
 
 
 def test_a_metric_that_fails_is_named(settings, answers, tmp_path):

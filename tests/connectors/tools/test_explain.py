@@ -92,6 +92,7 @@ def test_what_differs_is_said(said):
     ("changes", "parts"),
     [
         ({}, ["reads `{}/mail.jsonl` to the end", "is in the output or the rejects once", "cuts the output back"]),
+        ({"checkpoint": {"guarantee": "at_least_once"}}, ["cuts the output back to the last checkpoint"]),
         (
             {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once"}},
             ["one line of standard output", "which is repeated after a crash", "lines are repeated"],
@@ -107,6 +108,17 @@ def test_a_processor_between_files(said, tmp_path, changes, parts):
     assert "It predicts numbers" in text and "PARegressor(" in text and "eps=0.0" in text
     for part in parts:
         assert part.replace("{}", str(tmp_path)) in text, part
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({}, "SIGTERM commits and leaves the group: then they take over at once."),
+        ({"instance": "a"}, "SIGTERM commits and keeps the partitions for the next start of this `instance`"),
+    ],
+)
+def test_what_sigterm_does(said, changes, part):
+    assert part in said(TOPICS, **changes)
 
 
 def test_no_secret_is_told(said):

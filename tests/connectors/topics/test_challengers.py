@@ -1,10 +1,16 @@
 """Several learners on one stream: all models move with offsets and output, and keep their names over a restart."""
 
 import json
+from types import SimpleNamespace
 
 from connectors.config.learner import assemble
+from connectors.model.partition_model import PartitionModel
+from connectors.model.replay_proof import ReplayProof
 from connectors.model.standings import contest_of
-from river_margins import snapshot
+from connectors.topics.commit import Committer
+from connectors.topics.offset_metadata import OffsetMetadata
+from connectors.topics.partition import Partition
+from river_margins import PAClassifier, snapshot
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 STEPS = {
@@ -101,3 +107,19 @@ def test_a_challenger_that_is_taken_out_is_dropped(kafka, tmp_path, caplog):
     models, contest = models_of(stream, 0)
     assert models == {name: expected(name, records)[1] for name in ("pa", "plain")}
     assert list(outputs[-1]["challengers"]) == ["plain"] and set(contest.standings.life.models) == {"pa", "plain"}
+
+
+def test_roles_were_exchanged_and_the_offset_moves_without_a_record():
+    """The end of a transaction comes first. The new champion has learned less than the one of the snapshot."""
+    before = OffsetMetadata.of_snapshot(b"", 7, 5, False, topic_id="t", partitions=1, host="h")
+    model = PartitionModel(PAClassifier(), before.snapshot, 3, {}.get)
+    partition = Partition("events-0-", model, ReplayProof(7, 0, False), before.to_committed())
+    partition.proof.skip_to(8)
+    config = SimpleNamespace(
+        labels=None, record=SimpleNamespace(label="y"), checkpoint=SimpleNamespace(guarantee="exactly_once")
+    )
+    assignment, outbox = SimpleNamespace(partitions={0: partition}, told=1), SimpleNamespace(moved={0})
+    committer = Committer(config, None, assignment, outbox, None, None, None, None)
+    committer.write_snapshots()
+    found = OffsetMetadata.from_text(committer._offsets()[0].metadata)
+    assert found is not None and (found.snapshot, found.offset, found.examples) == (before.snapshot, 8, 5)

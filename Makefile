@@ -40,7 +40,7 @@ check: .venv/dev  ## a minute's worth between two edits: ruff, mypy, and tests w
 repeat: .venv/dev  ## the whole suite five times on the machine as it is and five times under load, with a tally
 	$(BIN)/python -m tests.repeat --processes $(PROCESSES)
 
-mutate: .venv/dev  ## a hundred faults on purpose, one after the other, and which of them no test finds
+mutate: .venv/dev  ## more than 200 faults on purpose, one after the other, and which of them no test finds
 	$(BIN)/python -m tests.mutation
 
 lint: .venv/dev  ## ruff and mypy

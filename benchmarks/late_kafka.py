@@ -2,12 +2,13 @@
 
     python benchmarks/late_kafka.py
 
-Three processes, one after the other, each on a topic with one partition: labels in the records; labels in a topic of
-their own that come a million records later; and a restart of that one, which reads back what waits. What counts is
-the CPU time of the process itself, and the time of its commits, while a million records wait. The result is also
-written to benchmarks/results/late_kafka.md.
+Five processes, one after the other, each on a topic with one partition: labels in the records, and labels in a topic of
+their own that come a million records later, as fast as they can; both of them at a steady rate; and a restart of that
+with late labels, which reads back what waits. What counts is the CPU time of the process itself, and the time of its
+commits, while a million records wait. The result is also written to benchmarks/results/late_kafka.md.
 """
 
+import functools
 import json
 import logging
 import os
@@ -26,6 +27,7 @@ import orjson
 
 RESULTS = Path(__file__).parent / "results" / "late_kafka.md"
 WAITING, MEASURED, AFTER, SIZE = 1_000_000, 200_000, 1_000, 500
+RATE, WARM_UP, STEADY = 4_000, 5, 25  # records a second, the first seconds, which do not count, and all seconds
 INLINE, LATE, RESTART = "labels in the records", "labels that come later", "restart"
 
 
@@ -59,7 +61,7 @@ def settings(servers: str, name: str, folder: str) -> dict[str, Any]:
     return found
 
 
-def contender(name: str, servers: str, folder: str) -> None:
+def contender(name: str, servers: str, folder: str, is_steady: bool) -> None:
     from connectors import config
     from connectors.runtime.health import Health
     from connectors.runtime.stop import Stop
@@ -72,16 +74,23 @@ def contender(name: str, servers: str, folder: str) -> None:
     logging.getLogger("connectors.topics.commit").addHandler(commits)
     logging.getLogger("connectors.topics.commit").setLevel(logging.INFO)
     records, labels = {INLINE: (MEASURED, 0), LATE: (WAITING + MEASURED, MEASURED), RESTART: (AFTER, 0)}[name]
-    begins = WAITING if name == LATE else 1
+    begins, measured = WAITING if name == LATE else 1, MEASURED
+    if is_steady:
+        records, begins = RATE * STEADY, RATE * WARM_UP
+        labels, measured = labels and records, records - begins
     began: tuple[float, int] | None = None
+    is_waited_for = is_steady
 
     class Until(Stop):
         """Ends the processor when it has read so many records and labels; the measurement begins on the way."""
 
         @property
         def requested(self) -> bool:  # type: ignore[override]
-            nonlocal began
+            nonlocal began, is_waited_for
             work = health.metrics.work
+            if is_waited_for and work.is_ready:
+                is_waited_for = False
+                print("ready", flush=True)
             pending = work._outbox.pending if isinstance(work, processor.Processor) else work.counts
             read = work.counts.read + pending.read
             if began is None and read >= begins:
@@ -94,72 +103,115 @@ def contender(name: str, servers: str, folder: str) -> None:
         began = 0.0, 0
     processor.run(found, first, health)
     assert began is not None
-    cpu = (time.process_time() - began[0]) / MEASURED * 1e6
+    cpu = (time.process_time() - began[0]) / measured * 1e6
     print(json.dumps({"cpu": cpu, "commits": commits.seconds[began[1] :], "clock": time.monotonic() - started}))
 
 
-def feed(kafka: Any) -> None:
-    from confluent_kafka import Producer
+class Feed:
+    """Writes the topics; record n of `records` has its label behind the record that comes a million later."""
 
-    kafka.create_topics(dict.fromkeys(("labelled", "records", "labels", "predictions"), 1))
-    # Kafka deletes records with timestamps of long ago.
-    first = int(time.time() * 1000) - WAITING - 2 * MEASURED
-    draw, producer = random.Random(1), Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 20})
+    def __init__(self, kafka: Any) -> None:
+        from confluent_kafka import Producer
 
-    def send(topic: str, value: dict[str, Any], number: int) -> None:
+        kafka.create_topics(dict.fromkeys(("labelled", "records", "labels", "predictions"), 1))
+        # Kafka deletes records with timestamps of long ago.
+        self._first = int(time.time() * 1000) - WAITING - 2 * MEASURED
+        self._producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "linger.ms": 20})
+        draw, names = random.Random(1), [f"feature_{number:02d}" for number in range(14)]
+        self._rows = [{name: round(draw.gauss(0, 1), 15) for name in names} for _ in range(5000)]
+        print(f"records of {len(orjson.dumps(self._record(0)))} bytes")
+
+    def _record(self, number: int) -> dict[str, Any]:
+        return {"id": f"payment-{number:08d}", **self._rows[number % len(self._rows)]}
+
+    def _send(self, topic: str, value: dict[str, Any], moment: int) -> None:
         while True:
             try:
-                producer.produce(topic, orjson.dumps(value), b"key", 0, timestamp=first + number)
+                self._producer.produce(topic, orjson.dumps(value), b"key", 0, timestamp=self._first + moment)
                 return
             except BufferError:
-                producer.poll(0.1)
+                self._producer.poll(0.1)
 
-    names = [f"feature_{number:02d}" for number in range(14)]
-    rows = [{name: round(draw.gauss(0, 1), 15) for name in names} for _ in range(5000)]
-    print(f"records of {len(orjson.dumps({'id': 'payment-00000000', **rows[0]}))} bytes")
-    for number in range(WAITING + MEASURED):
-        row = rows[number % len(rows)]
-        fields, answer = {"id": f"payment-{number:08d}", **row}, {"label": row["feature_00"] > 0}
-        send("records", fields, number)
-        if number < MEASURED:
-            send("labelled", fields | answer, number)
-            send("labels", {"id": fields["id"]} | answer, number + WAITING)
-    producer.flush()
+    def labelled(self, number: int) -> None:
+        fields = self._record(number)
+        self._send("labelled", fields | {"label": fields["feature_00"] > 0}, number)
+
+    def record(self, number: int) -> None:
+        self._send("records", self._record(number), number)
+
+    def label(self, number: int) -> None:
+        fields = self._record(number)
+        self._send("labels", {"id": fields["id"], "label": fields["feature_00"] > 0}, number + WAITING)
+
+    def late(self, number: int) -> None:
+        self.record(WAITING + number)
+        self.label(number)
+
+    def at_once(self) -> None:
+        for number in range(WAITING + MEASURED):
+            self.record(number)
+            if number < MEASURED:
+                self.labelled(number)
+                self.label(number)
+        self._producer.flush()
+
+    def steadily(self, send: Any) -> None:
+        """Send what follows at the rate, once the process reads: it reads back first what waits."""
+        began, sent = time.monotonic(), 0
+        while sent < RATE * STEADY:
+            while sent < min(RATE * STEADY, (time.monotonic() - began) * RATE):
+                send(MEASURED + sent)
+                sent += 1
+            self._producer.poll(0)
+            time.sleep(0.002)
+        self._producer.flush()
+
+    def last(self) -> None:
+        for number in range(AFTER):
+            self.record(WAITING + MEASURED + RATE * STEADY + number)
+        self._producer.flush()
 
 
-def feed_more(kafka: Any) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    for number in range(AFTER):
-        place = WAITING + MEASURED + number
-        value = {"id": f"payment-{place:08d}", "feature_00": 1.0}
-        producer.produce("records", orjson.dumps(value), b"key", 0)
-    producer.flush()
-
-
-def measure(name: str, servers: str, folder: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, name, servers, folder]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+def measure(name: str, servers: str, folder: str, send: Any = None) -> dict[str, Any]:
+    """Return what a process measured; with `send`, of a steady rate, which begins when the process is ready."""
+    command = [sys.executable, __file__, name, servers, folder, *(["steady"] if send else [])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        if send:
+            process.stdout.readline()
+            send()
+        lines = process.stdout.read().splitlines()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    found: dict[str, Any] = json.loads(lines[-1])
     return found
 
 
-def cell(figures: list[float]) -> str:
-    return f"{statistics.median(figures):.3g} ({min(figures):.3g} to {max(figures):.3g})"
+def table(found: dict[str, dict[str, Any]]) -> list[str]:
+    commits = {name: [1000 * seconds for seconds in each["commits"]] for name, each in found.items()}
+    medians = {name: statistics.median(each) for name, each in commits.items()}
+    rows = [
+        f"| {name} | {found[name]['cpu']:.1f} | {medians[name]:.3g} ({min(each):.3g} to {max(each):.3g}) |"
+        for name, each in commits.items()
+    ]
+    ratio = found[LATE]["cpu"] / found[INLINE]["cpu"], medians[LATE] / medians[INLINE]
+    head = ["| | CPU, µs a record | a commit, ms: median (smallest to largest) |", "|---|---|---|"]
+    return [*head, *rows, f"| ratio | {ratio[0]:.2f} | {ratio[1]:.2f} |"]
 
 
 def main() -> None:
     from connectors.kafka.local import LocalKafka
 
     with LocalKafka() as kafka, tempfile.TemporaryDirectory() as folder:
-        feed(kafka)
-        found = {name: measure(name, kafka.bootstrap_servers, folder) for name in (INLINE, LATE)}
-        feed_more(kafka)
-        found[RESTART] = measure(RESTART, kafka.bootstrap_servers, folder)
-    cpu = {name: each["cpu"] for name, each in found.items()}
-    commits = {name: [1000 * seconds for seconds in each["commits"]] for name, each in found.items()}
-    ratio = statistics.median(commits[LATE]) / statistics.median(commits[INLINE])
+        servers, feed = kafka.bootstrap_servers, Feed(kafka)
+        feed.at_once()
+        at_once = {name: measure(name, servers, folder) for name in (INLINE, LATE)}
+        sends = {INLINE: feed.labelled, LATE: feed.late}
+        steady = {
+            name: measure(name, servers, folder, functools.partial(feed.steadily, send)) for name, send in sends.items()
+        }
+        feed.last()
+        restart = measure(RESTART, servers, folder)
     lines = [
         "# Labels that come later, through Kafka",
         "",
@@ -168,12 +220,15 @@ def main() -> None:
         f"{WAITING:,} records wait. CPU is that of the process; for labels that come later it is that of a record and "
         "a label.",
         "",
-        "| | CPU, µs a record | a commit, ms: median (smallest to largest) |",
-        "|---|---|---|",
-        *(f"| {name} | {cpu[name]:.1f} | {cell(commits[name])} |" for name in (INLINE, LATE)),
-        f"| ratio | {cpu[LATE] / cpu[INLINE]:.2f} | {ratio:.2f} |",
+        "As fast as it can:",
         "",
-        f"A restart with {WAITING:,} records that wait took {found[RESTART]['clock']:.1f} s, from the start of the "
+        *table(at_once),
+        "",
+        f"At {RATE:,} records a second, and as many labels, for {STEADY - WARM_UP} s:",
+        "",
+        *table(steady),
+        "",
+        f"A restart with {WAITING:,} records that wait took {restart['clock']:.1f} s, from the start of the "
         f"process's work to its end, with {AFTER:,} records read and committed.",
         "",
     ]
@@ -182,7 +237,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4:
-        contender(*sys.argv[1:])
+    if len(sys.argv) > 3:
+        contender(*sys.argv[1:4], is_steady=len(sys.argv) > 4)
     else:
         main()

@@ -145,7 +145,7 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        sample_weight(w)
+        w = sample_weight(w)
         self.check_label(y)
         labels = self._labels.including(y)
         found = joint(self.phi, self.intercept, x, labels)

@@ -164,8 +164,9 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
         places = [place if place >= 0 else size + new.index(name) for name, place in zip(names, places, strict=True)]
         all_squares = self.forgetting * np.pad(self._squares, (0, len(new)))
         all_targets = self.forgetting * np.pad(self._targets, (0, len(new)))
-        all_squares[np.ix_(places, places)] += squares
-        all_targets[places] += targets
+        with np.errstate(over="ignore"):
+            all_squares[np.ix_(places, places)] += squares
+            all_targets[places] += targets
         solution = _ridge(all_squares, all_targets, self.beta)
         if new:
             self._rows.add(new, np.zeros((len(new), 1)))
@@ -206,6 +207,6 @@ def _ridge(squares: Array, targets: Array, beta: float) -> Array:
         solution = np.linalg.solve(squares + beta * np.eye(len(targets)), targets)
     except np.linalg.LinAlgError:
         solution = np.full(len(targets), np.inf)
-    if not np.isfinite(solution).all():
+    if not (np.isfinite(solution).all() and np.isfinite(squares).all()):  # an infinite square has a solution of 0
         raise OverflowError("a weight of `DiscriminativeRidge` would become infinite: scale the features")
     return np.asarray(solution)

@@ -8,10 +8,10 @@ from typing import Any
 from river import base
 
 from river_margins.core.checks import not_negative, positive, whole
-from river_margins.core.experts import as_plain
 from river_margins.families.auto import Voting, usual_classifiers
 from river_margins.families.gaussian import AROWClassifier
 from river_margins.families.passive_aggressive import PAClassifier
+from river_margins.tasks.labels import plain
 
 __all__ = ["Hedge"]
 
@@ -183,7 +183,7 @@ class Hedge(Voting):
             self._check_weight(w)
             if w > 1.0:
                 raise ValueError(f"`w` must be at most 1, not {w!r}: the bounds are for losses from 0 to 1")
-        y = as_plain(y)
+        y = plain(y)
         predictions = self._experts.predict_and_learn(x, y, w)
         self.learn_losses([0.0 if predicted == y else w for predicted in predictions])
         if y not in self._labels:

@@ -46,7 +46,7 @@ class Averaging(Delegating):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Let the learner learn an example, and move the mean towards its weights; w also counts in the mean."""
-        sample_weight(w)
+        w = sample_weight(w)
         self.learner.learn_one(x, y, **({} if w == 1.0 else {"w": w}))
         vars(self).update(n_seen=self.n_seen + 1)
         if self.n_seen > self.burn_in and w > 0.0:

@@ -115,7 +115,10 @@ def batch_adaline(
     Widrow, B. and Hoff, M., 1960. Adaptive switching circuits.
     """
     X, y = rows_with(X, y)
-    lr = 1 / np.linalg.eigvalsh(X.T @ X)[-1] if lr is None else positive("lr", lr)
+    if lr is None:
+        largest = np.linalg.eigvalsh(X.T @ X).max(initial=0.0)
+        lr = 1 / largest if largest > 0.0 else 1.0  # of zeros only: no step moves w
+    positive("lr", lr)
     w = np.zeros(X.shape[1])
     least = not_negative("tolerance", tolerance) * np.linalg.norm(X.T @ y)
     for epoch in range(whole("max_epochs", max_epochs, 1) + 1):

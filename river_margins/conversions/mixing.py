@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from river import base
 
 from river_margins import snapshot
 from river_margins.core.learner import Learner
 from river_margins.preprocessing import FeatureHasher, Interactions, StandardScaler
 from river_margins.snapshot import nodes
+from river_margins.spaces import RandomFourier
 
 __all__ = ["mix", "why_no_mean"]
 
@@ -113,7 +115,11 @@ def why_no_mean(model: Any) -> str | None:
         return (
             f"`{nodes.name_of(type(others[0]))}` has no mean: use `StandardScaler`, `FeatureHasher` or `Interactions`"
         )
-    labels = getattr(last, "classes", None) or (False, True)
+    labels: Sequence[Any] = getattr(last, "classes", None) or (False, True)
+    if isinstance(last, base.MultiLabelClassifier):
+        labels = [{"some": True, "other": False}]
+    elif isinstance(last, base.AnomalyDetector):
+        labels = [None]
     learned = [copy.deepcopy(last), copy.deepcopy(last)]
     try:
         for n, learner in enumerate(learned):  # what a learner keeps shows after its first examples
@@ -152,7 +158,9 @@ def mean_state(step: Any, others: Sequence[Any], shares: Sequence[float]) -> dic
     if isinstance(step, StandardScaler):
         return mean_of_moments([each.__getstate__() for each in steps], shares)
     states = [each.__getstate__() for each in steps] if isinstance(step, Learner) else []
-    find_mean = mean_for(states) if states else None
+    # Random features have a row of weights for each of them, and not for each feature of an example.
+    has_rows = bool(states) and not isinstance(getattr(step, "space", None), RandomFourier)
+    find_mean = mean_for(states) if has_rows else None
     if find_mean is not None:
         space, about = find_mean(states, shares, step)
         return {**states[0], **about, "space": space}

@@ -8,6 +8,7 @@ from river import base
 
 from river_margins.conversions.wrapper import ClassifierWrapper
 from river_margins.core.checks import inside_unit, one_of, whole
+from river_margins.core.explain import explanation, explanation_table
 from river_margins.core.learner import Learner
 from river_margins.families.delegating import copied, restored, state_of
 from river_margins.spaces import AveragedLinear, PocketLinear, VotedLinear
@@ -155,6 +156,19 @@ class OnlineToBatch(ClassifierWrapper):
         # A hypothesis of before the first label names nothing, or True and False, which need not be among the labels.
         knows_labels = bool(found) and found.keys() <= known.keys()
         return dict.fromkeys(known, 0.0) | found if knows_labels else known
+
+    def _explained(self, x: Mapping[Any, Any]) -> Any:
+        """Return the model whose prediction `predict_one` returns."""
+        best = self._predictor()
+        return self.learner if best.predict_one(x) is None else best
+
+    def explain_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return what each feature contributes to the score, as the model that predicts does."""
+        return explanation(self._explained(x), x)
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, as the model that predicts does."""
+        return explanation_table(self._explained(x), x, decimals)
 
     @property
     def best_(self) -> Any:

@@ -32,15 +32,16 @@ def not_negative(name: str, value: float) -> float:
 
 
 def sample_weight(w: float) -> float:
-    """Return `w` if it is a weight of an example: at most `LARGEST_WEIGHT`, so that sums of weights stay finite.
+    """Return `w`, as a float, if it is a weight of an example: at most `LARGEST_WEIGHT`, so that sums stay finite.
 
     >>> sample_weight(1e101)
     Traceback (most recent call last):
     ValueError: `w` must be a finite number of at least 0 and at most 1e+100, not 1e+101
     """
-    if not (_is_finite(w) and 0 <= w <= LARGEST_WEIGHT):
+    # A number of numpy would make others as short as it is, and float32 has no `LARGEST_WEIGHT`.
+    if not (_is_finite(w) and 0 <= (found := float(w)) <= LARGEST_WEIGHT):
         raise ValueError(f"`w` must be a finite number of at least 0 and at most {LARGEST_WEIGHT:g}, not {w!r}")
-    return w
+    return found
 
 
 def at_least(name: str, least: float, value: float) -> float:

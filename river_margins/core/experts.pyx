@@ -21,9 +21,8 @@ from river_margins.spaces.sparse cimport Sparse
 from river_margins.tasks.binary cimport Binary
 from river_margins.tasks.regression cimport Regression, real
 
-import numpy as np
+from river_margins.tasks.labels import plain
 
-cdef object numpy_scalar = np.generic
 cdef double LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
 cdef double ERROR_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
 
@@ -310,7 +309,7 @@ cdef class Experts:
         cdef Py_ssize_t i
         cdef object found = None
         cdef Reading reading = self.read(x)
-        y = as_plain(y)
+        y = y if type(y) is bool else plain(y)
         self.learn_all(x, y, w, predicting, reading)
         if predicting:
             found = self.first_of(reading, labels)
@@ -436,11 +435,6 @@ cdef class NumberExperts(Experts):
         self.label_weight, self.label_mean, self.squares = count, mean, squares
         self.spare_reading = reading
         return predicted
-
-
-cpdef object as_plain(y):
-    """Return a scalar of numpy as a Python object, as all learners do; two bools of Python also make a score a number."""
-    return y.item() if type(y) is not bool and isinstance(y, numpy_scalar) else y
 
 
 cdef inline double deviation(double squares, double weight) noexcept:

@@ -21,7 +21,8 @@ cdef class Recipe:
         return {name: getattr(self, name) for name in self._parameter_names}
 
     def __reduce__(self):
-        return _rebuild, (type(self), self.parameters, getattr(self, "__dict__", None))
+        # The attributes that a class in Python has given are the state, because they may refer to the recipe.
+        return _rebuild, (type(self), self.parameters), getattr(self, "__dict__", None) or None
 
     def __eq__(self, other):
         return type(self) is type(other) and self.parameters == other.parameters
@@ -34,8 +35,8 @@ cdef class Recipe:
         return f"{type(self).__name__}({arguments})"
 
 
-def _rebuild(kind, parameters, attributes):
-    """Return a recipe with these parameters; a class in Python may have given it other attributes, too."""
+def _rebuild(kind, parameters, attributes=None):
+    """Return a recipe with these parameters and, for a space, with the attributes that a class in Python has given."""
     made = kind(**parameters)
     if attributes:
         vars(made).update(attributes)

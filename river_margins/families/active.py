@@ -147,8 +147,8 @@ class SelectiveSampler(_Sampler):
     """Request the label if the score is closer to 0 than the remaining uncertainty.
 
     In round t, with n labels requested so far and the score f, the label is requested if |f| <= |x|·√(c·ln(t)/n):
-    always while n = 0, and never for an example without features. With many classes, f is the lead of the best score
-    over the second best.
+    always while n = 0, and never for an example without features and constant. With many classes, f is the lead of the
+    best score over the second best.
 
     Parameters
     ----------

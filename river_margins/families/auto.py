@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from river import base
+from river import base, compose
 
 from river_margins.core.checks import below_one, positive, sample_weight, short
 from river_margins.core.described import Described
@@ -171,10 +171,11 @@ class Voting(_Auto, base.Classifier):
         """Raise the ValueError that `learn_one` would raise for the label y, without learning anything."""
         refusal = None
         for expert in self._experts.members:
-            if not hasattr(expert, "check_label"):
-                return  # a pipeline or a model of River: only learning shows whether it takes the label
+            last = [*expert.steps.values()][-1] if isinstance(expert, compose.Pipeline) else expert
+            if not hasattr(last, "check_label"):
+                return  # a model of River: only learning shows whether it takes the label
             try:
-                expert.check_label(y)
+                last.check_label(y)
             except ValueError as error:
                 refusal = error
             else:

@@ -160,7 +160,7 @@ class Calibrated(Described, Estimator, base.Classifier):
         OverflowError
             If the move would take the weights beyond floating point. Nothing is learned.
         """
-        sample_weight(w)
+        w = sample_weight(w)
         scores, learned = self._scores(x), _labels_learned(self.classifier)
         if w == 1.0:
             self.classifier.learn_one(x, y)  # some classifiers take no sample weight

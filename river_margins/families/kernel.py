@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from river_margins.core.checks import whole
 from river_margins.families.composed import MarginClassifier, MarginRegressor
 from river_margins.families.parameter_types import Classes, ClassWeight, KernelChoice, Mode
@@ -21,7 +23,7 @@ def budget_of(budget: Budget | int | None, kind: type[Budget] = OldestRemoval) -
     Not in regression: there the oldest hold up predictions far from 0. Each removal would leave an error of their size,
     whose correction is a larger support, and so on without end.
     """
-    return kind(whole("budget", budget, 1)) if isinstance(budget, int) else budget
+    return kind(whole("budget", budget, 1)) if isinstance(budget, int | np.integer) else budget
 
 
 class KernelPerceptron(MarginClassifier):

@@ -230,7 +230,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        sample_weight(w)
+        w = sample_weight(w)
         self.check_label(y)
         known = self._labels.known
         try:
@@ -364,14 +364,14 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        w = float(sample_weight(w))  # a number of numpy would enter the state
+        w = sample_weight(w)
         self.check_label(y)
         found, before = read_features(x), (self._count, self._mean, self._squares)
         if self.scale_target and w > 0.0:
             self._include(float(y), w)
         try:
             self._learn(found, float(y), w)
-        except OverflowError:
+        except BaseException:  # also of a feature whose name has no hash that all processes share
             vars(self).update(zip(("_count", "_mean", "_squares"), before, strict=True))
             raise
 

@@ -208,7 +208,7 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         OverflowError
             If the step would take a weight beyond floating point. Nothing is learned.
         """
-        w = float(sample_weight(w))  # a number of numpy would enter the state
+        w = sample_weight(w)
         self.check_label(y)
         found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)

@@ -4,6 +4,7 @@ from libc.stdlib cimport free, realloc
 
 from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance
+from river_margins.core.recipe import _rebuild
 
 
 cdef class Direction:
@@ -33,9 +34,6 @@ cdef class Direction:
         return 0
 
 
-cdef Reader NO_FEATURES = Reader()  # of all spaces that no learner has opened
-
-
 cdef class Space(Recipe):
     """The place of the weights: one weight vector for each block. A block is a class, a label or the only vector.
 
@@ -53,7 +51,11 @@ cdef class Space(Recipe):
     offers = frozenset()
 
     def __cinit__(self):
-        self.reader = NO_FEATURES  # None would end the process where a user reads `features` of a recipe
+        self.reader = Reader()  # None would end the process where a user reads `features` of a recipe
+
+    def __reduce__(self):
+        # Not as a state: `__setstate__` takes what was learned.
+        return _rebuild, (type(self), self.parameters, getattr(self, "__dict__", None))
 
     cdef Space open(self, Reader reader):
         """Return a new space with the same parameters, for the features of `reader`."""

@@ -40,6 +40,9 @@ cdef class KernelFunction(Recipe):
 
     cdef void evaluate(self, const double* x, double norm, Py_ssize_t present, const Supports* supports, double* out) noexcept:
         """Fill `out` with the kernel of a dense example x, with `present` features that are not 0, and each support."""
+        cdef Py_ssize_t i
+        for i in range(supports.count):  # a class in Python cannot override this
+            out[i] = 0.0
 
     cdef double of_itself(self, double norm) noexcept:
         """Return the kernel of an example with itself, from its norm."""

@@ -88,7 +88,7 @@ static inline double unless(int condition, double x)
     return x;
 }
 
-/* The exponential of a number that is not above 0, within one unit in the last place; 0 where it is below 2^-1022.
+/* The exponential of a number that is not above 0, within one unit in the last place; 0 for a number below -708.
 
    With k = x/ln 2, rounded, and r = x - k·ln 2, it is 2^k·(1 + r + r²·P(r)). P interpolates (exp(r) - 1 - r)/r² in |r| <= ln 2/2,
    with a relative error of the result below 2^-61. */

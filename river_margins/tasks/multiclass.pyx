@@ -62,16 +62,14 @@ cdef class Multiclass(Labels):
 
     cdef object codes(self, object labels):
         # New labels must go together with each other, too. Else the first would be learned before the second is refused.
-        cdef dict new = {}
+        cdef dict new = {}  # by their text
         codes = Labels.codes(self, labels)
         for i in np.flatnonzero(np.isnan(codes)):
             label = plain(labels[i])
-            if label not in new:
-                try:
-                    check_text(label, new)
-                except ValueError as error:
-                    raise ValueError(f"row {i} of the batch: {error}") from error
-                new[label] = None
+            try:
+                check_text(label, [new.setdefault(str(label), label)])
+            except ValueError as error:
+                raise ValueError(f"row {i} of the batch: {error}") from error
         return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -40,8 +40,14 @@ cdef class Multilabel(Multiclass):
         return NAN
 
     cdef object codes(self, object labels):
+        cdef dict new = {}  # by their text
         codes = Labels.codes(self, labels)
-        self.code({label: True for y in labels for label in y})  # new labels of several rows must go together, too
+        for i, y in enumerate(labels):  # new labels of several rows must go together, too
+            for label in map(plain, y):
+                try:
+                    check_text(label, [new.setdefault(str(label), label)])
+                except ValueError as error:
+                    raise ValueError(f"row {i} of the batch: {error}") from error
         return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -432,7 +432,7 @@ EDITS = [
     *_edits(
         "river_margins/families/auto.py",
         ("a restored model trusts all experts equally", '        self._experts.weights = state["weights"]', "        pass"),
-        ("labels are not checked", "                expert.check_label(y)", "                pass"),
+        ("labels are not checked", "                last.check_label(y)", "                pass"),
     ),
     *_edits(
         "river_margins/families/calibrated.py",

@@ -147,3 +147,12 @@ def test_a_list_of_one_candidate_only_forgets():
         model.learn_one([{"a": 1.0}, {"a": 0.0}], [1.0, 0.0])
         model.learn_one([{"a": 1.0}], [3.0])
         assert model.weights["a"] == pytest.approx(weight)
+
+
+def test_sums_beyond_floating_point_change_nothing():
+    model, x = rm.DiscriminativeRidge(recursive=True), [{"a": 1.3e154}, {"a": 0.0}]
+    model.learn_one(x, [1.0, 0.0])
+    before = dict(model.weights)
+    with pytest.raises(OverflowError, match="scale the features"):
+        model.learn_one(x, [1.0, 0.0])
+    assert model.n_seen == 1 and dict(model.clone(include_attributes=True).weights) == before

@@ -15,7 +15,7 @@ from river import datasets, preprocessing
 
 import river_margins as rm
 from river_margins import snapshot
-from river_margins.conversions import mix
+from river_margins.conversions import mix, why_no_mean
 from river_margins.snapshot import nodes
 
 
@@ -325,3 +325,14 @@ def test_other_labels_are_refused():
         ValueError, match=r"one model has learned the labels \[False, True\], and another one \['spam'\]"
     ):
         mix([one, other])
+
+
+@pytest.mark.parametrize("model", [rm.FOGDClassifier(gamma=0.1), rm.FOGDClassifier(gamma=0.1, classes=["a", "b", "c"])])
+def test_random_features_have_no_mean(model):
+    assert why_no_mean(model).startswith("`FOGDClassifier` has no mean")
+
+
+@pytest.mark.parametrize("case", [*LINEAR, *GAUSSIAN])
+def test_what_mixes_has_no_reason_against_it(case):
+    make, _ = LINEAR.get(case) or GAUSSIAN[case]
+    assert why_no_mean(make()) is None

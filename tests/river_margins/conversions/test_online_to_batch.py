@@ -157,3 +157,11 @@ def test_the_certificate_holds_after_a_scaler_that_has_learned_before(runs=12, r
         wrong = [model.best_.predict_one(scaler.transform_one(x)) != y for x, y in examples[100 + rounds :]]
         failures += np.mean(wrong) > model.risk_bound_
     assert failures <= 1
+
+
+def test_what_predicts_is_explained_from_the_first_label_on():
+    model, x = rm.OnlineToBatch(rm.PAClassifier(C=1.0)), {"a": 1.0, "b": 1.0}
+    for n in range(6):
+        model.learn_one({"a": float(n % 2), "b": 1.0}, "xy"[n % 2])
+        parts = {label: sum(each.values()) for label, each in model.explain_one(x).items()}
+        assert parts == pytest.approx(model.score_one(x))

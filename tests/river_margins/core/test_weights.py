@@ -299,3 +299,10 @@ def test_the_shifting_perceptron_keeps_weights_that_are_set_before_its_first_ste
     assert model.weights == {"links": 0.5, "other": -1.0}
     model.learn_one({"third": 1.0}, False)
     assert model.weights["links"] == 0.5 / 3  # k/(lam + k)
+
+
+def test_a_state_stays_in_the_space_that_takes_it():
+    model = rm.PAClassifier(intercept=False)
+    model.learn_one({"a": 1.0}, True)
+    rm.Linear().__setstate__(model.__getstate__()["space"])
+    assert list(rm.Linear().features) == []

@@ -407,3 +407,8 @@ def test_a_seed_is_a_whole_number_also_of_numpy(kind):
     for wrong in (-1, 1.5, "3"):
         with pytest.raises(ValueError, match="`seed`"):
             kind(rm.Perceptron(), seed=wrong)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_an_example_without_features_has_the_length_of_the_constant(intercept):
+    assert rm.SelectiveSampler(rm.PAClassifier(intercept=intercept)).query_one({}) is intercept

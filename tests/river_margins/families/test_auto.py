@@ -742,3 +742,12 @@ def test_labels_of_numpy_are_plain_ones(make):
         given.learn_one(x, np.int64(n % 3))
         assert type(given.predict_one(x)) is int and {*map(type, given.score_one(x))} == {int}
     assert snapshot.dumps(given) == snapshot.dumps(plain)
+
+
+@pytest.mark.parametrize("make", [rm.AutoClassifier, rm.Hedge])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_label_that_no_expert_takes_is_refused_before_a_scaler_learns(make, order):
+    model = make([rm.PAClassifier(), rm.StandardScaler() | rm.PAClassifier()][::order])
+    model.learn_one({"a": 1.0}, True)
+    with pytest.raises(ValueError, match="neither False nor True"):
+        model.check_label("spam")

@@ -368,3 +368,21 @@ def test_before_its_first_label_it_predicts_as_a_trained_classifier_does():
         wrapped = rm.Calibrated(classifier)
         assert len(set(wrapped.predict_proba_one(rows[0][0]).values())) == 1
         assert [wrapped.predict_one(x) for x, _ in rows] == [classifier.predict_one(x) for x, _ in rows]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rm.Averaged(rm.PAClassifier()),
+        lambda: rm.Calibrated(rm.PAClassifier()),
+        rm.LogLinearClassifier,
+        rm.OnlineMLPClassifier,
+    ],
+)
+def test_a_short_number_of_numpy_is_a_weight_as_any_other(make):
+    short, plain = make(), make()
+    for n in range(20):
+        short.learn_one({"a": n / 7}, n % 3 == 0, w=np.float32(0.5))
+        plain.learn_one({"a": n / 7}, n % 3 == 0, w=0.5)
+    assert snapshot.dumps(short) == snapshot.dumps(plain)

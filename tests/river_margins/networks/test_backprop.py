@@ -378,3 +378,12 @@ def test_a_name_has_its_row_from_the_moment_it_is_known():
     rows.places = Watching()
     for n in range(20):
         rows.add([n], np.ones((1, 2)))
+
+
+def test_a_feature_without_a_lasting_name_changes_no_mean():
+    model = rm.OnlineMLPRegressor()
+    model.learn_one({"a": 1.0}, 1.0)
+    before = state(model)
+    with pytest.raises(TypeError, match="cannot be hashed"):
+        model.learn_one({type("Name", (), {})(): 1.0}, 100.0)
+    assert state(model) == before

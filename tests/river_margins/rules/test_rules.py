@@ -1,6 +1,8 @@
 """Rules as parts of a learner: recipes, and rules that a user writes in Python."""
 
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -96,3 +98,32 @@ def test_an_author_is_told_of_weights_and_of_the_form_of_needs():
     Own.needs = ["covariance"]
     with pytest.raises(TypeError, match=r"write needs = \{'covariance'\}"):
         rm.MarginClassifier(Own())
+
+
+class Chosen(rm.Rule):
+    _parameter_names = ("kind",)
+
+    def __init__(self, kind="half"):
+        self.kind, self.width = kind, 0.25
+        self.answer = self.half if kind == "half" else self.full
+
+    def half(self, seen):
+        return self.width
+
+    def full(self, seen):
+        return 2.0 * self.width
+
+    def step(self, seen):
+        return self.answer(seen)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda rule: pickle.loads(pickle.dumps(rule))])
+def test_a_rule_that_refers_to_itself_is_copied(copied):
+    rule = Chosen()
+    rule.itself = rule
+    twin = copied(rule)
+    assert twin.itself is twin and twin.answer.__self__ is twin and vars(twin).keys() == vars(rule).keys()
+    model = rm.MarginClassifier(Chosen(), intercept=False)
+    model.rule.width = 1.0
+    model.learn_one({"a": 1.0}, True)
+    assert model.score_one({"a": 1.0}) == 1.0

@@ -62,7 +62,7 @@ def test_the_exponential_is_within_one_unit_in_the_last_place():
     for gamma in [*draw.uniform(0.0, 708.0, 1000), *draw.exponential(1.0, 1000), 1e-300, 1e-17, math.log(2) / 2, 708.0]:
         found, exact = rm.RBF(float(gamma))({"a": 1.0}, {}), (-Decimal(float(gamma))).exp()
         assert abs(Decimal(found) - exact) < Decimal(math.ulp(found)), gamma
-    assert [rm.RBF(gamma)({"a": 1.0}, {}) for gamma in (709.0, 999.0, 1001.0, 1e300)] == [0.0] * 4
+    assert [rm.RBF(gamma)({"a": 1.0}, {}) for gamma in (708.1, 709.0, 999.0, 1001.0, 1e300)] == [0.0] * 5
     assert rm.RBF(0.5)({"a": 3.0}, {"a": 3.0}) == rm.Laplace(0.5)({"a": 3.0}, {"a": 3.0}) == 1.0
 
 
@@ -425,3 +425,8 @@ def test_labels_that_come_while_a_kernel_of_a_user_is_called_have_scores():
 def test_a_wrong_budget_is_named(kind):
     with pytest.raises(ValueError, match="`budget` must be a whole number of at least 1, not 0"):
         kind(budget=0)
+
+
+@pytest.mark.parametrize("kind", [rm.KernelPerceptron, rm.KernelPAClassifier, rm.KernelPARegressor])
+def test_a_budget_may_be_a_number_of_numpy(kind):
+    assert repr(kind(budget=np.int64(5)).space) == repr(kind(budget=5).space)

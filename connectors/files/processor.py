@@ -348,8 +348,9 @@ class FileProcessor:
             self._check_output()  # standard input may have waited for long since the last commit
             self._has_ended = True
             self.write_state()
-        elif self._state is not None and self._state.has_ended:  # nothing was written since
-            self._keep(self._state)
+        elif self._state is not None:  # nothing was read, and what followed the marks was cut off
+            written: dict[str, Any] = {what: Place(path, writer.mark()) for what, path, writer in self._written()}
+            self._keep(replace(self._state, has_ended=True, **written))
 
     def _has_new_file(self) -> bool:
         """Whether a file is written that the last checkpoint does not name."""

@@ -33,6 +33,7 @@ def _follow(metrics: Metrics, make_consumer: Callable[[], Consumer], ended: thre
         try:
             consumer = consumer or make_consumer()
             ends = {place: consumer.offset_range(place)[1] for place in sorted(metrics.work.committed_offsets)}
+            logged = ""
         except Exception as error:  # also of the system, which may have no memory or no thread left for a moment
             if not isinstance(error, ClientError) and repr(error) != logged:  # the loop logs those of the client
                 logged = repr(error)

@@ -15,7 +15,7 @@ from river import compose
 from connectors.config import Config
 from connectors.drift.watch import drift_of
 from connectors.errors import StartError, StateError
-from connectors.kafka import Committed, Consumer, LostOwnership, NotPermitted, client
+from connectors.kafka import ClientError, Committed, Consumer, LostOwnership, NotPermitted, client
 from connectors.labels.waiting import BadState, WaitingRecords
 from connectors.labels.waiting_files import WAITING, WaitingFiles, needed, read_index
 from connectors.model.standings import contest_of
@@ -259,11 +259,17 @@ class SnapshotAdmin:
         if self._config.mixing is None:
             return
         kafka, topic = self._config.kafka, self._config.mixing.topic
-        with contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer:
-            for number in numbers:
-                producer.send(topic, 0, f"{self._config.name}:{number}".encode(), None, [], number)
-            producer.flush(self._timeouts.transaction)
-            producer.check()
+        try:
+            with contextlib.closing(client(kafka.client).Producer(None, kafka.producer_settings)) as producer:
+                for number in numbers:
+                    producer.send(topic, 0, f"{self._config.name}:{number}".encode(), None, [], number)
+                producer.flush(self._timeouts.transaction)
+                producer.check()
+        except ClientError as error:
+            raise StateError(
+                f"the partitions were moved, but what they have published in `{topic}` still counts ({error}): give "
+                "the same command again before you start a processor, or the others bring back what was undone"
+            ) from error
 
     @contextlib.contextmanager
     def _or_nothing(self) -> Iterator[None]:
@@ -271,9 +277,10 @@ class SnapshotAdmin:
         self._written = list[tuple[int, str]]()
         try:
             yield
-        except (StateError, NotPermitted):
+        except (StateError, NotPermitted, OSError):
             for number, name in self._written:
-                self._store.delete(number, name)
+                with contextlib.suppress(OSError):  # of a store that refuses, the first error tells more
+                    self._store.delete(number, name)
             raise
 
     def _write(self, number: int, name: str, data: bytes) -> None:

@@ -123,8 +123,7 @@ class LocalKafka:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if 1 in self._processes and not self._archive.is_complete:
-            self._end_in_order(1)
+        if 1 in self._processes and not self._archive.is_complete and self._end_in_order(1):
             self._archive.keep(self._new_archive)
         for node in list(self._processes):
             self.kill(node)
@@ -144,12 +143,14 @@ class LocalKafka:
         while len(self._ports) < 2 * len(self.nodes):
             self._ports.append(HeldPort())
 
-    def _end_in_order(self, node: int) -> None:
-        """Ask a broker to end, which writes the archive of its classes; give up when that takes too long."""
+    def _end_in_order(self, node: int) -> bool:
+        """Ask a broker to end, which writes the archive of its classes. Return False if that takes too long."""
         process = self._running(node)
         process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(WRITE_TIMEOUT)
+        try:
+            return process.wait(WRITE_TIMEOUT) >= 0  # below 0, a signal ended it, perhaps while it wrote
+        except subprocess.TimeoutExpired:
+            return False
 
     def start(self, node: int) -> None:
         """Start a broker again after `kill`, with its ports and data, and wait until it serves."""

@@ -32,6 +32,7 @@ def test_learners_that_mix(load, step):  # noqa: F811
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
+        ("AROWClassifier", "FOGDClassifier: {gamma: 0.1}", "`mixing`: `FOGDClassifier` has no mean"),
         ("AROWClassifier", "KernelPerceptron", "7:9: `mixing`: `KernelPerceptron` has no mean: mix learners with"),
         ("AROWClassifier", "AROWClassifier: {covariance: full}", "`mixing`: `AROWClassifier` has no mean"),
         ("AROWClassifier", "AveragedPerceptron", "`mixing`: `AveragedPerceptron` has no mean"),

@@ -895,16 +895,30 @@ def test_a_header_without_end_may_get_one(tmp_path, end):
     assert [row["id"] for row in csv.DictReader(io.StringIO(folder.content().decode()))] == ["in.csv:2"]
 
 
-@pytest.mark.parametrize("name", ["out.jsonl", "rejects.jsonl"])
-def test_what_another_program_has_added_is_not_cut_off(folder, name):
-    folder.put(lines_of(phishing(5)))
-    folder.run()
+def assert_what_is_added_stays(folder, name):
     with (folder.path / name).open("ab") as file:
         file.write(b"theirs\n")
     before = (folder.path / name).read_bytes()
     with pytest.raises(StateError, match=r"it has \d+ bytes now, and only \d+ were written to it"):
         folder.run()
     assert (folder.path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "rejects.jsonl"])
+def test_what_another_program_has_added_is_not_cut_off(folder, name):
+    folder.put(lines_of(phishing(5)))
+    folder.run()
+    assert_what_is_added_stays(folder, name)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "rejects.jsonl"])
+def test_an_end_with_nothing_to_read_is_one_in_order(folder, monkeypatch, name):
+    folder.put(lines_of(phishing(5)))
+    with monkeypatch.context() as patch:
+        patch.setattr(files.FileProcessor, "_end", lambda self: None)  # killed right after its last commit
+        folder.run()
+    assert folder.run().read == 0
+    assert_what_is_added_stays(folder, name)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

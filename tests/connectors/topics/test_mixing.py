@@ -1,6 +1,7 @@
 """Mixing between topics: what bare learners do that mix when the topic's committed history says so."""
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import json
@@ -14,12 +15,13 @@ from kafka import KafkaProducer
 
 from connectors import config
 from connectors.config.topics_schema import Mixing
-from connectors.kafka import BadTimestamp, NotAccepted, TooLarge, Topic
+from connectors.errors import StateError
+from connectors.kafka import BadTimestamp, NotAccepted, NotPermitted, TooLarge, Topic
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
 from connectors.snapshots import retention
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import FolderStore
+from connectors.snapshots.stores import FolderStore, StoreError
 from connectors.tools import create_topics
 from connectors.topics import check_broker, mixing, snapshot_admin
 from connectors.topics import outbox as outbox_module
@@ -443,3 +445,46 @@ def test_a_rewind_takes_back_what_was_published(kafka, tmp_path):
         wait_for(lambda: len(stream.history()) > len(before), "a mixing after it")
         process.end()
     assert not any(taken_back & {*value["mixed"].values()} for _, value in stream.history()[len(before) :])
+
+
+def admin_of_two(file, store, monkeypatch, check):
+    """A SnapshotAdmin of two partitions whose producer is checked by `check`, and the offsets that it moves."""
+    offsets = dict.fromkeys(range(2))
+    restorer = SimpleNamespace(
+        store=store, labels=None, topic=SimpleNamespace(id="t", partitions=2),
+        partitions_before=lambda committed: 2, former=lambda number: None,
+        check_metadata=lambda *_: None, check_snapshot=lambda *_: None,
+    )  # fmt: skip
+    consumer = SimpleNamespace(
+        committed=lambda numbers, seconds: dict(offsets), offset_range=lambda number: (0, 100),
+        alter_group_offsets=lambda targets, seconds: offsets.update(targets),
+    )  # fmt: skip
+    producer = SimpleNamespace(send=lambda *_: None, flush=lambda _: None, check=check, close=lambda: None)
+    monkeypatch.setattr(
+        "connectors.topics.snapshot_admin.client", lambda name: SimpleNamespace(Producer=lambda *_: producer)
+    )
+    return SnapshotAdmin(file, consumer, restorer, Timeouts(10.0, 25.0, 30.0)), offsets
+
+
+def test_a_rewind_that_cannot_take_back_says_that_it_has_moved(file, tmp_path, monkeypatch):
+    def refused():
+        raise NotPermitted("write")
+
+    admin, offsets = admin_of_two(file, FolderStore(tmp_path), monkeypatch, refused)
+    with pytest.raises(StateError, match="the partitions were moved, but what they have published"):
+        admin.start_anew([0, 1], None)
+    assert all(offsets.values())
+
+
+def test_a_store_that_refuses_half_way_keeps_no_empty_model(file, tmp_path, monkeypatch):
+    class Full(FolderStore):
+        def write(self, partition, name, data):
+            if partition == 1:
+                raise StoreError(errno.ENOSPC, "it is full")
+            super().write(partition, name, data)
+
+    store = Full(tmp_path)
+    admin, offsets = admin_of_two(file, store, monkeypatch, lambda: None)
+    with pytest.raises(StoreError, match="full"):
+        admin.start_anew([0, 1], None)
+    assert not store.sizes(0) and not any(offsets.values())

@@ -1,7 +1,10 @@
 """Brokers map Kafka's classes from a file of the cache, which the first broker writes; a bad file does no harm."""
 
 import os
+import signal
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,3 +45,19 @@ def test_brokers_map_what_the_first_one_wrote_unless_it_is_damaged(cache):
     with LocalKafka() as kafka:
         assert mapped(kafka) == set()
         kafka.create_topics({"works": 1})
+
+
+def test_an_archive_that_is_not_finished_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("connectors.kafka.local.broker.WRITE_TIMEOUT", 0.1)
+    kafka, kept = LocalKafka(), []
+    kafka._folder, kafka._new_archive = tmp_path / "broker", tmp_path / "broker" / "classes.jsa"
+    kafka._folder.mkdir()
+    kafka._ports = [SimpleNamespace(number=1, release=lambda: None)]
+    kafka._archive = SimpleNamespace(is_complete=False, keep=kept.append)
+    command = ["/bin/sh", "-c", "trap '' TERM; echo; exec sleep 60"]  # what is ignored stays so
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    process.stdout.readline()
+    kafka._processes[1] = process
+    kafka.__exit__()
+    process.stdout.close()
+    assert process.returncode == -signal.SIGKILL and not kept

@@ -13,8 +13,9 @@ from river_margins.core.reader cimport Row
 from river_margins.rules.base cimport Seen, Step
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.budgets cimport Budget
-from river_margins.spaces.expansion cimport Expansion, Supports, room_for
+from river_margins.spaces.expansion cimport Expansion, room_for
 from river_margins.spaces.kernel_functions cimport RBF, KernelFunction, LinearKernel
+from river_margins.spaces.kernel_values cimport Supports
 from river_margins.spaces.expansion import arrays_of
 
 

@@ -1,5 +1,5 @@
 from river_margins.core.recipe cimport Recipe
-from river_margins.spaces.expansion cimport Supports
+from river_margins.spaces.kernel_values cimport Supports
 
 
 cdef class KernelFunction(Recipe):

@@ -7,7 +7,8 @@ from libc.stdint cimport int32_t
 
 from river_margins.core.kernels cimport dot
 from river_margins.core.recipe cimport Recipe
-from river_margins.spaces.expansion cimport NEAR, Expansion, Supports, gaussians, kernel_at, laplacians, products
+from river_margins.spaces.expansion cimport Expansion
+from river_margins.spaces.kernel_values cimport NEAR, Supports, gaussians, kernel_at, laplacians, products
 from river_margins.core.checks import not_negative, positive, whole
 
 

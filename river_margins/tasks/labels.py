@@ -72,3 +72,18 @@ def check_text(label: object, known: Iterable[object]) -> None:
                 f"label {abridged(label)} and the label {other!r} of this learner have the same text: give one type to "
                 "both"
             )
+
+
+def check_together(labels: Iterable[tuple[int, object]]) -> None:
+    """Raise ValueError if two labels of a batch, given with their rows, do not go together by `check_text`.
+
+    >>> check_together([(0, "1"), (1, "2"), (2, 1)])
+    Traceback (most recent call last):
+    ValueError: row 2 of the batch: label 1 and the label '1' of this learner have the same text: give one type to both
+    """
+    first_of_text: dict[str, object] = {}
+    for row, label in labels:
+        try:
+            check_text(label, [first_of_text.setdefault(str(label), label)])
+        except ValueError as error:
+            raise ValueError(f"row {row} of the batch: {error}") from error

@@ -10,7 +10,7 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.core.checks import abridged
-from river_margins.tasks.labels import check_text, is_missing, plain
+from river_margins.tasks.labels import check_text, check_together, is_missing, plain
 
 
 cdef double BELOW_1 = 1.0 - 2.0**-51  # by so much that it stays below when both are divided by the same number
@@ -62,14 +62,8 @@ cdef class Multiclass(Labels):
 
     cdef object codes(self, object labels):
         # New labels must go together with each other, too. Else the first would be learned before the second is refused.
-        cdef dict new = {}  # by their text
         codes = Labels.codes(self, labels)
-        for i in np.flatnonzero(np.isnan(codes)):
-            label = plain(labels[i])
-            try:
-                check_text(label, [new.setdefault(str(label), label)])
-            except ValueError as error:
-                raise ValueError(f"row {i} of the batch: {error}") from error
+        check_together([(i, plain(labels[i])) for i in np.flatnonzero(np.isnan(codes))])
         return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -9,7 +9,7 @@ from river_margins.spaces.base cimport Direction, set_two
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.tasks.multiclass cimport Multiclass
 from river_margins.core.checks import abridged
-from river_margins.tasks.labels import check_text, plain
+from river_margins.tasks.labels import check_text, check_together, plain
 
 
 cdef class Multilabel(Multiclass):
@@ -40,14 +40,8 @@ cdef class Multilabel(Multiclass):
         return NAN
 
     cdef object codes(self, object labels):
-        cdef dict new = {}  # by their text
         codes = Labels.codes(self, labels)
-        for i, y in enumerate(labels):  # new labels of several rows must go together, too
-            for label in map(plain, y):
-                try:
-                    check_text(label, [new.setdefault(str(label), label)])
-                except ValueError as error:
-                    raise ValueError(f"row {i} of the batch: {error}") from error
+        check_together([(i, plain(label)) for i, y in enumerate(labels) for label in y])
         return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -12,6 +12,7 @@ cdef class Batch:
     cdef const int32_t[::1] columns
     cdef const long long[::1] starts
     cdef int32_t[::1] index_of
+    cdef Reader read_by  # the reader of these indices
     cdef Py_ssize_t width, unknown_columns
     cdef bint in_order
     cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2

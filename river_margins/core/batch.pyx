@@ -50,6 +50,15 @@ cdef class Batch:
                 return False
         return True
 
+    def record(self, Py_ssize_t i):
+        """Return row i as a dict."""
+        cdef Py_ssize_t start = self.starts[i], position
+        cdef bint complete = self.columns is None or self.starts[i + 1] - start == self.width
+        return {
+            self.names[position - start if complete else self.columns[position]]: self.values[position]
+            for position in range(start, self.starts[i + 1])
+        }
+
     cdef int fill_row(self, Reader reader, Row row, Py_ssize_t i) except -1:
         cdef Py_ssize_t start = self.starts[i], length = self.starts[i + 1] - start, known, position, place
         cdef bint complete = self.columns is None or length == self.width
@@ -57,12 +66,13 @@ cdef class Batch:
         cdef const int32_t* column = NULL
         cdef const int32_t* index_of = &self.index_of[0]
         cdef int32_t index
+        if reader is not self.read_by:
+            self.read_by, self.unknown_columns = reader, self.width
+            self.index_of[:self.width] = -1
         if not complete and length:
             column = &self.columns[start]
         if reader.max_features is not None:
-            return reader.fill_row(row, {
-                self.names[position if complete else column[position]]: value[position] for position in range(length)
-            })
+            return reader.fill_row(row, self.record(i))
         known = reader.start_row(row, length)
         if not known and self.all_known(row.own_index, column, length):
             # Nothing to add, so the row points to the values of the batch, and a complete row to its indices.
@@ -96,7 +106,7 @@ cdef class Batch:
             place = first - self.starts[row] if self.columns is None else self.columns[first]
             raise ValueError(
                 f"row {row}, column {self.names[place]!r} is {self.values[first]}, and these weights need features that are "
-                "not negative: use BalancedWinnow, or give 1 - x as a feature of its own"
+                "not negative: use BalancedWinnow, or give max(x, 0) and max(-x, 0) as two features"
             )
 
 
@@ -105,9 +115,11 @@ def as_frame(X):
     try:
         return dataframe.into_frame(X)
     except TypeError:
+        made = "pandas.DataFrame(X) makes one of an array, with the column names 0, 1, 2 ..."
+        if hasattr(X, "tocsr"):  # of a sparse matrix, it makes one column of matrices
+            made = "a learner has learn_csr and predict_csr, or pandas.DataFrame.sparse.from_spmatrix(X) makes one"
         raise TypeError(
-            f"a data frame is needed, with a column for each feature, not a {type(X).__name__}: pandas.DataFrame(X) makes "
-            "one of an array, with the column names 0, 1, 2 ..."
+            f"a data frame is needed, with a column for each feature, not a {type(X).__name__}: {made}"
         ) from None
 
 

@@ -52,6 +52,15 @@ cdef class Estimator:
     def __reduce__(self):
         return _construct, (type(self), self._recipe()), self.__getstate__()
 
+    def _get_params(self):
+        names, is_open = _constructor(type(self))
+        for name in names if is_open else ():
+            if not hasattr(self, name):  # River would leave out what * or ** took, and a copy have other parameters
+                raise TypeError(
+                    f"`{type(self).__name__}` does not keep its parameter `{name}`: write self.{name} = {name} in `__init__`"
+                )
+        return super()._get_params()
+
     def _recipe(self):
         """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
         names, is_open = _constructor(type(self))
@@ -67,6 +76,27 @@ cdef class Estimator:
         if include_attributes:
             fresh.__setstate__(self.__getstate__())
         return fresh
+
+
+cdef class Undisturbed:
+    """A block in which no other thread learns with an estimator.
+
+    To read what was learned takes more than one step, and numpy, sorting or a name in Python let other threads run between two
+    steps. In a round of its own, a thread may read at once.
+    """
+
+    def __cinit__(self, Estimator estimator):
+        self.estimator = estimator
+
+    def __enter__(self):
+        cdef Estimator estimator = self.estimator
+        self.outermost = not (estimator.learning and estimator.learning_thread == PyThread_get_thread_ident())
+        if self.outermost:
+            estimator.start_learning()
+
+    def __exit__(self, *_):
+        if self.outermost:
+            self.estimator.end_learning()
 
 
 @cache

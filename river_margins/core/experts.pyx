@@ -209,7 +209,7 @@ cdef class Experts:
                             said[i] = None
                             said[i] = self.predict_learn(i, x, y, w, reading)
                         i += 1
-                except (TypeError, ValueError, OverflowError) as error:  # River's learners refuse a text by a TypeError
+                except (TypeError, ValueError, ArithmeticError) as error:  # River's learners refuse a text by a TypeError
                     if busy:
                         learner.learning = busy = False
                     reading.refused[i], refusals, refusal = True, refusals + 1, error
@@ -227,7 +227,7 @@ cdef class Experts:
         """Return what a learner predicts that has refused to learn, and so is unchanged."""
         try:
             return self.predict(i, x, reading)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, ArithmeticError):
             return None
 
     def predict_and_learn(self, x, y, double w=1.0):

@@ -29,6 +29,10 @@ cdef class Learner(Estimator):
     @cython.final
     cdef int fill_row(self, Row row, object x) except -1
     @cython.final
+    cdef int fill_row_again(self, Row row, object x) except -1
+    @cython.final
+    cdef int fill_row_of_batch(self, Row row, Batch batch, Py_ssize_t i) except -1
+    @cython.final
     cdef Round read_and_score(self, object x)
     @cython.final
     cdef object predict(self, object x)

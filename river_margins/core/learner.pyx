@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from functools import cache
 from numbers import Real
 
 import numpy as np
@@ -13,10 +14,10 @@ from libc.stdlib cimport calloc, free
 
 from river_margins.core.batch cimport Batch, read_at_once
 from river_margins.core.class_weights cimport ClassWeights
-from river_margins.core.estimator cimport Estimator
+from river_margins.core.estimator cimport Estimator, Undisturbed
 from river_margins.core.reader cimport Reader, Row, as_float
 from river_margins.core.round cimport Round
-from river_margins.core.transformed_row cimport TransformedRow
+from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.rules.all_classes cimport AllClassesRule
 from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance, moves_weights, reset
 from river_margins.spaces.base cimport Direction, Space, Term, set_one
@@ -35,6 +36,13 @@ cdef double largest_weight = _LARGEST_WEIGHT
 
 _COVARIANCES = frozenset({"covariance", "look-ahead score"})  # the offers of spaces that keep one
 _READERS_OF_X = ("learn_one", "predict_one", "score_one", "predict_score_one")
+
+
+@cache
+def _goes_by_row(kind, one, many):
+    """Tell whether a class overrides the method `one`, and not `many`, which must then call it for each row."""
+    first = next(each for each in kind.__mro__ if not {one, many}.isdisjoint(vars(each)))
+    return many not in vars(first)
 
 
 cdef class Learner(Estimator):
@@ -65,7 +73,22 @@ cdef class Learner(Estimator):
         return round
 
     cdef int fill_row(self, Row row, object x) except -1:
-        return (<TransformedRow> x).fill_row(self.reader, row) if type(x) is TransformedRow else self.reader.fill_row(row, x)
+        cdef Reader reader = self.reader
+        fill_row_from_step(reader, row, x)
+        return 0 if self.reader is reader else self.fill_row_again(row, x)
+
+    cdef int fill_row_again(self, Row row, object x) except -1:
+        """Fill a row during whose reading another thread has set weights, with a new reader and a new space."""
+        offer_again(x)
+        return self.fill_row(row, x)
+
+    cdef int fill_row_of_batch(self, Row row, Batch batch, Py_ssize_t i) except -1:
+        cdef Reader reader = self.reader
+        batch.fill_row(reader, row, i)
+        while self.reader is not reader:  # as in `fill_row`
+            reader = self.reader
+            batch.fill_row(reader, row, i)
+        return 0
 
     cdef Round read_and_score(self, object x):
         """Return a round whose row has the features of x and the scores to predict from."""
@@ -393,10 +416,17 @@ cdef class Learner(Estimator):
     def predict_score_one(self, x):
         """Return the results of `predict_one` and `score_one` for x, and read x once."""
         cdef Round round
+        cdef Task task
+        cdef Py_ssize_t blocks
         if not self.takes_rows:
             return self.predict_one(x), self.score_one(x)
         round = self.read_and_score(x)
-        prediction, score = self.task.predict(round.row), self.task.score(round.row)
+        task, blocks = self.task, self.task.blocks
+        prediction = task.predict(round.row)
+        if task.blocks != blocks:  # a label had its hash in Python, and another thread has learned one: it has no score here
+            offer_again(x)
+            return self.predict_score_one(x)
+        score = task.score(round.row)
         self.spare_round = round
         return prediction, score
 
@@ -423,9 +453,11 @@ cdef class Learner(Estimator):
                 f"a score of `{type(self).__name__}`, in the space `{self.own_space!r}`, is not a sum over features: use a learner "
                 "with plain weights or variances, such as PAClassifier or AROWClassifier, to see what each contributes"
             )
-        cdef Round round = self.read_and_score(x)
-        explained = self.task.present([self.contributions(x, round.row, block) for block in range(self.task.blocks)])
-        self.spare_round = round
+        cdef Round round
+        with Undisturbed(self):
+            round = self.read_and_score(x)
+            explained = self.task.present([self.contributions(x, round.row, block) for block in range(self.task.blocks)])
+            self.spare_round = round
         return explained
 
     def debug_one(self, x, int decimals=5):
@@ -434,10 +466,10 @@ cdef class Learner(Estimator):
         If each class has a score, the table is for the predicted class. Where `explain_one` has no answer, it says why.
         """
         try:
-            explained = self.explain_one(x)
+            with Undisturbed(self):  # else another thread may learn a class between the two
+                explained, score = self.explain_one(x), self.score_one(x)
         except TypeError as error:
             return str(error)
-        score = self.score_one(x)
         if score and isinstance(score, dict):
             explained = explained[max(score, key=score.__getitem__)]
         return contribution_table(explained, self.reader.features_of(x), decimals)
@@ -464,7 +496,7 @@ cdef class Learner(Estimator):
         """Raise ValueError if the rule ignores weights."""
         if not self.own_rule.weighted:
             author = "; if its `step` multiplies by seen.weight, write weighted = True in its class"
-            raise ValueError(f"`{self.own_rule!r}` {no_price(what)}{author if self.rule_in_python else ''}")
+            raise ValueError(f"`{self.own_rule!r}` {no_price(what, self.task.kind)}{author if self.rule_in_python else ''}")
 
     # ------------------------------------------------------------------------------------------------ batches
 
@@ -487,6 +519,9 @@ cdef class Learner(Estimator):
         OverflowError
             If a row would take the weights beyond floating point. The message names the row. The rows before it are
             learned, because only learning shows this.
+
+        A subclass that overrides `learn_one` learns each row by it, and so all rows before one that it refuses. If its
+        `learn_one` calls this method, it must override this one, too.
         """
         self._learn_batch(frame_batch(X), y, w)
 
@@ -522,6 +557,13 @@ cdef class Learner(Estimator):
         if len(labels) != batch.length:
             raise ValueError(f"{batch.length} rows, but {len(labels)} labels")
         if not batch.length:
+            return
+        if _goes_by_row(type(self), "learn_one", "learn_many"):
+            for i in range(batch.length):
+                try:
+                    self.learn_one(batch.record(i), labels[i], **({} if weights[i] == 1.0 else {"w": weights[i]}))
+                except (OverflowError, ValueError) as error:
+                    raise refused_row(i, error) from error
             return
         self.start_learning()
         try:
@@ -559,9 +601,7 @@ cdef class Learner(Estimator):
                 self.learn_row(row, direction, seen, step, space, task, label, code, weights[i], False)
                 i += 1
         except (OverflowError, ValueError) as error:
-            i = self.n_seen - seen_before
-            kind = OverflowError if isinstance(error, OverflowError) else ValueError
-            raise kind(f"row {i} of the batch, after {i} that were learned: {error}") from error
+            raise refused_row(self.n_seen - seen_before, error) from error
         self.spare_round = round
 
     def _batch_weights(self, w, rows):
@@ -582,11 +622,15 @@ cdef class Learner(Estimator):
 
     def _predict_batch(self, Batch batch, *, bint probabilities=False):
         cdef Py_ssize_t i
-        cdef Round round = self.take_round()
+        cdef Round round
         cdef list predictions = []
+        one, many = ("predict_proba_one", "predict_proba_many") if probabilities else ("predict_one", "predict_many")
+        if _goes_by_row(type(self), one, many):
+            return [getattr(self, one)(batch.record(i)) for i in range(batch.length)]
+        round = self.take_round()
         for i in range(batch.length):
             PyErr_CheckSignals()
-            batch.fill_row(self.reader, round.row, i)
+            self.fill_row_of_batch(round.row, batch, i)
             self.score_for_prediction(round.row)
             predictions.append(self.task.probabilities(round.row) if probabilities else self.task.predict(round.row))
         self.spare_round = round
@@ -604,7 +648,8 @@ cdef class Learner(Estimator):
         Rules that count rounds or updates go on from there: Pegasos, which shrinks all weights to 0 in its first step, loses
         weights that are set before it.
         """
-        return self.task.present([Weights(self.own_space, block) for block in range(self.task.blocks)])
+        with Undisturbed(self):
+            return self.task.present([Weights(self.own_space, block) for block in range(self.task.blocks)])
 
     @weights.setter
     def weights(self, given):
@@ -648,11 +693,16 @@ cdef class Learner(Estimator):
         TypeError
             If a score is not the product of such an array with the features, as with a kernel.
         """
+        with Undisturbed(self):
+            return self._weight_matrix()
+
+    def _weight_matrix(self):
         cdef Space space = self.own_space
         if not space.adds_up or space.weighs_by_example or space.constant_in_score() != 0.0 or space.weight_of_new() != 0.0:
+            read = ", or read `weights`" if space.adds_up else ""  # a kernel has none by feature
             raise TypeError(
                 f"a score of `{type(self).__name__}`, in the space `{space!r}`, is not a product of weights with features: use a "
-                "learner with plain weights or variances, such as PAClassifier or AROWClassifier, or read `weights`"
+                f"learner with plain weights or variances, such as PAClassifier or AROWClassifier{read}"
             )
         features, blocks = list(space.features), range(self.task.blocks)
         values = np.array([[space.weight(feature, block) for feature in features] for block in blocks], dtype=np.float64)
@@ -695,27 +745,33 @@ cdef class Learner(Estimator):
 
     def _change(self, name, value):
         """Give a parameter a new value and keep everything that was learned."""
-        cdef Learner fresh = self.clone({name: value})
-        if fresh.class_weights is not None:
-            fresh.class_weights.check_labels(self.task)  # now: else each further round would be refused
-        self.own_space.bind_rule(fresh.own_rule)
-        vars(self).update(vars(fresh))
-        self.own_rule = fresh.own_rule
-        self.rule_in_python, self.moves_all_classes = fresh.rule_in_python, fresh.moves_all_classes
-        if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):  # else the counts are kept
-            self.class_weights = fresh.class_weights
-        self.task = self.task.updated(fresh.task)
+        cdef Learner fresh
+        self.start_learning()  # a round of another thread keeps the task with which it began
+        try:
+            fresh = self.clone({name: value})  # now: another thread may have changed another parameter
+            if fresh.class_weights is not None:
+                fresh.class_weights.check_labels(self.task)  # now: else each further round would be refused
+            self.own_space.bind_rule(fresh.own_rule)
+            vars(self).update(vars(fresh))
+            self.own_rule = fresh.own_rule
+            self.rule_in_python, self.moves_all_classes = fresh.rule_in_python, fresh.moves_all_classes
+            if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):  # else the counts are kept
+                self.class_weights = fresh.class_weights
+            self.task = self.task.updated(fresh.task)
+        finally:
+            self.end_learning()
 
     def __getstate__(self):
-        return {
-            **self.task.state(),
-            **self.reader.hash_state(),
-            "space": self.own_space.__getstate__(),
-            "n_seen": self.n_seen,
-            "n_mistakes": self.n_mistakes,
-            "n_updates": self.n_updates,
-            **({} if self.class_weights is None else self.class_weights.state()),
-        }
+        with Undisturbed(self):
+            return {
+                **self.task.state(),
+                **self.reader.hash_state(),
+                "space": self.own_space.__getstate__(),
+                "n_seen": self.n_seen,
+                "n_mistakes": self.n_mistakes,
+                "n_updates": self.n_updates,
+                **({} if self.class_weights is None else self.class_weights.state()),
+            }
 
     def __setstate__(self, state):
         cdef Task task = self.task.restored(state)
@@ -733,6 +789,11 @@ cdef class Learner(Estimator):
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)
+
+
+cdef refused_row(Py_ssize_t i, error):
+    kind = OverflowError if isinstance(error, OverflowError) else ValueError
+    return kind(f"row {i} of the batch, after {i} that were learned: {error}")
 
 
 cdef object array_of(list labels):

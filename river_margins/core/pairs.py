@@ -1,6 +1,7 @@
 """Check that a rule, a space and a task make a learner together."""
 
 import difflib
+import functools
 import inspect
 from collections.abc import Iterable
 from typing import Any
@@ -26,6 +27,7 @@ def check_pair(rule: Any, space: Any, task: str, learner: str) -> None:
     ValueError: `AROWRule(r=1.0)` does not suit the space `Linear()`, which offers no covariance: use `Diagonal()` \
 or `Full()`
     """
+    _check_parameters(space)
     if not suits(rule, type(space)):
         missing = " and no ".join(sorted(rule.needs - space.offers)) if rule.spaces is None else ""
         suiting = _suiting(rule)
@@ -56,13 +58,25 @@ def check_rule(rule: Any) -> None:
         raise TypeError(f"`{type(rule).__name__}.needs` must be a set of words: write needs = {words!r}")
 
 
-def _check_parameters(rule: Any) -> None:
-    kind, names = type(rule), rule._parameter_names
+def _check_parameters(part: Any) -> None:
+    """Raise TypeError for a rule or a space of which a copy would have other parameters."""
+    kind: Any = type(part)
+    _check_names(kind)
+    is_compiled = not inspect.isfunction(kind.__init__)
+    if lost := [name for name in part._parameter_names if not hasattr(part, name)]:
+        how = f"declare it as `cdef readonly`, and write self.{lost[0]}" if is_compiled else f"write self.{lost[0]}"
+        raise TypeError(f"`{kind.__name__}` does not keep its parameter `{lost[0]}`: {how} = {lost[0]} in `__init__`")
+
+
+@functools.cache  # of classes that pass: to look at a signature takes longer than to make a learner
+def _check_names(kind: Any) -> None:
+    names = kind._parameter_names
     if isinstance(names, str):
         raise TypeError(f"`{kind.__name__}._parameter_names` must be a tuple: write _parameter_names = ({names!r},)")
-    if not inspect.isfunction(kind.__init__):  # a compiled class, whose parameters the tests check
+    try:
+        parameters = inspect.signature(kind).parameters.values()
+    except ValueError:  # a compiled class whose docstring does not name them
         return
-    _, *parameters = inspect.signature(kind.__init__).parameters.values()
     wanted = tuple(each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
     if unnamed := [name for name in wanted if name not in names]:
         raise TypeError(
@@ -74,10 +88,6 @@ def _check_parameters(rule: Any) -> None:
         raise TypeError(
             f"`{kind.__name__}` has no parameter `{unknown[0]}`, which `_parameter_names` names: write "
             f"_parameter_names = {wanted!r} in the class"
-        )
-    if lost := [name for name in names if not hasattr(rule, name)]:
-        raise TypeError(
-            f"`{kind.__name__}` does not keep its parameter `{lost[0]}`: write self.{lost[0]} = {lost[0]} in `__init__`"
         )
 
 
@@ -118,9 +128,18 @@ def _subclasses(kind: Any) -> Iterable[Any]:
         yield from _subclasses(subclass)
 
 
-def no_price(what: str) -> str:
+_WITH_A_PRICE = {
+    "regression": "PARegressor(mode=2) or AROWRegressor()",
+    "multilabel": "PAMultiLabelClassifier(mode=1)",
+    "one-class": "PAOneClass(mode=1)",
+}
+
+
+def no_price(what: str, task: str = "classification") -> str:
     """Return why a learner refuses weights of examples; the sentence begins with its rule or its name."""
+    # A classifier in place of a regressor would take each number for a class.
+    others = _WITH_A_PRICE.get(task, "PAClassifier(mode=1), AROWClassifier() or SCWClassifier()")
     return (
         f"takes no sample weights, because no cost of a loss limits its steps: leave out {what}, or use a learner with "
-        "such a cost, for example PAClassifier(mode=1), AROWClassifier() or SCWClassifier()"
+        f"such a cost, for example {others}"
     )

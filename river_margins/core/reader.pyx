@@ -465,6 +465,8 @@ cdef str advice_for_text(object text):
         return "encode it in a step before, such as OneHotEncoder() or FeatureHasher() of river_margins, or leave it out"
     if number != number:
         return "leave it out, or fill it in: it stands for a missing value"
+    if not isfinite(<double> number):  # what float() makes of it would be refused, too
+        return "leave it out: a finite number is needed"
     if "," in text:
         return "convert it to a number first, with a decimal point in place of the comma"
     return "convert it to a number first, as with float(), or encode it as a category with river_margins.OneHotEncoder()"

@@ -11,6 +11,7 @@ from libc.stdlib cimport free, realloc
 
 from river_margins.core.batch cimport Batch
 from river_margins.core.dict_walk cimport dict_refilled
+from river_margins.core.estimator cimport Undisturbed
 from river_margins.core.kernels cimport Moments, deviation_of, scale_and_move, scaled, with_value
 from river_margins.core.learner cimport Learner
 from river_margins.core.reader cimport Reader, Row
@@ -223,10 +224,13 @@ cdef class RunningMoments(RowMaker):
         """Scale the rows of a data frame, as a frame of the same library and with the same index."""
         frame = as_frame(X)
         cdef list columns = frame.columns
+        values = frame_values(frame)
+        with Undisturbed(self):
+            means = np.array([self.moments_of(column).mean for column in columns])
+            variances = np.array([self.moments_of(column).variance for column in columns])
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = frame_values(frame) - np.array([self.moments_of(column).mean for column in columns])
+            scaled = values - means
             if self.divide:
-                variances = np.array([self.moments_of(column).variance for column in columns])
                 scaled /= np.sqrt(np.where(variances > 0.0, variances, INFINITY))
                 scaled[:, variances <= 0.0] = 0.0  # and not -0.0
             if not np.isfinite(scaled.sum(axis=1)).all():
@@ -263,23 +267,28 @@ cdef class RunningMoments(RowMaker):
 
     def __getstate__(self):
         cdef Py_ssize_t i
-        moments = np.zeros((self.reader.size(), 3))
-        cdef double[:, ::1] view = moments
-        for i in range(self.reader.size()):
-            view[i, 0], view[i, 1], view[i, 2] = self.moments[i].count, self.moments[i].mean, self.moments[i].variance
-        return {"features": self.reader.features(), "moments": moments}
+        cdef double[:, ::1] view
+        with Undisturbed(self):
+            moments = np.empty((self.reader.size(), 3))
+            view = moments
+            for i in range(self.reader.size()):
+                view[i, 0], view[i, 1], view[i, 2] = self.moments[i].count, self.moments[i].mean, self.moments[i].variance
+            return {"features": self.reader.features(), "moments": moments}
 
     def __setstate__(self, state):
         cdef Py_ssize_t i
+        cdef Reader reader = Reader()
         moments = np.ascontiguousarray(state["moments"], dtype=np.float64)
         cdef const double[:, ::1] view = moments
-        self.reader = Reader()
-        self.reader.learn_features(state["features"])
-        if moments.shape != (self.reader.size(), 3):
-            raise ValueError(f"{self.reader.size()} features, but moments of shape {moments.shape}")
-        self.reserve(self.reader.size())
-        for i in range(self.reader.size()):
+        reader.learn_features(state["features"])
+        if moments.shape != (reader.size(), 3):
+            raise ValueError(f"{reader.size()} features, but moments of shape {moments.shape}")
+        if not np.isfinite(moments).all():
+            raise ValueError("moments must be finite")
+        self.reserve(reader.size())
+        for i in range(reader.size()):
             self.moments[i] = Moments(view[i, 0], view[i, 1], view[i, 2], deviation_of(view[i, 2]))
+        self.reader = reader
 
 
 class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):

@@ -321,15 +321,20 @@ cdef class WordWeights(WordCounts):
     def __setstate__(self, state):
         cdef Py_ssize_t i
         cdef list terms = state["terms"]
+        cdef Vocabulary vocabulary = Vocabulary()
         texts = np.ascontiguousarray(state["texts"], dtype=np.float64)
         if texts.shape != (len(terms),):
             raise ValueError(f"{len(terms)} terms, but numbers of texts of shape {texts.shape}")
-        self.terms, self.texts = Vocabulary(), state["n"]
-        self.reserve(len(terms))
+        if not np.isfinite(texts).all():
+            raise ValueError("numbers of texts must be finite")
         for i in range(len(terms)):
-            if self.terms.find(terms[i]) >= 0:
+            if vocabulary.find(terms[i]) >= 0:
                 raise ValueError(f"term {terms[i]!r} is there twice")
-            self.terms.add(terms[i], self.terms.missing_hash)
+            vocabulary.add(terms[i], vocabulary.missing_hash)
+        self.reserve(len(terms))
+        self.texts = state["n"]
+        self.terms = vocabulary
+        for i in range(len(terms)):
             self.texts_with[i] = texts[i]
 
 

@@ -5,12 +5,13 @@ import inspect
 import math
 import pickle
 import random
+import re
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
-from river import metrics
+from river import base, metrics
 from sklearn.utils.class_weight import compute_class_weight
 
 import river_margins as rm
@@ -415,3 +416,24 @@ def test_the_counts_of_a_clone_begin_with_it():
     for twin in (changed, copied):
         twin.learn_one({"f0": 1.0}, True)
     assert state(changed) == state(copied)
+
+
+@pytest.mark.parametrize(
+    ("make", "y"),
+    [
+        (lambda: rm.PARegressor(mode=0), 3.7),
+        (lambda: rm.KernelPARegressor(mode=0), 3.7),
+        (lambda: rm.PAMultiLabelClassifier(mode=0), {"a": True, "b": False}),
+        (lambda: rm.PAOneClass(mode=0), None),
+    ],
+)
+def test_the_advice_about_sample_weights_is_for_the_same_task(make, y):
+    with pytest.raises(ValueError, match="takes no sample weights") as refused:
+        make().learn_one({"a": 1.0}, y, w=2.0)
+    _, _, advised = str(refused.value).partition("for example ")
+    calls = re.findall(r"\w+\([^)]*\)", advised)
+    assert calls
+    for call in calls:
+        other = eval(f"rm.{call}")
+        other.learn_one({"a": 1.0}, y, w=2.0)
+        assert isinstance(other, base.Regressor) == isinstance(make(), base.Regressor)

@@ -503,3 +503,11 @@ def test_labels_that_do_not_go_together_teach_no_row(make, labels, words):
         with pytest.raises(ValueError, match=words):
             learn()
     assert model.n_seen == 0
+
+
+def test_a_sparse_matrix_is_sent_where_it_is_taken():
+    X, model = scipy.sparse.csr_array(np.eye(2)), rm.PAClassifier()
+    with pytest.raises(TypeError, match=r"not a csr_array: .*learn_csr.*from_spmatrix"):
+        model.learn_many(X, [True, False])
+    model.learn_many(pd.DataFrame.sparse.from_spmatrix(X), [True, False])
+    assert model.n_seen == 2

@@ -1,6 +1,7 @@
 """What a stream may throw at a learner: odd values, odd mappings, odd names, odd moments."""
 
 import collections
+import copy
 import datetime
 import decimal
 import fractions
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from river import preprocessing, stats
+from scipy import sparse
 
 import river_margins as rm
 from river_margins import snapshot
@@ -54,6 +56,8 @@ REFUSED = {
     "text": ({"a": "red"}, ValueError, "OneHotEncoder.. or FeatureHasher.. of river_margins"),
     "text of a number": ({"a": "1.5"}, ValueError, "feature 'a' is the text '1.5': convert it to a number first"),
     "text of no number": ({"a": "NaN"}, ValueError, "the text 'NaN': leave it out, or fill it in"),
+    "text of an infinity": ({"a": "-Infinity"}, ValueError, "the text '-Infinity': leave it out: a finite number"),
+    "text beyond a float": ({"a": "1e999"}, ValueError, "the text '1e999': leave it out: a finite number"),
     "decimal comma": ({"a": "0,5"}, ValueError, "feature 'a' is the text '0,5': convert it .* decimal point"),
     "numpy text": ({"a": np.str_("1.5")}, ValueError, "feature 'a' is the text"),
     "bytes": ({"a": b"1.5"}, ValueError, "feature 'a' is the text b'1.5': decode it first"),
@@ -427,3 +431,69 @@ def test_a_parameter_of_a_rule_in_python_is_what_the_learner_uses():
     model.learn_one({"a": 1.0}, True)
     twin = model.clone(include_attributes=True)
     assert model.score_one({"a": 1.0}) == 0.25 == twin.rule.lr
+
+
+class Open(rm.PAClassifier):
+    def __init__(self, floor=2.0, **options):
+        super().__init__(**options)
+        self.floor = floor
+
+
+class Kept(rm.PAClassifier):
+    def __init__(self, floor=2.0, **options):
+        super().__init__(**options)
+        self.floor, self.options = floor, options
+
+
+def test_what_a_constructor_takes_by_stars_is_copied_or_refused():
+    model = Open(C=0.1)
+    for copied in (model.clone, lambda: copy.deepcopy(model), lambda: pickle.dumps(model)):
+        with pytest.raises(
+            TypeError, match=r"`Open` does not keep its parameter `options`: write self\.options = options"
+        ):
+            copied()
+    kept = Kept(C=0.1)
+    for twin in (kept.clone(), copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))):
+        assert twin.C == 0.1
+    assert kept.clone({"C": 0.5}).C == 0.5
+
+
+def test_a_learner_of_a_user_learns_the_rows_of_a_batch_as_one_by_one():
+    X, y, w = pd.DataFrame({"a": [1.0, 3.0, 2.0], "b": [4.0, 1.0, 0.0]}), [True, False, True], [1.0, 2.0, 1.0]
+    one, many = WithFloor(), WithFloor()
+    for x, label, weight in zip(X.to_dict("records"), y, w, strict=True):
+        one.learn_one(x, label, weight)
+    many.learn_many(X, y, w)
+    assert state(many) == state(one) and set(many.weights) == {"a", "b", rm.INTERCEPT}
+    rows, one, many = sparse.csr_matrix(X.to_numpy()), WithFloor(), WithFloor()
+    for i, label in enumerate(y):
+        one.learn_one(dict(zip(rows[i].indices.tolist(), rows[i].data.tolist(), strict=True)), label)
+    many.learn_csr(rows, y)
+    assert state(many) == state(one)
+
+
+class Opposite(rm.PAClassifier):
+    def predict_one(self, x):
+        return not super().predict_one(x)
+
+    def predict_proba_one(self, x):
+        return {label: 1.0 - p for label, p in super().predict_proba_one(x).items()}
+
+
+def test_a_learner_of_a_user_predicts_the_rows_of_a_batch_as_one_by_one():
+    X, model = pd.DataFrame({"a": [1.0, -1.0]}), Opposite()
+    model.learn_many(X, [True, False])
+    rows = X.to_dict("records")
+    expected = [model.predict_one(x) for x in rows]
+    assert model.predict_many(X).tolist() == expected == [False, True]
+    assert model.predict_proba_many(X).to_dict("records") == [model.predict_proba_one(x) for x in rows]
+    model = Opposite()
+    model.learn_csr(sparse.csr_array(X.to_numpy()), [True, False])
+    assert model.predict_csr(sparse.csr_array(X.to_numpy())).tolist() == expected
+
+
+def test_a_row_that_a_learner_of_a_user_refuses_is_named():
+    model = WithFloor()
+    with pytest.raises(ValueError, match="row 2 of the batch, after 2 that were learned: label 'x'"):
+        model.learn_many(pd.DataFrame({"a": [3.0, 4.0, 5.0]}), [True, False, "x"])
+    assert model.n_seen == 2

@@ -1,6 +1,8 @@
 """Contributions are weights times values, they add up to the score, and what cannot be added up is refused."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -147,3 +149,43 @@ def test_rivers_debug_one_shows_the_table():
     ]
     for learner in (rm.KernelPerceptron(), rm.PAOneClass(), rm.PAClassifier()):
         compose.Pipeline(preprocessing.StandardScaler(), learner).debug_one({"f0": 1.0})
+
+
+SET_MEANWHILE = """
+import threading
+import river_margins as rm
+import river_margins.core.learner as module
+
+def meanwhile(weights):  # begin to set them in another thread; it may have to wait
+    thread = threading.Thread(target=setattr, args=(model, "weights", weights))
+    thread.start()
+    thread.join(0.1)
+
+class Late(str):
+    waits = False
+    def __hash__(self):
+        if Late.waits:
+            Late.waits = False
+            meanwhile({"a": 1.0})
+        return str.__hash__(self)
+
+names = [f"f{i}" for i in range(100_000)]
+model = rm.PAClassifier(classes=["a", "b", "c"], intercept=False)
+model.weights = {label: dict.fromkeys(names, 0.5) for label in "abc"}
+largest_first = module.largest_first
+module.largest_first = lambda found: (meanwhile({"a": {"z": 1.0}}), largest_first(found))[1]
+explained = model.explain_one(dict.fromkeys(names, 1.0))
+print([len(parts) for parts in explained.values()])
+
+module.largest_first = largest_first
+model = rm.PAClassifier(intercept=False)
+x = {Late("late"): 1.0} | dict.fromkeys(names, 1.0)
+model.learn_one(x, True)
+Late.waits = True
+print(len(model.explain_one(x)), Late.waits)
+"""
+
+
+def test_weights_may_be_set_while_a_score_is_explained():
+    done = subprocess.run([sys.executable, "-c", SET_MEANWHILE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[100000, 100000, 100000]\n100001 False\n"), done.stderr

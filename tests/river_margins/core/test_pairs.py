@@ -213,3 +213,18 @@ def test_a_rule_with_a_step_for_each_class_takes_no_rivals(rule):
     with pytest.raises(ValueError, match="finds a step for each class itself"):
         model.mutate({"rule": rule})
     assert model.rule == rm.PA1()
+
+
+def test_parameters_that_a_compiled_rule_or_space_does_not_name_are_refused():
+    class Mine(rm.PA1):  # its constructor is compiled
+        _parameter_names = ()
+
+    class Space(rm.Kernel):
+        _parameter_names = ("kernel",)
+
+    with pytest.raises(TypeError, match=r"`Mine` has the parameter `C`.* write _parameter_names = \('C',\)"):
+        rm.MarginClassifier(Mine(C=0.01))
+    with pytest.raises(
+        TypeError, match=r"`Space` has the parameter `budget`.*_parameter_names = \('kernel', 'budget'\)"
+    ):
+        rm.MarginClassifier(rm.PA1(), Space())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import river_margins as rm
@@ -306,3 +307,51 @@ def test_a_state_stays_in_the_space_that_takes_it():
     model.learn_one({"a": 1.0}, True)
     rm.Linear().__setstate__(model.__getstate__()["space"])
     assert list(rm.Linear().features) == []
+
+
+SET_MEANWHILE = """
+import river_margins as rm
+class Late:
+    waits = True
+    def __float__(self):
+        if self.waits:
+            self.waits = False
+            model.weights = {"a": 1.0}  # as another thread might
+        return 1.0
+model = rm.PAClassifier(intercept=False)
+for predict in (model.predict_one, model.score_one, model.predict_score_one):
+    model.weights = {f"f{i}": 0.5 for i in range(1000)}
+    print(predict({f"f{i}": 1.0 for i in range(999)} | {"late": Late(), "f999": 1.0}))
+"""
+
+
+def test_weights_may_be_set_while_an_example_is_read():
+    done = subprocess.run([sys.executable, "-c", SET_MEANWHILE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n0.0\n(True, 0.0)\n"), done.stderr
+
+
+def test_weights_may_be_set_while_a_batch_is_read(monkeypatch):
+    model = rm.PAClassifier(intercept=False)
+    model.weights = {f"f{i}": 1.0 for i in range(1000)}
+    equal = np.array_equal
+
+    def late(*arrays):
+        model.weights = {"f0": -1.0}  # as another thread might
+        return equal(*arrays)
+
+    X = pd.DataFrame(np.ones((2, 1000)), columns=[f"f{i}" for i in range(1000)])
+    monkeypatch.setattr(np, "array_equal", late)
+    assert model.predict_many(X).tolist() == [False, False]
+
+
+@pytest.mark.parametrize("make", [rm.FOGDClassifier, rm.KernelPerceptron, rm.Winnow, rm.CoinBettingClassifier])
+def test_weights_are_advised_only_where_there_are_any(make):
+    model = make(4.0) if make is rm.Winnow else make()
+    model.learn_one({"a": 1.0}, True)
+    with pytest.raises(TypeError, match="is not a product of weights with features") as refused:
+        model.weight_matrix()
+    if "read `weights`" in str(refused.value):
+        assert "a" in model.weights
+    else:
+        with pytest.raises(ValueError, match="no weights by feature"):
+            dict(model.weights)

@@ -219,3 +219,19 @@ def test_a_frame_is_checked_whole_before_any_row_is_learned(bad):
         with pytest.raises(ValueError, match="column 'b'"):
             method(frame)
     assert scaler.counts == {}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"features": ["b", "c"], "moments": np.ones((1, 3))},
+        {"features": ["b"], "moments": np.array([[1.0, math.nan, 0.0]])},
+    ],
+    ids=["shape", "not finite"],
+)
+def test_a_scaler_that_refuses_a_state_stays_as_it_is(state):
+    scaler = rm.StandardScaler()
+    scaler.learn_one({"a": 1.0})
+    with pytest.raises(ValueError, match="moments"):
+        scaler.__setstate__(state)
+    assert (scaler.counts, scaler.means) == ({"a": 1}, {"a": 1.0})

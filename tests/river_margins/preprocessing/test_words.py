@@ -282,3 +282,8 @@ def test_stop_words_are_compared_without_accents_and_capitals():
     """As River does."""
     for kind in (rm.BagOfWords, feature_extraction.BagOfWords):
         assert dict(kind(stop_words={"für", "uber"}).transform_one("Für Über Paris")) == {"fur": 1, "paris": 1}
+
+
+def test_numbers_of_texts_must_be_finite():
+    with pytest.raises(ValueError, match="must be finite"):
+        rm.TFIDF().__setstate__({"n": 1, "terms": ["a"], "texts": np.array([math.nan])})

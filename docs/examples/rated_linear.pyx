@@ -32,7 +32,7 @@ cdef class RatedLinear(Space):
         return self.rate if key in self.slow else 1.0
 
     cdef int add_block(self) except -1:
-        self.reserve(self.weights.shape[0], self.blocks + 1)
+        self.reserve(max(self.weights.shape[0], self.reader.size()), self.blocks + 1)
         self.blocks += 1
         return 0
 
@@ -133,7 +133,7 @@ cdef class RatedLinear(Space):
         weights = np.array(state["weights"], dtype=np.float64)
         while self.blocks < weights.shape[1]:
             self.add_block()
-        self.reserve(weights.shape[0], self.blocks)
+        self.reserve(self.reader.size(), self.blocks)
         np.asarray(self.weights)[: weights.shape[0], : weights.shape[1]] = weights
         self.set_rates(0)
         self.size = state["size"]

@@ -181,7 +181,10 @@ def mean_of_moments(states: Sequence[Mapping[str, Any]], shares: Sequence[float]
     counts = moments[:, :, 0] * np.array(shares)[:, None]
     count = counts.sum(axis=0)
     weights = np.divide(counts, count, out=np.zeros_like(counts), where=count > 0.0)
-    mean = (weights * moments[:, :, 1]).sum(axis=0)
+    # As a distance from one of the means: the mean of equal ones is then exactly the same number, and a feature that
+    # never varied gets no variance from rounding.
+    origin = np.where(count > 0.0, moments[counts.argmax(axis=0), np.arange(len(features)), 1], 0.0)
+    mean = origin + (weights * (moments[:, :, 1] - origin)).sum(axis=0)
     variance = (weights * (moments[:, :, 2] + (moments[:, :, 1] - mean) ** 2)).sum(axis=0)
     return {"features": features, "moments": np.column_stack([count, mean, variance])}
 

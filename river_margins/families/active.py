@@ -13,7 +13,7 @@ from river.active import base as river_active
 
 from river_margins.core.checks import positive, short, whole
 from river_margins.families.composed import has_intercept
-from river_margins.families.delegating import DelegatingClassifier
+from river_margins.families.delegating import DelegatingClassifier, innermost
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.tasks.labels import plain
 
@@ -188,7 +188,7 @@ class SelectiveSampler(_Sampler):
     """
 
     round_cost = "One score, and one learning step if the label is requested."
-    guarantee = "Error close to the best possible at low noise, on independent examples."
+    guarantee = "For regularised least squares on independent examples, an error close to the best at low noise."
     advice = "Use it if labels are expensive and the stream does not drift."
 
     c: float
@@ -206,8 +206,9 @@ class SelectiveSampler(_Sampler):
 
 def _has_constant(classifier: Any) -> bool:
     """Return whether a classifier adds a constant feature of value 1; `intercept=None` leaves that to its space."""
-    intercept = getattr(classifier, "intercept", False)
-    return has_intercept(None, classifier.space) if intercept is None else bool(intercept)
+    inner = innermost(classifier)  # wrappers, such as Calibrated, have no `intercept` of their own
+    intercept = getattr(inner, "intercept", False)
+    return has_intercept(None, inner.space) if intercept is None else bool(intercept)
 
 
 class RandomizedSelectiveSampler(_Drawing):
@@ -254,7 +255,7 @@ class RandomizedSelectiveSampler(_Drawing):
     """
 
     round_cost = "One score, and one learning step if the label is requested."
-    guarantee = "E[mistakes] <= |u|²(2b + R²)²/(8b) if u separates with margin 1."
+    guarantee = "Around `Perceptron`, E[mistakes] <= |u|²(2b + R²)²/(8b) if u separates with margin 1."
     advice = "Use it if labels are expensive and nothing is known about the stream."
 
     b: float

@@ -295,9 +295,10 @@ class AutoRegressor(_Auto, base.Regressor):
     """Many regressors learn side by side, and predict with weights that follow their errors: nothing needs tuning.
 
     The experts learn labels that are standardised by the mean and the variance of all labels so far. The loss of an
-    expert is its absolute error in units of twice the mean absolute error of the combined prediction since the first
-    label, at most 1; it multiplies the weight of the expert by exp(-eta·loss). Then all weights share a small part. The
-    weighted mean is predicted.
+    expert is its absolute error in units of twice the mean absolute error of the combined prediction, at most 1; it
+    multiplies the weight of the expert by exp(-eta·loss). The mean error begins after the first label, and each new
+    error has a share of at least 1/1000 in it, so that it follows a drift. Then all weights share a small part. The
+    weighted mean of the experts is predicted.
 
     Parameters
     ----------

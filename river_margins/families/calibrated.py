@@ -24,6 +24,7 @@ PRECISION = 0.3  # of each parameter before the first label, in rounds with a pr
 STEEPNESS = 6.0  # of the second function of the lead, in units of its root mean square
 LARGEST_LEAD = 1e150  # whose square is finite
 LARGEST_LOGIT = 1e6
+LARGEST_JUMP = 100.0  # of a lead that is learned, in units of the root mean square of those before
 
 
 class Calibrated(Described, Estimator, base.Classifier):
@@ -36,7 +37,7 @@ class Calibrated(Described, Estimator, base.Classifier):
     the scores become.
 
     a, c and all b_k follow from one Newton step in each round, on the log loss of the scores before the classifier
-    learns the label. Older rounds count less and less.
+    learns the label; a is at least 0. Older rounds count less and less.
 
     Parameters
     ----------
@@ -275,6 +276,9 @@ class _Calibration:
         """Take one step towards the label y of an example with these scores."""
         scores = {**scores, y: scores.get(y, 0.0)}
         _, lead = self._functions(scores, math.inf)
+        limit = LARGEST_JUMP * self._unit()
+        if lead > limit:  # else the square of one huge lead would hide all others for many half-lives
+            scores, lead = {label: score * (limit / lead) for label, score in scores.items()}, limit
         rounds, squares = discount * self.rounds + weight, discount * self.squares + weight * lead * lead
         if not math.isfinite(squares + rounds):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
             return
@@ -316,8 +320,10 @@ class _Calibration:
         determinant = f_all * g_all - both * both
         if not 0.0 < determinant < math.inf:
             return
+        # The first is not below 0: with a sampler, only labels of small scores are seen, and the effect of their noise
+        # would grow with the score. That of the second is the same for all but the smallest scores.
         slopes = (
-            first + (g_all * f_pull - both * g_pull) / determinant,
+            max(first + (g_all * f_pull - both * g_pull) / determinant, 0.0),
             second + (f_all * g_pull - both * f_pull) / determinant,
         )
         if all(map(math.isfinite, slopes)):

@@ -55,9 +55,9 @@ class AROWClassifier(MarginClassifier):
 
     Notes
     -----
-    With a full matrix and a = 1, let S be the rounds with m < 1, X the sum of xxᵀ over S, and E the number of rounds in
-    S that are not mistakes. For any u: n_mistakes <= sqrt(r|u|² + uᵀXu)·sqrt(ln det(I + X/r) + E) + Σ_S l(u) - E. Σ⁻¹w
-    is the sum of y·x/r over S.
+    With a full matrix, two classes and a = 1, let S be the rounds with m < 1, X the sum of xxᵀ over S, and E the number
+    of rounds in S that are not mistakes. For any u: n_mistakes <= sqrt(r|u|² + uᵀXu)·sqrt(ln det(I + X/r) + E) + Σ_S
+    l(u) - E. Σ⁻¹w is the sum of y·x/r over S.
 
     Examples
     --------

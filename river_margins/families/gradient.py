@@ -55,7 +55,7 @@ class AdalineClassifier(MarginClassifier):
     """
 
     round_cost = "The number of features in x times the number of classes."
-    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    guarantee = "With `normalised=False` and lr·R² < 1, a bound on squared errors by those of any fixed u."
     advice = "Use the normalised step if features vary in scale or the stream drifts."
 
     lr: float
@@ -124,7 +124,7 @@ class AdalineRegressor(MarginRegressor):
     """
 
     round_cost = "The number of features in x."
-    guarantee = "A bound on squared errors in terms of those of any fixed weights u."
+    guarantee = "With `normalised=False` and lr·R² < 1, a bound on squared errors by those of any fixed u."
     advice = "Use it for numeric targets with Gaussian noise, or to follow a drift."
 
     lr: float

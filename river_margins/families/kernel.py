@@ -60,7 +60,8 @@ class KernelPerceptron(MarginClassifier):
     -----
     Without a budget, for every stream and every u in the space of the kernel, let R² be the largest k(x, x) and L the
     sum of the hinge losses of u over the mistakes. Then n_mistakes <= L + R²|u|²/2 + R|u|·sqrt(L + R²|u|²/4). With many
-    classes, R² becomes 2R². With the linear kernel, this is `Perceptron`.
+    classes, R² becomes 2R². With `tie_update=False` this holds for `n_updates`. With the linear kernel, this is
+    `Perceptron`.
 
     Examples
     --------

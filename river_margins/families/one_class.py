@@ -148,6 +148,10 @@ class PAOneClass(Described, Learner, base.AnomalyDetector):
         """Return whether the distance from x to the centre is above the radius."""
         return super().predict_one(x)
 
+    def predict_many(self, X: Any) -> Any:
+        """Predict the rows of a data frame, as a series of the same library and with the same index."""
+        return super().predict_many(X)
+
     def weight_matrix(self) -> WeightMatrix:
         """Raise a TypeError: a score is a distance. `weights` has the centre."""
         raise TypeError(f"the score of `{type(self).__name__}` is a distance; `weights` has the centre")

@@ -305,8 +305,8 @@ class ShiftingPerceptron(MarginClassifier):
     For every stream and every sequence of u that may change between rounds, let U be the length of the last u, S its
     path length Σ |u_(k+1) - u_k| over the mistakes, R the length of the longest example, and L the sum of the hinge
     losses of u over the mistakes. With lam >= 1 and K = lam·R·(U + S)/sqrt(2·lam - 1): n_mistakes <= lam·L + K²/2 +
-    K·sqrt(lam·L + K²/4). With many classes, R² becomes 2R². The constants are not those of the paper:
-    `tests/bounds/test_shifting.py` has the proof.
+    K·sqrt(lam·L + K²/4). With many classes, R² becomes 2R². With `tie_update=False` this holds for `n_updates`. The
+    constants are not those of the paper: `tests/bounds/test_shifting.py` has the proof.
 
     Examples
     --------
@@ -386,7 +386,8 @@ class PNormPerceptron(MarginClassifier):
     Notes
     -----
     If u separates with margin 1: n_mistakes <= (p - 1)·|u|_q²·X², where X is the largest p-norm of an example and 1/p +
-    1/q = 1. With p = 2·ln(d) for d features, this is O(|u|_1²·max|x_i|²·ln d).
+    1/q = 1. With p = 2·ln(d) for d features, this is O(|u|_1²·max|x_i|²·ln d). With `tie_update=False` it holds for
+    `n_updates`.
 
     Examples
     --------

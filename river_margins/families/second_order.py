@@ -55,8 +55,9 @@ class SecondOrderPerceptron(MarginClassifier):
 
     Notes
     -----
-    With a full matrix, let S be the mistakes and λ the eigenvalues of their Σ xxᵀ. For any u of length 1 and g > 0:
-    n_mistakes <= Σ_S [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g.
+    With a full matrix and two classes, let S be the mistakes and λ the eigenvalues of their Σ xxᵀ. For any u of length
+    1 and g > 0: n_mistakes <= Σ_S [g - y⟨u, x⟩]+/g + sqrt((a + Σ_S ⟨u, x⟩²)·Σ ln(1 + λ/a))/g. With `tie_update=False`
+    this holds for `n_updates`, and S are the updates.
 
     Examples
     --------
@@ -165,8 +166,8 @@ class KernelSecondOrderPerceptron(MarginClassifier):
     Notes
     -----
     With two classes, let S be the mistakes and λ the eigenvalues of their K. For any u of length 1 and g > 0:
-    n_mistakes <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With the linear kernel, this is
-    `SecondOrderPerceptron(covariance="full")`.
+    n_mistakes <= Σ_S [g - y·u(x)]+/g + sqrt((a + Σ_S u(x)²)·Σ ln(1 + λ/a))/g. With `tie_update=False` this holds for
+    `n_updates`, and S are the updates. With the linear kernel, this is `SecondOrderPerceptron(covariance="full")`.
 
     A score loses about as many digits as k(x, x)/a has, so scale the features before a polynomial kernel.
 

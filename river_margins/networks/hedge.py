@@ -256,7 +256,9 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
             spread = losses.max() - losses.min()
             losses = (losses - losses.min()) / (spread if spread > 0.0 else 1.0)
         vars(self)["mixture_loss"] += w * float(self._alpha @ losses)
-        alpha = np.maximum(self._alpha * self.beta ** (w * losses), max(self.s / self.layers, LEAST))
+        # Without a floor, a factor that all weights have in common changes no share, but could make all of them 0.
+        shared = losses.min() if self.s == 0.0 else 0.0
+        alpha = np.maximum(self._alpha * self.beta ** (w * (losses - shared)), max(self.s / self.layers, LEAST))
         vars(self).update(_alpha=alpha / alpha.sum(), _losses=self._losses + w * losses)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:  # type: ignore[override]  # takes no keywords

@@ -78,6 +78,14 @@ def defaults(kind: type) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
+@functools.cache
+def _stars(kind: type) -> list[str]:
+    """Return the parameters of a constructor that take any others, with their stars."""
+    parameters = inspect.signature(kind).parameters.values()
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    return [f"{stars[each.kind]}{each.name}" for each in parameters if each.kind in stars]
+
+
 def take_apart(thing: Any) -> dict[str, Any]:
     """Return the node of a learner, step, rule or space; raise SnapshotError for any other object."""
     kind: Any = type(thing)
@@ -92,6 +100,10 @@ def take_apart(thing: Any) -> dict[str, Any]:
     if river_steps.is_step(kind):
         parameters, state = river_steps.take_apart(thing)
     elif isinstance(thing, Estimator):
+        if stars := _stars(kind):  # what they took has no name of its own, and `put_together` would refuse it
+            raise SnapshotError(
+                f"holds `{name_of(kind)}`, whose constructor takes `{stars[0]}`: name each parameter in the constructor"
+            )
         parameters, state = thing._recipe(), thing.__getstate__()
     else:
         parameters, state = thing.parameters, {}

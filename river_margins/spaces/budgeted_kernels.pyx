@@ -65,9 +65,8 @@ cdef double largest_shrinking(double length, double margin, double spent) noexce
     cdef double a = length * length - 2.0 * length * margin, b = 2.0 * length
     if a + b + spent <= 0.0:
         return 1.0
-    if a == 0.0:
-        return -spent / b
-    return (-b + sqrt(max(b * b - 4.0 * a * spent, 0.0))) / (2.0 * a)
+    # The form of this root that is exact also where a is nearly 0.
+    return -2.0 * spent / (b + sqrt(max(b * b - 4.0 * a * spent, 0.0)))
 
 
 cdef class SimpleRemovalKernel(Kernel):
@@ -101,8 +100,9 @@ cdef class ProjectionKernel(Kernel):
     """ProjectionKernel(kernel, eta)\n--\n
     A kernel space that projects an example onto its supports if the distance is small (Orabona et al. 2009).
 
-    For steps of 1. The space keeps the inverse of the Gram matrix of its supports: memory, and the time of an update, grow
-    with the square of their number.
+    For steps of 1. With the Gram matrix LL' of its supports, the space keeps L⁻¹, to which each support adds a row: the
+    rounding errors of the inverse of LL' would grow with the square of those of L⁻¹. Memory, and the time of an update, grow
+    with the square of the number of supports.
 
     Parameters
     ----------
@@ -152,16 +152,17 @@ cdef class ProjectionKernel(Kernel):
         self.projection = room_for(self.projection, &self.projection_room, count + 1, False)
         self.distance2 = self.self_kernel
         for i in range(count):
-            total = 0.0
-            for j in range(count):
+            total = self.projection[i] = 0.0
+            for j in range(i + 1):
                 total += self.inverse[i * self.stride + j] * self.row.evaluations[j]
-            self.projection[i] = total
-            self.distance2 -= total * self.row.evaluations[i]
+            for j in range(i + 1):
+                self.projection[j] += total * self.inverse[i * self.stride + j]
+            self.distance2 -= total * total
         self.distance2 = max(self.distance2, 0.0)
         return 0
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        cdef Py_ssize_t i, j, count = self.expansion.count
+        cdef Py_ssize_t i, count = self.expansion.count
         if not self.adding:
             return Kernel.move(self, row, direction, seen, step)
         if self.projects:
@@ -172,12 +173,9 @@ cdef class ProjectionKernel(Kernel):
         self.reserve_inverse(count + 1)
         Kernel.move(self, row, direction, seen, step)
         self.projection[count] = -1.0
-        for i in range(count):
-            self.inverse[i * self.stride + count] = self.inverse[count * self.stride + i] = 0.0
-        self.inverse[count * self.stride + count] = 0.0
         for i in range(count + 1):
-            for j in range(count + 1):
-                self.inverse[i * self.stride + j] += self.projection[i] * self.projection[j] / self.distance2
+            self.inverse[i * self.stride + count] = 0.0
+            self.inverse[count * self.stride + i] = -self.projection[i] / sqrt(self.distance2)
         return 0
 
     cdef void add_projection(self) noexcept:
@@ -206,12 +204,20 @@ cdef class ProjectionKernel(Kernel):
     def __getstate__(self):
         cdef Py_ssize_t i, j, count = self.expansion.count
         inverse = [self.inverse[i * self.stride + j] for i in range(count) for j in range(count)]
-        return {**Kernel.__getstate__(self), "inverse": np.array(inverse, dtype=np.float64).reshape(count, count)}
+        return {**Kernel.__getstate__(self), "inverse_factor": np.array(inverse, dtype=np.float64).reshape(count, count)}
 
     def __setstate__(self, state):
         cdef Py_ssize_t i, j
         Kernel.__setstate__(self, state)
-        inverse = np.ascontiguousarray(state["inverse"], dtype=np.float64)
+        if "inverse_factor" in state:
+            inverse = np.ascontiguousarray(state["inverse_factor"], dtype=np.float64)
+        else:  # of a snapshot with the inverse of LL' itself, which may have no root because of rounding
+            inverse = np.empty((self.expansion.count, self.expansion.count))
+            for i in range(self.expansion.count):
+                self.evaluate_support(i)
+                for j in range(self.expansion.count):
+                    inverse[i, j] = self.support_kernels[j]
+            inverse = np.ascontiguousarray(np.tril(np.linalg.inv(np.linalg.cholesky(inverse))))
         if inverse.shape != (self.expansion.count, self.expansion.count) or not np.isfinite(inverse).all():
             raise ValueError(f"{self.expansion.count} supports, but an inverse of shape {inverse.shape}, or not finite")
         cdef const double[:, ::1] view = inverse

@@ -164,6 +164,8 @@ cdef class RandomFourier(Space):
         self.roundings += 1
         if size > 0.0:
             self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + step.step * step.step * seen.gain) / size, 1e15))
+        elif kept > 0.0:  # as in `Linear.move`
+            self.roundings = <Py_ssize_t> 1e15
         if self.roundings >= 1024:
             self.size = dot(self.weights, self.weights, self.blocks * length) * self.scale * self.scale
             self.roundings = 0

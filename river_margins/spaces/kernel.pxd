@@ -29,6 +29,7 @@ cdef class Kernel(Space):
     cdef dict features_of_row(self, Row row)
     cdef dict features_of_support(self, Py_ssize_t place)
     cdef double coefficient(self, Py_ssize_t place, Py_ssize_t block) noexcept
+    cdef double blur(self, Direction direction) noexcept
     cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1
     cdef Py_ssize_t choose(self) except -2
     cdef double size_without_removed(self, double size) except? -1.0

@@ -10,7 +10,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from river_margins.core.reader cimport Row
-from river_margins.rules.base cimport Seen, Step
+from river_margins.rules.base cimport Seen, Step, hinge
 from river_margins.spaces.base cimport Direction, Space
 from river_margins.spaces.budgets cimport Budget
 from river_margins.spaces.expansion cimport Expansion, room_for
@@ -184,7 +184,7 @@ cdef class Kernel(Space):
 
     cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, block
-        cdef double inner = 0.0, square = 0.0, kept
+        cdef double inner = 0.0, square = 0.0, rise = 0.0, kept
         self.removed = -1
         self.recompute = self.roundings >= 1024 and self.roundings >= self.expansion.count
         self.new_blocks = self.blocks
@@ -192,8 +192,15 @@ cdef class Kernel(Space):
             self.new_blocks = max(self.new_blocks, direction.terms[i].block + 1)  # a new class may be among them
         self.new_coefficients = room_for(self.new_coefficients, &self.new_coefficient_room, self.new_blocks, False)
         memset(self.new_coefficients, 0, self.new_blocks * sizeof(double))
-        # A step that moves w by less than the rounding error of w adds no support and removes none.
-        self.adding = step.step * step.step * self.self_kernel > 1e-28 * self.size
+        # A loss, and a rise of the score, that are both within the rounding error of the margin add no support and remove
+        # none. |w| is no measure of this error: one huge support, far from the example, would end all learning, and no budget
+        # would remove it.
+        for i in range(direction.length):
+            rise += fabs(step.step) * direction.terms[i].coefficient ** 2 * self.self_kernel
+        self.adding = rise > 0.0 and (
+            step.step * step.step * self.self_kernel > 1e-28 * self.size  # larger than the rounding error of w, as nearly always
+            or max(rise, hinge(seen)) > self.blur(direction)
+        )
         if self.adding:
             self.plan_update(direction, seen, step)
         kept = step.scale + step.step * direction.pull
@@ -209,6 +216,18 @@ cdef class Kernel(Space):
                 )
         step.size = kept * kept * self.size_before + 2.0 * kept * inner + square
         return isfinite(step.size)
+
+    cdef double blur(self, Direction direction) noexcept:
+        """Return about the rounding error of the margin, which is a sum over the supports."""
+        cdef Py_ssize_t i, place, block
+        cdef double total = fabs(direction.pull) * self.size
+        for i in range(direction.length):
+            block = direction.terms[i].block
+            for place in range(self.expansion.count if block < self.blocks else 0):
+                total += fabs(
+                    direction.terms[i].coefficient * self.coefficient(place, block) * self.row.evaluations[place]
+                )
+        return 1e-14 * total
 
     cdef int plan_update(self, Direction direction, Seen seen, Step step) except -1:
         """Find the coefficients of the new support and the support to remove. Change nothing that was learned."""
@@ -281,6 +300,8 @@ cdef class Kernel(Space):
         self.roundings = 1 if self.recompute else self.roundings + 1
         if size > 0.0:
             self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + added) / size, 1e15))
+        elif kept > 0.0:  # as in `Linear.move`
+            self.roundings = <Py_ssize_t> 1e15
 
     cdef int settle(self, Row row) except -1:
         """Give the kernel the parameters that it takes from the first example to become a support."""

@@ -113,6 +113,8 @@ cdef class Linear(Space):
         self.roundings += 1
         if size > 0.0:
             self.roundings = <Py_ssize_t> ceil(min((kept * self.roundings + step_size * step_size * seen.gain) / size, 1e15))
+        elif kept > 0.0:  # everything has cancelled, and what is left of w may be all rounding error
+            self.roundings = <Py_ssize_t> 1e15
         if self.roundings >= 1024 and self.roundings >= self.reader.size() * self.stride:
             self.measure_size()
         return 0

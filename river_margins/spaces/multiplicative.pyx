@@ -117,7 +117,8 @@ cdef class Multiplicative(Linear):
 
     cdef bint factor_stays_finite(self, double factor, double exponent) noexcept:
         cdef double moved = multiplied(factor, self.base, exponent)
-        return moved <= MOST and (not self.balanced or moved >= LEAST)
+        # An erased weight stays 0, also where its factor is infinite.
+        return factor == 0.0 or moved <= MOST and (not self.balanced or moved >= LEAST)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i, known = self.reader.size()
@@ -168,6 +169,6 @@ cdef inline double multiplied(double factor, double base, double exponent) noexc
 
 cdef negative(key, double value):
     return ValueError(
-        f"feature {key!r} is {value}, and these weights need features that are not negative: use BalancedWinnow, or give 1 - "
-        "x as a feature of its own"
+        f"feature {key!r} is {value}, and these weights need features that are not negative: use BalancedWinnow, or give "
+        "max(x, 0) and max(-x, 0) as two features"
     )

@@ -103,7 +103,8 @@ class CentreClassifier(TwoLabelClassifier):
         if needed > self.max_dimension:
             raise ValueError(
                 f"`{type(self).__name__}` would have {needed} features, more than `max_dimension` = "
-                f"{self.max_dimension}: put FeatureHasher() before it, or raise `max_dimension`, at a cost"
+                f"{self.max_dimension}: put FeatureHasher({max(self.max_dimension - self.intercept, 1)}) before it, or "
+                "raise `max_dimension`, at a cost"
             )
         if needed > len(self._body.centre):
             self._body.grow(needed - len(self._body.centre))

@@ -17,60 +17,79 @@ THINNEST = 1e-15  # half the width of an ellipsoid, in radii: the rounding of ex
 
 
 class Ellipsoid:
-    """The points w with (w - centre)'P⁻¹(w - centre) <= 1, in a ball of the given radius at first."""
+    """The points w with (w - centre)'P⁻¹(w - centre) <= 1, in a ball of the given radius at first.
+
+    P is kept as JJ', since the rounding errors of P itself hide all widths below 1e-8 radii.
+    """
 
     def __init__(self, dimension: int, radius: float, deep: bool, margin: float) -> None:
         self.radius, self.deep, self.margin = radius, deep, margin
         self.centre = np.zeros(dimension)
-        self.matrix = radius**2 * np.eye(dimension)
+        self.factor = radius * np.eye(dimension)  # J
         self.inconsistent = False
         self.ended = False
+
+    @property
+    def matrix(self) -> Any:
+        """P."""
+        return self.factor @ self.factor.T
+
+    @matrix.setter
+    def matrix(self, matrix: Any) -> None:
+        # Not by Cholesky: rounding may have left a thin P with variances of 0 or less.
+        variances, axes = np.linalg.eigh(matrix)
+        self.factor = axes * np.sqrt(np.maximum(variances, np.finfo(float).eps * variances.max(initial=0.0)))
 
     @property
     def log_volume(self) -> float:
         """The logarithm of the volume."""
         d = len(self.centre)
-        return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + float(np.linalg.slogdet(self.matrix)[1]) / 2
+        return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + float(np.linalg.slogdet(self.factor)[1])
 
     def grow(self, count: int) -> None:
         """Append coordinates: the smallest ellipsoid around all points of this one with a ball of new coordinates."""
         old, new = len(self.centre), len(self.centre) + count
-        matrix = np.zeros((new, new))
+        factor = np.zeros((new, new))
         if old:
-            matrix[:old, :old] = new / old * self.matrix
-        matrix[old:, old:] = new / count * self.radius**2 * np.eye(count)
-        self.centre, self.matrix = np.pad(self.centre, (0, count)), matrix
+            factor[:old, :old] = math.sqrt(new / old) * self.factor
+        factor[old:, old:] = math.sqrt(new / count) * self.radius * np.eye(count)
+        self.centre, self.factor = np.pad(self.centre, (0, count)), factor
 
     def cut(self, direction: Any) -> bool:
         """Take the smallest ellipsoid around the part with ⟨direction, w⟩ >= margin, or >= that of the centre."""
-        d, shift = len(self.centre), self.matrix @ direction
-        variance = float(direction @ shift)
-        if not variance > (THINNEST * self.radius) ** 2:
+        d, along = len(self.centre), direction @ self.factor
+        width = float(np.linalg.norm(along))  # sqrt(g'Pg)
+        if not width > THINNEST * self.radius:
             self.inconsistent = True
             return False
-        shift /= math.sqrt(variance)
-        depth = (self.margin - float(direction @ self.centre)) / math.sqrt(variance) if self.deep else 0.0
+        along /= width
+        shift = self.factor @ along
+        depth = (self.margin - float(direction @ self.centre)) / width if self.deep else 0.0
         if depth >= 1.0:  # nothing of the ellipsoid is left
             self.inconsistent = True
             return False
         if d == 1:
-            matrix = self.matrix * ((1.0 - depth) / 2.0) ** 2
+            factor = self.factor * ((1.0 - depth) / 2.0)
         else:
-            part = 2.0 * (1.0 + d * depth) / ((d + 1.0) * (1.0 + depth))
-            factor = d * d / (d * d - 1.0) * (1.0 - depth * depth)
-            matrix = factor * (self.matrix - part * np.outer(shift, shift))
+            # With n = J'g/|J'g| and b = Jn, P' is a multiple of J(I - (1 - left²)nn')J'.
+            left = math.sqrt((d - 1.0) * (1.0 - depth) / ((d + 1.0) * (1.0 + depth)))
+            wider = math.sqrt(d * d / (d * d - 1.0) * (1.0 - depth * depth))
+            factor = wider * (self.factor - (1.0 - left) * np.outer(shift, along))
         self.centre = self.centre + (1.0 + d * depth) / (d + 1.0) * shift
-        self.matrix = (matrix + matrix.T) / 2.0
+        self.factor = factor
         return True
 
     def state(self) -> dict[str, Any]:
-        return {"centre": self.centre, "matrix": self.matrix, "inconsistent": self.inconsistent}
+        return {"centre": self.centre, "factor": self.factor, "inconsistent": self.inconsistent}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         d = len(state["centre"])
         centre = finite_array("centre", state["centre"], (d,))
-        matrix = finite_array("matrix", state["matrix"], (d, d))
-        self.centre, self.matrix, self.inconsistent = centre, matrix, bool(state["inconsistent"])
+        if "factor" in state:
+            self.factor = finite_array("factor", state["factor"], (d, d))
+        else:  # of a snapshot with P itself
+            self.matrix = finite_array("matrix", state["matrix"], (d, d))
+        self.centre, self.inconsistent = centre, bool(state["inconsistent"])
 
 
 class EllipsoidClassifier(CentreClassifier):
@@ -92,9 +111,9 @@ class EllipsoidClassifier(CentreClassifier):
         through the centre, s = 0.
     margin
         What y⟨w, x⟩/|x| is at least, on all examples, for the weights w to be found, whose length is at most `radius`;
-        >= 0, 0 by default. Only deep cuts use it.
+        >= 0 and below `radius`, 0 by default. Only deep cuts use it.
     radius
-        The radius of the ball at the beginning, > 0; 1 by default.
+        The radius of the ball at the beginning, from 1e-100 to 1e100; 1 by default.
     classes
         [negative, positive] for labels that are not bools; the learner is for two classes.
     intercept
@@ -162,6 +181,13 @@ class EllipsoidClassifier(CentreClassifier):
         vars(self).update(
             dimension=dimension, cut=cut, margin=not_negative("margin", margin), radius=positive("radius", radius)
         )
+        if not 1e-100 <= radius <= 1e100:  # its square is a variance
+            raise ValueError(f"`radius` must be a number from 1e-100 to 1e100, not {radius!r}")
+        if not margin < radius:  # the first cut would leave nothing
+            raise ValueError(
+                f"`margin` must be below `radius` = {radius!r}, not {margin!r}: weights of at most that length have no "
+                "such margin on an example divided by its length"
+            )
         body = Ellipsoid(dimension or 0, radius, cut == "deep", margin)
         self._open_body(body, classes, intercept, max_dimension)
 

@@ -20,6 +20,7 @@ MOST_EXACT = 6  # dimensions
 STEPS = 5  # of hit-and-run for each new point, times the dimension
 PHASES = 8  # of d steps each, in which points that start in one place find the shape of the space
 LEAST_SURVIVING = 0.1
+LARGEST_LOG = 709.7  # math.exp of more overflows
 
 Method = Literal["auto", "sampled"]
 
@@ -142,8 +143,8 @@ class VersionSpace(Described, Estimator, base.Estimator):
 
     @property
     def volume(self) -> float:
-        """The volume; 0 if the space is empty."""
-        return math.exp(self.log_volume)
+        """The volume; 0 if the space is empty, infinite if it is beyond floating point, as from 1024 dimensions on."""
+        return math.exp(self.log_volume) if self.log_volume < LARGEST_LOG else math.inf
 
     @property
     def cuts(self) -> Array:

@@ -126,3 +126,12 @@ def test_yaml_block(page, line, text, tmp_path):
 def test_a_section_has_the_default_of_its_learner(page, title, kind, name, words):
     text = (ROOT / "docs" / page).read_text().partition(f"\n{title}")[2].partition("\n##")[0]
     assert words.format(inspect.signature(kind).parameters[name].default) in text
+
+
+def test_the_page_names_the_kinds_that_take_dicts_only():
+    text = " ".join((ROOT / "docs/coming-from-river.md").read_text().split())
+    named = text.partition("or a sparse matrix.")[2].partition("take dicts only")[0]
+    for kind in ("AutoClassifier", "Hedge", "Calibrated", "SelectiveSampler", "LogLinearClassifier", "ELIM"):
+        assert f"`{kind}`" in named and not hasattr(getattr(rm, kind), "learn_many")
+    for kind in (rm.PAClassifier, rm.KernelPARegressor, rm.PAMultiLabelClassifier, rm.PAOneClass):
+        assert hasattr(kind, "learn_many") and hasattr(kind, "learn_csr")

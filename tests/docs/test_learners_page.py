@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+import river_margins as rm
 from connectors.config import catalogue
 from tests.helpers.paths import ROOT
 from tests.helpers.scripts import script
@@ -39,3 +40,12 @@ def test_the_drift_column_has_what_was_measured(generator):
         if {"half_life", "classes"} <= parameters.keys():  # a classifier, and no wrapper of one
             assert re.fullmatch(r"[\d.]+ → [\d.]+; `half_life=\d+`: [\d.]+", drift[entry.name])
     assert re.fullmatch(r"[\d.]+ → [\d.]+", drift["PAClassifier"])
+
+
+def test_guarantees_name_the_learner_that_they_are_for():
+    assert "`Perceptron`" in rm.RandomizedSelectiveSampler.guarantee
+    assert "least squares" in rm.SelectiveSampler.guarantee
+    for kind in (rm.AdalineClassifier, rm.AdalineRegressor):
+        assert "`normalised=False`" in kind.guarantee and "lr·R² < 1" in kind.guarantee
+    for kind in (rm.AROWClassifier, rm.NAROWClassifier, rm.SecondOrderPerceptron):
+        assert "two classes" in kind.__doc__.partition("Notes")[2].lower()

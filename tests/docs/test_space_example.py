@@ -145,3 +145,30 @@ def test_an_example_that_overflows_changes_nothing(space):
 def test_it_shows_its_parameters(rated_linear):
     """As snapshots and files need them."""
     assert str(inspect.signature(rated_linear.RatedLinear)) == "(slow=(), rate=0.1)"
+
+
+@pytest.mark.parametrize("classes", [None, [False, True]])
+def test_two_classes_with_an_intercept(space, rounds, classes):
+    model = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=classes, intercept=True)
+    assert pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}) == model.predict_one({"a": 1.0})
+    for x, label in rounds:
+        model.predict_one(record(x))
+        model.learn_one(record(x), label == "p")
+    assert model.weights[rm.INTERCEPT] != 0.0
+
+
+@pytest.mark.parametrize("classes", [None, ["p", "q", "r"]])
+def test_many_classes_with_an_intercept(space, rounds, classes):
+    model = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=classes, intercept=True)
+    for x, label in rounds:
+        model.predict_one(record(x))
+        model.learn_one(record(x), label)
+    assert all(model.weights[label][rm.INTERCEPT] != 0.0 for label in "pqr")
+
+
+def test_numbers_with_an_intercept(space):
+    model = rm.MarginRegressor(rm.PA1(C=0.5), space)
+    assert model.predict_one({"a": 1.0}) == 0.0
+    assert pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}) == 0.0
+    model.learn_one({"a": 1.0}, 2.0)
+    assert model.weights[rm.INTERCEPT] != 0.0

@@ -6,7 +6,6 @@ Ends with 1 if a fault survives without an explanation. A fault takes some secon
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from tests.helpers.paths import ROOT
 from tests.mutation.edits import EDITS, Edit
 
 BUILT = (".so", ".c")
-BY = re.compile("(FAILED|ERROR) tests/")
 
 
 def copy_of_the_repository(folder: Path) -> Path:
@@ -28,12 +26,17 @@ def copy_of_the_repository(folder: Path) -> Path:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
-    built = [str(path.relative_to(ROOT)) for path in (ROOT / "river_margins").rglob("*") if path.suffix in BUILT]
-    for name in filter(None, listed + built):
+    for name in filter(None, [*listed, *built()]):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
     return folder
+
+
+def built() -> list[str]:
+    """What was compiled, of both packages: without that of the processor none of its tests begins."""
+    packages = (ROOT / "river_margins", ROOT / "connectors")
+    return [str(path.relative_to(ROOT)) for root in packages for path in root.rglob("*") if path.suffix in BUILT]
 
 
 def outcome(edit: Edit, folder: Path) -> str:
@@ -45,9 +48,9 @@ def outcome(edit: Edit, folder: Path) -> str:
     path.write_text(text.replace(edit.old, edit.new))
     try:
         if path.suffix in (".pyx", ".pxd", ".h"):
-            built = run(folder, "setup.py", "-q", "build_ext", "--inplace")
-            if built.returncode:
-                return f"NOT MADE: it does not compile: {built.stdout.splitlines()[-1]}"
+            compiled = run(folder, "setup.py", "-q", "build_ext", "--inplace")
+            if compiled.returncode:
+                return f"NOT MADE: it does not compile: {compiled.stdout.splitlines()[-1]}"
         for tests in edit.tests:
             ran = run(folder, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{tests}")
             if ran.returncode == 1:
@@ -59,9 +62,8 @@ def outcome(edit: Edit, folder: Path) -> str:
         return f"survives, as expected: {edit.survives}" if edit.survives else "SURVIVES"
     finally:
         path.write_text(text)
-        for pristine in (ROOT / "river_margins").rglob("*"):
-            if pristine.suffix in BUILT:
-                shutil.copy(pristine, folder / pristine.relative_to(ROOT))  # newer than the source again
+        for name in built():
+            shutil.copy(ROOT / name, folder / name)  # newer than the source again
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

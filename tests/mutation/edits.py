@@ -325,7 +325,7 @@ EDITS = [
         "river_margins/networks/hedge.py",
         ("all depths weigh the same in the gradient", "wrong = self._alpha[:, None] * (", "wrong = (1 / self.layers) * ("),
         ("there is no floor", "max(self.s / self.layers, LEAST)", "LEAST"),
-        ("the sample weight does not reach the depths", "self.beta ** (w * losses)", "self.beta**losses"),
+        ("the sample weight does not reach the depths", "self.beta ** (w * (losses - shared))", "self.beta ** (losses - shared)"),
     ),
     *_edits(
         "river_margins/adaptation/log_linear.py",
@@ -366,8 +366,8 @@ EDITS = [
     ),
     *_edits(
         "river_margins/version_space/ellipsoid.py",
-        ("a deep cut is too small", "part = 2.0 * (1.0 + d * depth)", "part = 2.0 * (1.0 + 0.9 * d * depth)"),
-        ("an ellipsoid that grows loses weights", "new / old * self.matrix", "self.matrix"),
+        ("a deep cut is too small", "(1.0 - left) * np.outer", "(0.9 - left) * np.outer"),
+        ("an ellipsoid that grows loses weights", "math.sqrt(new / old) * self.factor", "self.factor"),
         ("a known margin does not cut", "(self.margin - float(", "(-float("),
     ),
     *_edits(

@@ -27,6 +27,11 @@ class Wide(rm.MarginClassifier):
         vars(self).update(b=b)
         super().__init__(MarginPerceptron(b), intercept=True)
 
+class Open(rm.PAClassifier):
+    def __init__(self, b=0.5, **options):
+        super().__init__(**options)
+        self.b, self.options = b, options
+
 class Short(MarginPerceptron):
     pass
 
@@ -46,6 +51,7 @@ NUMBER = 3
 POINTS = """[river_margins]
 MarginPerceptron = guest.parts:MarginPerceptron
 Wide = guest.parts:Wide
+Open = guest.parts:Open
 Short = guest:Short
 TooMany = guest.parts:TooMany
 Number = guest.parts:NUMBER
@@ -130,6 +136,11 @@ def test_a_class_may_be_registered_where_its_package_imports_it(guest):
 def test_a_snapshot_that_could_not_be_read_is_not_written(guest):
     with pytest.raises(SnapshotError, match=r"`guest\.parts\.TooMany`, whose signature has no parameter `c`"):
         snapshot.dumps(rm.KernelPerceptron(guest.TooMany()))
+
+
+def test_a_snapshot_of_a_constructor_that_takes_any_parameters_is_not_written(guest):
+    with pytest.raises(SnapshotError, match=r"`guest\.parts\.Open`, whose constructor takes `\*\*options`: name each"):
+        snapshot.dumps(guest.Open(C=0.1))
 
 
 @pytest.mark.parametrize(

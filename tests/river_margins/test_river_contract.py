@@ -629,3 +629,26 @@ def test_regressions_of_river_have_a_counterpart(river, ours):
         river.learn_one(x, y)
         ours.learn_one(x, y)
     assert ours.weights == pytest.approx({**river.weights, rm.INTERCEPT: river.intercept}, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        rm.Perceptron,
+        rm.PNormPerceptron,
+        rm.ShiftingPerceptron,
+        rm.ROMMAClassifier,
+        rm.KernelPerceptron,
+        rm.SecondOrderPerceptron,
+        rm.KernelSecondOrderPerceptron,
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_a_bound_says_what_holds_without_updates_on_ties(kind):
+    more = {"aggressive": False} if kind is rm.ROMMAClassifier else {}
+    model = kind(tie_update=False, intercept=False, **more)
+    for _ in range(50):
+        model.learn_one({"a": 1.0}, True)
+    assert (model.n_mistakes, model.n_updates) == (50, 0)
+    notes = kind.__doc__.partition("Notes")[2].partition("Examples")[0]
+    assert "tie_update=False" in notes and "`n_updates`" in notes

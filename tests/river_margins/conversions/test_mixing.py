@@ -336,3 +336,15 @@ def test_random_features_have_no_mean(model):
 def test_what_mixes_has_no_reason_against_it(case):
     make, _ = LINEAR.get(case) or GAUSSIAN[case]
     assert why_no_mean(make()) is None
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 6, 7])
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 1.1, 5.7])
+def test_a_feature_that_never_varied_has_no_variance(value, count):
+    models = [rm.StandardScaler() | rm.PAClassifier() for _ in range(count)]
+    for n, model in enumerate(models):
+        for k in range(5 + n):
+            model["StandardScaler"].learn_one({"b": float(k)} | ({"a": value} if n else {}))
+    mixed = mix(models)["StandardScaler"]
+    assert (mixed.means["a"], mixed.vars["a"]) == (value, 0.0)
+    assert mixed.transform_one({"a": 1.001 * value})["a"] == 0.0

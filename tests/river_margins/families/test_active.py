@@ -412,3 +412,19 @@ def test_a_seed_is_a_whole_number_also_of_numpy(kind):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_an_example_without_features_has_the_length_of_the_constant(intercept):
     assert rm.SelectiveSampler(rm.PAClassifier(intercept=intercept)).query_one({}) is intercept
+
+
+@pytest.mark.parametrize("wrap", [rm.Calibrated, rm.Averaged, rm.Conservative, rm.OnlineToBatch])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_the_constant_of_a_classifier_in_a_wrapper_counts(wrap, intercept):
+    assert rm.SelectiveSampler(wrap(rm.PAClassifier(intercept=intercept))).query_one({}) is intercept
+
+
+def test_a_calibrated_classifier_is_asked_about_like_the_bare_one():
+    bare, wrapped = (
+        rm.SelectiveSampler(each, c=0.3) for each in (rm.PAClassifier(0.1), rm.Calibrated(rm.PAClassifier(0.1)))
+    )
+    for x, y in Phishing().take(300):
+        bare.learn_one(x, y)
+        wrapped.learn_one(x, y)
+        assert bare.n_queries == wrapped.n_queries

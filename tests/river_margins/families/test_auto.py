@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+import random
 
 import numpy as np
 import pytest
@@ -751,3 +752,28 @@ def test_a_label_that_no_expert_takes_is_refused_before_a_scaler_learns(make, or
     model.learn_one({"a": 1.0}, True)
     with pytest.raises(ValueError, match="neither False nor True"):
         model.check_label("spam")
+
+
+def test_the_unit_of_losses_follows_a_drift():
+    model, draw, late = rm.AutoRegressor(), random.Random(1), []
+    for t in range(6000):
+        x = {"a": draw.gauss(0, 1)}
+        y = x["a"] + (10.0 if t < 3000 else 0.1) * draw.gauss(0, 1)
+        if t >= 5000:
+            late.append(abs(model.predict_one(x) - y))
+        model.learn_one(x, y)
+    assert model.__getstate__()["error"] < 1.0  # the mean since the first label is 4
+    assert "since the first label" not in " ".join(rm.AutoRegressor.__doc__.split())
+
+
+class Divides(rm.Rule):
+    def step(self, seen):
+        return seen.loss / seen.gain
+
+
+@pytest.mark.parametrize("kind", [rm.Hedge, rm.AutoClassifier])
+def test_a_rule_that_divides_by_zero_refuses_the_example_for_its_own_expert(kind):
+    model = kind([rm.PAClassifier(intercept=False), rm.MarginClassifier(Divides(), intercept=False)])
+    model.learn_one({"a": 1.0}, True)
+    model.learn_one({"a": 0.0}, False)
+    assert model.predict_one({"a": 1.0}) is True

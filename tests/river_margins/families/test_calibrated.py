@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import random
 
 import numpy as np
 import pytest
@@ -386,3 +387,31 @@ def test_a_short_number_of_numpy_is_a_weight_as_any_other(make):
         short.learn_one({"a": n / 7}, n % 3 == 0, w=np.float32(0.5))
         plain.learn_one({"a": n / 7}, n % 3 == 0, w=0.5)
     assert snapshot.dumps(short) == snapshot.dumps(plain)
+
+
+@pytest.mark.parametrize(("C", "c"), [(0.1, 0.3), (1.0, 0.05), (1.0, 0.1)])
+def test_labels_of_small_scores_do_not_turn_large_ones_around(C, c):
+    """A sampler asks where the classifier is about as often wrong as right."""
+    bare = rm.StandardScaler() | rm.SelectiveSampler(rm.PAClassifier(C), c=c)
+    calibrated = rm.StandardScaler() | rm.Calibrated(rm.SelectiveSampler(rm.PAClassifier(C), c=c))
+    expected, found = (
+        evaluate.progressive_val_score(Phishing(), model, metrics.Accuracy()).get() for model in (bare, calibrated)
+    )
+    assert found > expected - 0.03
+
+
+@pytest.mark.parametrize("outlier", [1e4, 1e8, 1e40])
+def test_one_huge_score_does_not_hide_all_others(outlier):
+    draw, model = random.Random(1), rm.Calibrated(rm.PAClassifier(C=0.1))
+    right = own = loss = 0.0
+    for n in range(4000):
+        x = {name: draw.gauss(0, 1) for name in "ab"}
+        y = x["a"] + x["b"] + 0.5 * draw.gauss(0, 1) > 1
+        if n == 1000:
+            x, y = {"a": outlier, "b": -1.3 * outlier}, True
+        if n >= 2000:
+            loss -= math.log(model.predict_proba_one(x)[y]) / 2000
+            right += model.predict_one(x) == y
+            own += model.classifier.predict_one(x) == y
+        model.learn_one(x, y)
+    assert loss < 0.28 and right > own - 20

@@ -221,3 +221,17 @@ def test_fractions_go_beyond_the_bound_for_0_and_1():
     assert model.n_updates == 34 > bounds.winnow_promotions(1, 1.0, 2.0, 10.0, 1.0)
     assert model.n_updates <= 10 * np.log(2.0 / 0.1) / np.log(2.0)
     assert 2.0 < model.weights["a"] <= 2.0 / 0.1
+
+
+def test_an_erased_weight_stays_0_on_values_of_any_size():
+    model = rm.MarginClassifier(rm.PerceptronRule(), rm.Multiplicative(2.0, form="erasing"))
+    model.learn_one({"a": 2.0}, False)
+    model.learn_one({"a": 2000.0, "b": 0.5}, True)
+    assert dict(model.weights) == {"a": 0.0, "b": pytest.approx(2.0**0.5)}
+
+
+def test_a_negative_feature_can_be_given_as_the_error_says():
+    model = rm.Winnow(4.0)
+    with pytest.raises(ValueError, match=r"give max\(x, 0\) and max\(-x, 0\) as two features"):
+        model.learn_one({"a": -1.0}, True)
+    model.learn_one({"a": max(-1.0, 0), "minus a": max(1.0, 0)}, True)

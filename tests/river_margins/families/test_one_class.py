@@ -110,3 +110,13 @@ def test_a_size_is_measured_where_a_small_scale_leaves_large_numbers():
         model.learn_one(x, w=w)
     assert math.isfinite(model.score_one({}))
     assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
+
+
+@pytest.mark.parametrize("outlier", [3e8, 1e9])
+def test_distances_are_right_again_after_an_outlier(outlier):
+    """The squared length of the centre is then a difference of huge numbers; rounding may leave less than 0."""
+    model = rm.PAOneClass(mode=0)
+    for value in (outlier, 0.9):
+        model.learn_one({"a": value})
+    for value in (0.0, 30.0):
+        assert model.score_one({"a": value}) == pytest.approx(abs(value - model.weights["a"]), rel=1e-6)

@@ -198,3 +198,9 @@ def test_a_round_of_weight_0_leaves_the_depths():
     before = model.depth_weights
     model.learn_one({"a": 1.0}, True, w=0.0)
     assert model.depth_weights == before
+
+
+def test_large_weights_leave_the_best_depth():
+    model = rm.HedgeBackpropClassifier(3, 4, lr=1e-12, s=0.0, classes=[False, True])
+    model.learn_one({"a": 1.0, "b": -2.0}, True, w=1e6)
+    assert model.depth_weights[int(np.argmin(model.head_losses))] == pytest.approx(1.0)

@@ -1,6 +1,7 @@
 """Kernels, supports and budgets: the linear learners again, in other spaces."""
 
 import math
+import random
 from decimal import Decimal
 from functools import partial
 
@@ -430,3 +431,61 @@ def test_a_wrong_budget_is_named(kind):
 @pytest.mark.parametrize("kind", [rm.KernelPerceptron, rm.KernelPAClassifier, rm.KernelPARegressor])
 def test_a_budget_may_be_a_number_of_numpy(kind):
     assert repr(kind(budget=np.int64(5)).space) == repr(kind(budget=5).space)
+
+
+@pytest.mark.parametrize("outlier", [{"c": 1e6}, {"a": 1e8, "b": 1e8}])
+@pytest.mark.parametrize("kernel", [rm.Polynomial(degree=3), rm.LinearKernel()], ids=repr)
+@pytest.mark.parametrize(
+    "make", [partial(rm.KernelPerceptron, budget=rm.OldestRemoval(50)), partial(rm.BOGDClassifier, budget=50)]
+)
+def test_one_huge_support_does_not_end_learning(make, kernel, outlier):
+    draw, model, mistakes = random.Random(0), make(kernel), 0
+    if isinstance(kernel, rm.LinearKernel):
+        outlier = {name: 1e8 * value for name, value in outlier.items()}
+    model.learn_one(outlier, True)
+    for n in range(1500):
+        x = {name: draw.uniform(-1, 1) for name in "ab"}
+        y = x["a"] * x["b"] < 0 if isinstance(kernel, rm.Polynomial) else x["a"] > x["b"]
+        mistakes += n >= 750 and model.predict_one(x) != y
+        model.learn_one(x, y)
+    assert mistakes < 250
+    assert len(model.supports) < 50 or outlier not in [x for x, _ in model.supports]
+
+
+@pytest.mark.parametrize("n", [2, 4, 6, 10, 22, 24, 30])
+def test_the_forgetron_shrinks_by_the_root_of_its_equation(n):
+    """Rows of length 1 that share half of their features: the square in the equation is 0, but for rounding."""
+    value = 1 / math.sqrt(n)
+    model = rm.Forgetron(rm.LinearKernel(), budget=1)
+    model.learn_one(dict.fromkeys(range(n), value), True)
+    model.learn_one(dict.fromkeys(range(n // 2, n + n // 2), value), False)
+    assert [coefficient for _, coefficient in model.supports] == [pytest.approx(-15 / 32, rel=1e-9)]
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.3, 1.0])
+def test_a_projectron_with_eta_0_is_the_perceptron(gamma):
+    draw = random.Random(0)
+    model, perceptron = rm.Projectron(rm.RBF(gamma), eta=0.0), rm.KernelPerceptron(rm.RBF(gamma), budget=None)
+    for n in range(800):
+        x = {name: draw.uniform(-1, 1) for name in "abc"}
+        y = (x["a"] * x["b"] > 0) != (draw.random() < 0.1)
+        if n:
+            assert model.score_one(x) == pytest.approx(perceptron.score_one(x), abs=1e-4)
+        for each in (model, perceptron):
+            each.learn_one(x, y)
+
+
+@pytest.mark.parametrize("error", [0.0, 40.0])
+def test_a_projectron_reads_a_snapshot_with_the_inverse_itself(error):
+    draw, model = random.Random(0), rm.Projectron(rm.RBF(0.3), eta=0.0)
+    for _ in range(300):
+        x = {name: draw.uniform(-1, 1) for name in "abc"}
+        model.learn_one(x, x["a"] * x["b"] > 0)
+    state = model.__getstate__()
+    factor = state["space"].pop("inverse_factor")
+    state["space"]["inverse"] = factor.T @ factor - error * np.eye(len(factor))  # as rounding may have left it
+    twin = model.clone()
+    twin.__setstate__(state)
+    assert twin.__getstate__()["space"]["inverse_factor"] == pytest.approx(
+        factor, rel=1e-2, abs=1e-2 * np.abs(factor).max()
+    )

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -372,6 +373,10 @@ def test_parameters_out_of_range():
         (lambda: rm.EllipsoidClassifier(0), "`dimension`"),
         (lambda: rm.EllipsoidClassifier(9, max_dimension=8), "`dimension` must be at most `max_dimension` = 8"),
         (lambda: rm.EllipsoidClassifier(cut="flat"), "`cut`"),
+        (lambda: rm.EllipsoidClassifier(margin=1.0), "`margin` must be below `radius` = 1.0, not 1.0"),
+        (lambda: rm.EllipsoidClassifier(margin=0.5, radius=0.25), "`margin` must be below `radius` = 0.25"),
+        (lambda: rm.EllipsoidClassifier(radius=1e155), "`radius`"),
+        (lambda: rm.EllipsoidClassifier(radius=1e-170), "`radius`"),
         (lambda: rm.EllipsoidClassifier(cut="central", margin=0.1), "`margin` = 0.1 needs deep cuts"),
         (lambda: rm.EllipsoidClassifier(margin=-1.0), "`margin`"),
         (lambda: rm.EllipsoidClassifier(radius=0.0), "`radius`"),
@@ -400,3 +405,45 @@ def test_a_variance_that_rounding_makes_negative_ends_the_polytope():
     body.grow(2)
     body._measure = lambda: (-1e-17 * np.eye(2), np.ones(4))
     assert not body.cut(np.array([0.6, 0.8])) and body.inconsistent
+
+
+@pytest.mark.parametrize("cut", ["central", "deep"])
+@pytest.mark.parametrize("margin", [1e-7, 1e-9, 1e-11])
+def test_the_bound_holds_for_tiny_margins(margin, cut):
+    """The examples are nearly along the error of the centre, at this distance from the plane of a fixed u."""
+    d, draw = 3, np.random.default_rng(0)
+    u = draw.normal(size=d)
+    u /= np.linalg.norm(u)
+    model = rm.EllipsoidClassifier(d, cut=cut, intercept=False)
+    for _ in range(400):
+        y = 1.0 if draw.random() < 0.5 else -1.0
+        centre = model._body.centre
+        along = -y * centre if centre.any() else draw.normal(size=d)
+        for _ in range(2):  # the second time takes away what rounding has left of u
+            along = along - (along @ u) * u
+            along /= np.linalg.norm(along)
+        model.learn_one(dict(enumerate((along + y * margin * u).tolist())), y > 0)
+    assert not model.inconsistent
+    assert np.linalg.eigvalsh(model._body.matrix)[0] > -1e-12 * np.linalg.eigvalsh(model._body.matrix)[-1]
+    assert 10 < model.n_mistakes <= ellipsoid_bound(d, 1 / margin)
+
+
+@every
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_advised_hasher_bounds_the_features(make, intercept):
+    stream = [({f"f{i}": 1.0, f"f{i + 1}": -0.5}, i % 2 == 0) for i in range(20)]
+    with pytest.raises(ValueError, match="more than `max_dimension` = 4") as refused:
+        alone = make(max_dimension=4, intercept=intercept)
+        for x, y in stream:
+            alone.learn_one(x, y)
+    buckets = int(re.search(r"FeatureHasher\((\d+)\)", str(refused.value))[1])
+    model = rm.FeatureHasher(buckets) | make(max_dimension=4, intercept=intercept)
+    for x, y in stream:
+        model.learn_one(x, y)
+
+
+@pytest.mark.parametrize("least", [3.0, 0.0, -1e-17])
+def test_a_snapshot_with_the_matrix_itself_is_read(least):
+    body = Ellipsoid(3, 1.0, True, 0.0)
+    body.restore({"centre": np.zeros(3), "matrix": np.diag([1.0, 2.0, least]), "inconsistent": False})
+    assert body.matrix == pytest.approx(np.diag([1.0, 2.0, least]), abs=1e-15)

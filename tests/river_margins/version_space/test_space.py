@@ -235,3 +235,8 @@ def test_few_points_that_survive_do_not_make_a_space_empty():
         space.add([1.0, 0.0])
         space.add([-1.0, 0.4])
         assert not space.is_empty, seed
+
+
+def test_a_volume_beyond_floating_point_is_infinite():
+    assert rm.VersionSpace(1023).volume == pytest.approx(2.0**1023)
+    assert rm.VersionSpace(1024).volume == math.inf

@@ -1,6 +1,8 @@
 """Commands for snapshots: `river-margins snapshots ...`."""
 
+import math
 import pathlib
+import time
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,9 +144,12 @@ def _moment(text: str) -> float:
     from connectors.topics import snapshot_admin as snapshots
 
     try:
-        return snapshots.moment_of(text)
+        found = snapshots.moment_of(text)
     except ValueError as error:
         raise typer.BadParameter(f"`{text}` is not a time: write `2026-11-21T10:25:00Z` or `now`") from error
+    if time.time() < found < math.inf:  # such as the local time with a Z, which would go to the newest snapshots
+        raise typer.BadParameter(f"`{text}` is in the future: without a zone it is UTC; for the newest, write `now`")
+    return found
 
 
 def _row(entry: "Entry") -> tuple[Any, ...]:

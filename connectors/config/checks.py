@@ -11,6 +11,7 @@ from connectors.config.learner import (
     assemble_sampler,
     first_imputers,
     first_learner,
+    is_sampler,
     last_step,
     why_no_weights,
 )
@@ -20,6 +21,7 @@ from connectors.drift.watch import PROMOTE
 from connectors.errors import ConfigError
 from connectors.formats.codecs import REGISTERED_SCHEMAS
 from connectors.model.field_paths import FieldPath, named
+from connectors.model.records import is_infinite
 from connectors.suggest import did_you_mean
 from river_margins.core.explain import explanation
 from river_margins.families.delegating import innermost
@@ -166,6 +168,9 @@ def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
             "it out, so that a record without a label is not learned"
         )
         yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
+    if is_infinite(label) and isinstance(last, base.Classifier):  # to the classifier, it is a class like any other
+        sentence = f"`labels.otherwise`: the label is the number {label}, and no record is learned with it"
+        yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)
     check = getattr(last, "check_label", None)
     if check is not None:
         try:
@@ -267,7 +272,7 @@ def _check_challengers(values: ValidValues) -> Iterator[PathProblem]:
         if section.reads_input and (why := _why_not_from_input(values)):
             sentence = (
                 f"`challengers.{name}.start_from`: {why}: let `river-margins evaluate --save` train it on recorded"
-                " data, and name the snapshot that this writes"
+                " data, as `learner` of a file of its own, and name the snapshot that this writes"
             )
             yield PathProblem(("challengers", name, "start_from"), sentence, blames_key=False)
 
@@ -318,6 +323,10 @@ def _why_no_promotion(values: ValidValues, name: str) -> Iterator[str]:
         yield f"`{name}` is none of the `challengers`{did_you_mean(name, challengers)}"
         return
     learner, problems = assemble(challengers[name].steps)
+    step = values.get("queries", "sampler")
+    kind = type(last_step(learner))
+    if not problems and step is not None and is_sampler(kind):
+        yield f"`{name}` would learn only what its `{kind.__name__}` asks for itself, and not what `queries` ask for"
     if not problems and values.get("output", "explain"):
         try:
             explanation(last_step(learner), {})

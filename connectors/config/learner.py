@@ -163,14 +163,14 @@ def assemble_sampler(step: Any, learner: Any) -> tuple[Any, list[tuple[Path, str
         return None, builder.problems
     name, parameters, path = named
     kind = find_class(name)
-    if kind is None or not _is_sampler(kind):
-        samplers = [each for each, found in our_classes().items() if _is_sampler(found)]
+    if kind is None or not is_sampler(kind):
+        samplers = [each for each, found in our_classes().items() if is_sampler(found)]
         hint = did_you_mean(name, samplers) or f": known are {', '.join(f'`{each}`' for each in sorted(samplers))}"
         return None, [(path, f"there is no sampler `{name}`{hint}")]
     if "classifier" in parameters:
         said = f"`{name}` asks about the learner of the file, so it has no `classifier` of its own: leave it out"
         return None, [((*path, "classifier"), said)]
-    if _is_sampler(type(last)):
+    if is_sampler(type(last)):
         said = f"`{type(last).__name__}` is the last step of `learner` and learns only what it asks for itself"
         return None, [(path, f"{said}: make its classifier the last step")]
     from river import base
@@ -184,7 +184,8 @@ def assemble_sampler(step: Any, learner: Any) -> tuple[Any, list[tuple[Path, str
     return sampler, builder.problems
 
 
-def _is_sampler(kind: type) -> bool:
+def is_sampler(kind: type) -> bool:
+    """Tell whether a class asks for labels itself."""
     return hasattr(kind, "query_scored")
 
 

@@ -40,6 +40,7 @@ HINTS = (
     ),
     ("single document", " (a file is one processor: move what follows `---` to a file of its own)"),
 )
+ALIAS = "aliases (`*name`) are not supported, write the value out"
 SECTIONS_WITH_SECRETS = (("kafka",), ("record",))
 
 
@@ -148,7 +149,7 @@ class _Reader:
 
     def read(self, node: yaml.Node, path: Path) -> Any:
         if id(node) in self.nodes:  # an alias; the node's own place is that of its anchor, so the key's is reported
-            self.report(path, self.document.key(path), "aliases (`*name`) are not supported, write the value out")
+            self.report(path, self.document.key(path), ALIAS)
             return None
         place = Place(node.start_mark.line + 1, node.start_mark.column + 1)
         self.document.values[path] = place
@@ -168,6 +169,11 @@ class _Reader:
         for key_node, value_node in node.value:
             place = Place(key_node.start_mark.line + 1, key_node.start_mark.column + 1)
             key = key_node.value
+            if id(key_node) in self.nodes:  # an alias, in the line of its value
+                mark = value_node.start_mark
+                self.report(path, Place(mark.line + 1, mark.column + 1), ALIAS)
+                continue
+            self.nodes.add(id(key_node))
             if isinstance(key_node, yaml.ScalarNode):
                 key = self.without_variables(key, path, place)
             if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:

@@ -51,7 +51,9 @@ def _content(path: str) -> Iterator[bytes]:
     make, size = DECOMPRESSORS.get(suffix), PACKED.get(suffix, CHUNK)
     with open(path, "rb") as file:
         pieces = iter(lambda: file.read(size), b"")
-        yield from pieces if make is None else _decompressed(pieces, make)
+        # Tapes and copies of blocks fill up with zeros; `gunzip` passes over them, and `zstd` refuses them.
+        filling = b"\0" if suffix == ".gz" else b""
+        yield from pieces if make is None else _decompressed(pieces, make, filling)
         if (size := os.fstat(file.fileno()).st_size) < (read := file.tell()):
             raise Unfit(f"it has {size} bytes now, and {read} were read from it")
 
@@ -76,18 +78,20 @@ def _standard_input(source: int) -> Iterator[bytes]:
         yield piece
 
 
-def _decompressed(pieces: Iterator[bytes], make: Callable[[], Any]) -> Iterator[bytes]:
-    decompressor = None
+def _decompressed(pieces: Iterator[bytes], make: Callable[[], Any], filling: bytes) -> Iterator[bytes]:
+    decompressor, is_behind_one = None, False
     for piece in pieces:
+        if is_behind_one and decompressor is None:
+            piece = piece.lstrip(filling)
         while piece:
             decompressor = decompressor or make()
             try:
                 content = decompressor.decompress(piece)
             except (zlib.error, zstandard.ZstdError) as error:
                 raise Unfit(f"it is damaged, or not compressed as its name says: {error}") from None
-            piece = decompressor.unused_data if decompressor.eof else b""
+            piece = decompressor.unused_data.lstrip(filling) if decompressor.eof else b""
             if decompressor.eof:
-                decompressor = None
+                decompressor, is_behind_one = None, True
             if content:
                 yield content
     if decompressor is not None:

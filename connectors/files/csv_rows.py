@@ -2,7 +2,8 @@
 
 The first line names the columns, and shows what separates them. An empty cell is like an absent field of a JSON
 object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text. In
-the columns of the id and of texts that a step reads, every cell is text.
+the columns of the id and of texts that a step reads, every cell is text. Spaces around a cell are no part of it, as in
+the first line.
 """
 
 import codecs
@@ -105,7 +106,7 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
         if found[0].strip() == columns[0] and [cell.strip() for cell in found] == list(columns):
             raise Reject("the row is the header once more, as where two files were joined")
         fields = {
-            name: cell if name in texts else _plain(cell)
+            name: cell.strip(" ") if name in texts else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
             if cell and not cell.isspace()
         }
@@ -125,7 +126,7 @@ def _plain(cell: str) -> Any:
         return WORDS[text]
     if INTEGER.fullmatch(text):
         return int(text)
-    return float(text) if NUMBER.fullmatch(text) else cell
+    return float(text) if NUMBER.fullmatch(text) else cell.strip(" ")  # `red` and ` red` are one category
 
 
 def header() -> bytes:

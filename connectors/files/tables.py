@@ -238,7 +238,30 @@ def _read_as(column: "pa.Array", kind: "pa.DataType") -> "pa.Array":
         column = pc.run_end_decode(column)
     if types.is_dictionary(column.type):
         return _read_as(column.dictionary, kind).take(column.indices)
-    return column.cast(kind, safe=False)
+    plain = _without_views(column.type)
+    return (column if plain == column.type else column.cast(plain)).cast(kind, safe=False)
+
+
+def _without_views(kind: "pa.DataType") -> "pa.DataType":
+    """Return a type with no views in dictionaries within lists and objects, to which Arrow casts them."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
+    if types.is_string_view(kind):
+        return pa.string()
+    if types.is_binary_view(kind):
+        return pa.binary()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in kind.fields])
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
+    if types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_without_views(kind.value_type)))
+    if types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)), kind.list_size)
+    return kind
 
 
 def _as_json(value: Any) -> str | int | float:

@@ -114,8 +114,10 @@ def compiled(schema: Schema) -> File:
     if given is not None:
         return _linked([*((name, _descriptor(text)) for name, text in schema.references), (NAME, given)])
     files = {name: text for name, text in schema.references if not name.startswith(OF_GOOGLE)}
+    taken = {NAME, *files}
     for name in files:
-        if not SAFE_NAME.fullmatch(name) or name == NAME:
+        # a file in a folder whose name another file has cannot be written: that would look like an error of the disk
+        if not SAFE_NAME.fullmatch(name) or name == NAME or not taken.isdisjoint(map(str, Path(name).parents)):
             raise ValueError(f"`{name[:100]}` cannot be the name of a file that a schema imports")
     return _compiled(schema.text, tuple(sorted(files.items())))
 

@@ -148,7 +148,11 @@ class Asking:
         self._budget.count_one()
         learner, features = model.learner, model.features_of(record)
         seen = learner.transform_one(features) if isinstance(learner, compose.Pipeline) else features
-        if not self._sampler.query_scored(seen, 0.0 if record.score is None else record.score):
+        try:
+            is_worth_it = self._sampler.query_scored(seen, 0.0 if record.score is None else record.score)
+        except (TypeError, OverflowError):  # before its first label, a learner may predict what it could not learn
+            is_worth_it = False
+        if not is_worth_it:
             return None
         value = self._said(record)
         if value is None or not self._budget.grants():

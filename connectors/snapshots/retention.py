@@ -80,20 +80,26 @@ class Superseded:
             self._unknown[partition] = time.monotonic(), look
 
     def add_found(
-        self, partition: int, current: str, store: Store, needed: Mapping[str, frozenset[str]] | None = None
+        self,
+        partition: int,
+        current: str,
+        store: Store,
+        needed: Mapping[str, frozenset[str]] | None = None,
+        published: str | None = None,
     ) -> None:
         """Look for snapshots that another process left, and note them, with the other files that they need.
 
         A later one than `current`, which a committed offset names, may still be named by an open transaction. Each was
         superseded when the next one was written: if that counted from now on, a partition that changes hands again and
-        again would keep all of them.
+        again would keep all of them. `published` is not superseded: others mix with it.
         """
         named = SnapshotName.parse(current)
         assert named is not None
         with self._lock:
             known = set(self._files[partition])
         there = store.sizes(partition)
-        names = [(name, text) for text in there if text != current and (name := SnapshotName.parse(text))]
+        others = there.keys() - {current, published}
+        names = [(name, text) for text in others if (name := SnapshotName.parse(text))]
         found = sorted((name.offset, name.time, text) for name, text in names if name.offset <= named.offset)
         superseded = [moment for _, moment, _ in found[1:]] + [named.time]
         monotonic, now = time.monotonic(), time.time()

@@ -118,7 +118,7 @@ class Result:
         name = next(name for name, each in self.metrics.items() if each is metric)
         why = f"the metric `{name}` cannot measure the prediction {said!r} of {label!r}: {error}"
         if isinstance(label, str) and isinstance(metric, BinaryMetric):
-            why += f'; name the label you mean: `--metric "{name.partition("(")[0]}(pos_val={label!r})"`'
+            why += f'; name the label you mean: `--metric "{river_names.with_parameters(name, pos_val=label)}"`'
         return why
 
     def make_model(self, saved: dict[str, bytes], decode: Callable[..., None] = no_decoder) -> PartitionModel:

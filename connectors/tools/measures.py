@@ -122,13 +122,13 @@ class NamedLabels:
         """Return a sentence for each metric whose positive label never came, and for each such label with a weight."""
         if not self._seen:
             return []
-        labels = sorted(map(repr, self._seen))
+        labels, one = sorted(map(repr, self._seen)), max(self._seen, key=repr)
         weights = [
             f"`class_weight` names the label {label}, and there is none; the labels are {', '.join(labels)}"
             for label in sorted(map(repr, self._weighted))
         ]
         return weights + [
             f"`{name}` is about the label {positive!r}, and there is none; the labels are {', '.join(labels)}. Name the"
-            f' one you mean, such as `--metric "{name.partition("(")[0]}(pos_val={labels[-1]})"`'
+            f' one you mean, such as `--metric "{river_names.with_parameters(name, pos_val=one)}"`'
             for name, positive in self._missing.items()
         ]

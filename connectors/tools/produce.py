@@ -89,7 +89,10 @@ def produce(
     section = (config.labels if are_labels else None) or config.record
     if section.format != JSON_FORMAT:
         raise ConfigError(f"this command sends JSON, and the format of `{topic}` is `{section.format}`")
-    kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": fields}), data)
+    # A table may lack the columns of what a record may lack: one without a label is only predicted. Without a time it
+    # would be a reject.
+    needed = fields if are_labels else fields.model_copy(update={"label": None, "weight": None})
+    kafka, source = config.kafka, evaluate.source_of(config.model_copy(update={"record": needed}), data)
     if are_labels and isinstance(source, evaluate.DataSet):
         raise ConfigError(f"`{data}` is a data set of River, which has its labels in its records: send a file")
     if topic not in (found := look(config, [topic])).topics:

@@ -66,6 +66,8 @@ def run(
         check_save(save)
     if plot is not None:
         check_plot(result, plot)
+        if save is not None and save.resolve() == plot.resolve():
+            raise ConfigError(f"`--save` and `--plot` name the same file, `{plot}`: name two")
     began, examples = monotonic(), 0
     for each in (result, *result.challengers.values()):
         source = evaluate.any_source_of(config, data, labels, time, label_time)

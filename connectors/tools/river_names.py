@@ -39,6 +39,17 @@ def make(
         raise ConfigError(f"`{text}` is refused: {error}; parameters are given as in `FBeta(beta=2)`") from error
 
 
+def with_parameters(text: str, **given: Any) -> str:
+    """Return a name with these parameters, beside those that it has.
+
+    >>> with_parameters("FBeta(beta=2)", pos_val="yes"), with_parameters("F1(pos_val='ja')", pos_val=1)
+    ("FBeta(beta=2, pos_val='yes')", 'F1(pos_val=1)')
+    """
+    name, bracket, rest = text.partition("(")
+    parameters = _parameters(bracket + rest or "()") | given
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in parameters.items())})"
+
+
 def _parameters(text: str) -> dict[str, Any]:
     call = ast.parse(f"f{text}", mode="eval").body
     if not isinstance(call, ast.Call) or call.args:

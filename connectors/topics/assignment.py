@@ -242,9 +242,11 @@ class Assignment:
 
     def _find_superseded(self, number: int, current: str, store: Store) -> None:
         """Note what others have left beside the current snapshot; a later commit does it if the store fails."""
+        partition = self.partitions.get(number)  # there in a later commit, and others mix with what it has published
+        published = None if partition is None else partition.published
         try:
             files = needed(store, number)  # also if the file has no labels any more: what waited is deleted then
-            self._superseded.add_found(number, current, store, files)
+            self._superseded.add_found(number, current, store, files, published)
         except OSError:
             self._superseded.note_unknown(number, self._find_superseded)
 
@@ -356,12 +358,12 @@ class Assignment:
     # Failure
 
     def pause(self, error: PartitionStateError) -> None:
-        """Pause a partition whose inputs are not those that its model has learned: loading it again does not help.
+        """Pause a partition whose inputs are not those that its model has learned, or whose snapshot is damaged.
 
         Raise StateError if `on_bad_state` says so, or if no other partition of the topic could go on. Call
         `drop_uncommitted` then.
         """
-        self._pause(error.partition, self.partitions[error.partition].committed, error, may_heal=False)
+        self._pause(error.partition, self.partitions[error.partition].committed, error, error.may_heal)
 
     def _pause(self, number: int, committed: Committed | None, error: Exception, may_heal: bool = True) -> None:
         others = set(range(self.restorer.topic.partitions)) - {number, *self.bad.lasting}

@@ -278,7 +278,8 @@ class Committer:
         self.counts += self._outbox.pending
         positions = {number: partition.proof.position for number, partition in partitions.items()}
         positions |= {~number: each.labels.position for number, each in partitions.items() if each.labels is not None}
-        self._outbox.note_commit(positions)
+        replaying = {number for number, partition in partitions.items() if partition.is_replaying}
+        self._outbox.note_commit(positions, self._assignment.loading | replaying)
         self._restart_interval()
 
     def _note_mixing(self, number: int, partition: Partition, name: str) -> None:

@@ -245,7 +245,7 @@ class Outbox:
             raise
 
     def _note_bad_timestamp(self, error: BadTimestamp) -> None:
-        """Write the records up to the next commit, which are repeated now, with the present time."""
+        """Write the records that are repeated now with the present time, up to a commit with no partition behind."""
         if self._keeps_timestamps:
             log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
             self._keeps_timestamps, self._has_bad_timestamps = False, True
@@ -260,18 +260,24 @@ class Outbox:
         """Commit the transaction: its messages and offsets become visible at once."""
         self.connect().commit()
 
-    def note_commit(self, positions: Mapping[int, int]) -> None:
-        """Start with nothing uncommitted, the partitions being at these positions."""
+    def note_commit(self, positions: Mapping[int, int], behind: Collection[int] = ()) -> None:
+        """Start with nothing uncommitted, the partitions being at these positions.
+
+        Those `behind` are loaded or replayed: they may not have come again to the record whose message was refused, so
+        what was learned from that stays.
+        """
         self._shortening = {
-            tag: level for tag, level in self._shortening.items() if tag[0] in positions and tag[1] >= positions[tag[0]]
+            tag: level
+            for tag, level in self._shortening.items()
+            if max(tag[0], ~tag[0]) in behind or (tag[0] in positions and tag[1] >= positions[tag[0]])
         }
         is_old = time.monotonic() - self._refused_at > TRY_AGAIN
         if is_old or not (self.pending.shortened or self.pending.unsent):
             self._refused = {}
-        if self._sends_apart:
+        if self._sends_apart and not behind:
             self.connect().close()
             self._producer, self._sends_apart = None, False
-        if self._has_bad_timestamps:
+        if self._has_bad_timestamps and not behind:
             self._keeps_timestamps, self._has_bad_timestamps = True, False
         self._clear()
 

@@ -165,9 +165,7 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
-                f"{error}; restore it from a backup, or {self._start_over(partition)}; to keep the model, save it "
-                f"before, with `river-margins snapshots export FILE {metadata.snapshot} --to model.snapshot`, and name "
-                f"it as `start_from`",
+                f"{error}; restore it from a backup, or {self._start_over(partition)}{self._keep_model(metadata)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
@@ -249,10 +247,11 @@ class Restorer:
         if not first <= metadata.offset <= end:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
+            keep = self._keep_model(metadata) if is_late else ""
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
-                f"{self._start_over(partition, first if is_late else end)}",
+                f"{self._start_over(partition, first if is_late else end)}{keep}",
                 may_heal=False,  # new records get the offsets of lost ones: to go on behind them would skip them
             )
         if metadata.inputs and metadata.snapshot_offset < first:
@@ -260,7 +259,7 @@ class Restorer:
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._start_over(partition)}",
+                f"{self._start_over(partition)}{self._keep_model(metadata)}",
             )
 
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
@@ -270,6 +269,7 @@ class Restorer:
             f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
             f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
             f"it was, or {self._go_on(snapshot)}, or {self._start_over(partition)}",
+            may_heal=False,  # loading it again does not help
         )
 
     def check_start(self, partition: int) -> None:
@@ -445,6 +445,14 @@ class Restorer:
         return (
             f"`{REWIND} --to {metadata.snapshot}`, and so in each partition (`river-margins lint --check-broker "
             f"FILE` names all commands); {self._start_over()}"
+        )
+
+    def _keep_model(self, metadata: OffsetMetadata) -> str:
+        """Return how `_start_over` begins with the model of the snapshot."""
+        but = f", but for its last {metadata.inputs} inputs" if metadata.inputs else ""  # with `snapshots.every`
+        return (
+            f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE {metadata.snapshot} "
+            "--to model.snapshot`, and name it as `start_from`"
         )
 
     def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:

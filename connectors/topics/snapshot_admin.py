@@ -60,7 +60,8 @@ def opened(config: Config) -> Iterator["SnapshotAdmin"]:
     if "://" not in folder and not pathlib.Path(folder).is_dir():
         raise StateError(
             f"the folder of the snapshots `{folder}` does not exist: a relative `snapshots` begins at the working "
-            f"directory, so work in that of the processor"
+            f"directory, so work in that of the processor; before its first start, `river-margins lint --check-broker "
+            f"FILE` makes the folder"
         )
     module = client(config.kafka.client)
     for_consumer = config.kafka.consumer_settings
@@ -118,9 +119,10 @@ class SnapshotAdmin:
         return metadata_of(self._committed())
 
     def entry(self, id: str) -> Entry:
-        """Return a snapshot by its name, or by the eight characters that make the name unique."""
+        """Return a snapshot by its name, by its last eight characters, or by those that make the name unique."""
         wanted = id.removesuffix(SUFFIX)  # as a file of the folder is called
-        found = [entry for entry in self.entries() if wanted in (entry.id, entry.name.suffix)]
+        # The name of an empty model has an end after the characters that make it unique.
+        found = [entry for entry in self.entries() if wanted in (entry.id, entry.id[-8:], entry.name.suffix)]
         if len(found) != 1:
             what = "there is no snapshot" if not found else f"there are {len(found)} snapshots"
             raise StateError(f"{what} `{id}` in `{self._store.folder}`; `river-margins snapshots list FILE` shows all")

@@ -3,17 +3,20 @@
 import json
 import re
 import shutil
+import struct
 import subprocess
 
 import pytest
 import yaml
 from prometheus_client import generate_latest
+from typer.testing import CliRunner
 
-from connectors import config
+from connectors import cli, config
 from connectors.errors import StateError
 from connectors.runtime.metrics import Metrics, NoWork
 from connectors.snapshots.models import Builder
 from connectors.topics import processor
+from river_margins import snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
 
@@ -47,6 +50,33 @@ def test_change_a_learner(kafka, tmp_path):
         mine = records[number::2][:100] + records[200 + number :: 2]
         assert old[number] == twin(stream.config().build_learner(), mine)
         assert new[number] == twin(stream.config(**changed).build_learner(), mine)
+
+
+def test_a_field_gets_another_name(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    records, field = phishing(300), "https"
+    stream.produce(records[:200])
+    with running(stream.config()) as process:
+        stream.read(stream.output, 200)
+        process.end()
+    features = [{field: "secure"} if name == field else name for name in records[0] if name not in ("id", "y")]
+    record = stream.settings["record"] | {"features": features}
+    with pytest.raises(StateError, match="learned other records"):
+        processor.run(stream.config(record=record))
+    for number in range(2):
+        model = tmp_path / f"model-{number}.snapshot"
+        before, after = stream.file(), stream.file(record=record, start_from=str(model))
+        for arguments in (
+            ["export", before, stream.pointer(number).snapshot, "--to", model],
+            ["rewind", after, "--empty", "--partition", number],
+        ):
+            assert CliRunner().invoke(cli.app, ["snapshots", *map(str, arguments)]).exit_code == 0
+    stream.produce([{("secure" if name == field else name): x for name, x in each.items()} for each in records[200:]])
+    with running(stream.config(record=record)):
+        found = outputs(stream, 300)
+    for number in range(2):
+        mine = records[number:200:2] + records[200 + number :: 2]
+        assert found[number] == twin(stream.config().build_learner(), mine)
 
 
 def test_two_hosts_with_one_folder(kafka, tmp_path):
@@ -129,3 +159,17 @@ def test_the_page_names_every_metric(tmp_path):
     page = set(re.findall(r"`(river_margins_\w+)", (ROOT / "docs" / "operating.md").read_text()))
     known = {re.sub("_(bucket|sum|count)$", "", name) for name in names(tmp_path) if name.startswith("river_")}
     assert page == {name for name in known if not name.endswith("_created")}
+
+
+def test_the_page_tells_which_models_hold_records(tmp_path):
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "name: p\nkafka: {bootstrap_servers: 'localhost:9092'}\ninput: {topic: a}\nlearner: [KernelPerceptron]\n"
+        "output: {topic: b}\n"
+    )
+    learner = config.load(file).build_learner()
+    learner.learn_one({"salary": 51234.5}, False)
+    learner.learn_one({"salary": 40000.25}, True)
+    assert struct.pack("<d", 51234.5) in snapshot.dumps(learner), "a support is an example as it was"
+    (row,) = re.findall(r"^\| models.*$", (ROOT / "docs" / "operating.md").read_text(), re.MULTILINE)
+    assert "kernel" in row

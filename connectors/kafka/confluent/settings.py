@@ -127,6 +127,7 @@ _TEXTS = {
 _NAMES = {side: set(text.split()) for side, text in _TEXTS.items()}
 _NUMBERS = {"transaction.timeout.ms", "session.timeout.ms", "max.poll.interval.ms", "heartbeat.interval.ms",
             "delivery.timeout.ms", "request.timeout.ms"}  # fmt: skip
+_REFRESH = "topic.metadata.refresh.interval.ms"
 
 
 def merged(defaults: Settings, settings: Mapping[str, Any]) -> Settings:
@@ -154,7 +155,7 @@ def timeouts(consumer: Settings, producer: Settings) -> tuple[float, float, floa
 
 def seconds_between_refreshes(consumer: Settings) -> float:
     """Return how often a consumer looks for new partitions; negative for never."""
-    seconds: float = merged(CONSUMER, consumer)["topic.metadata.refresh.interval.ms"] / 1000
+    seconds: float = merged(CONSUMER, consumer)[_REFRESH] / 1000
     return seconds
 
 
@@ -192,6 +193,8 @@ def _check(side: str, key: str, value: Any) -> str | None:
         return f"`{key}` is a text, a number, `true` or `false`, found {describe(value)}{did_you_mean(key, SECTION)}"
     if name in _NUMBERS and (problem := check_whole_number(key, value)):
         return problem
+    if name == _REFRESH and value != -1 and (problem := check_whole_number(key, value)):
+        return f"{problem}; -1 is never"
     return _check_with_librdkafka(side, key, value)
 
 

@@ -15,6 +15,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.consumer.fetcher import Fetcher
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+from kafka.producer import kafka as producer_module
 from kafka.producer import producer_batch
 from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.record.default_records import DefaultRecordBatch
@@ -341,9 +342,11 @@ def null_message(producer: KafkaProducer) -> Iterator[bytes]:
 def measure_null_headers() -> None:
     """Let the library take the length of a null value of a header as 0.
 
-    It encodes such a value, and then fails when it sums up the lengths. `length_hint` is `len`, but 0 for None.
+    It encodes such a value, and then fails when it sums up the lengths, also for a message whose topic is refused.
+    `length_hint` is `len`, but 0 for None.
     """
-    producer_batch.len = operator.length_hint  # type: ignore[attr-defined]
+    for module in (producer_batch, producer_module):
+        module.len = operator.length_hint  # type: ignore[attr-defined]
 
 
 # Administration

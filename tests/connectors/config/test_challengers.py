@@ -4,6 +4,7 @@ import pytest
 
 from connectors.errors import ConfigError
 from tests.connectors.config.test_load import load, problems  # noqa: F401
+from tests.helpers.paths import ROOT
 
 GOOD = """\
 name: phishing
@@ -95,7 +96,10 @@ def test_a_table_has_no_column_for_challengers(problems):  # noqa: F811
 def test_a_challenger_that_starts_from_the_input(load, problems):  # noqa: F811
     text = GOOD.replace("{C: 0.001}]}", "{C: 0.001}], start_from: input}")
     assert [each.reads_input for each in load(text).challengers.values()] == [False, True]
-    remedy = ": let `river-margins evaluate --save` train it on recorded data, and name the snapshot that this writes"
+    remedy = (
+        ": let `river-margins evaluate --save` train it on recorded data, as `learner` of a file of its own, and name "
+        "the snapshot that this writes"
+    )
     (line,) = problems(text.replace("output", "labels: {topic: l, label: z, within: 1h}\noutput"))
     reason = "`input` cannot be joined again with `labels` that came later"
     assert line == f"p.yaml:10:58: `challengers.small.start_from`: {reason}{remedy}"
@@ -121,3 +125,9 @@ def test_a_challenger_that_does_not_start_from_its_snapshot(load, problems, tmp_
     assert "`challengers.small.start_from`: the learner is not the one of the snapshot" in line
     with pytest.raises(ConfigError):
         load(text)
+
+
+def test_what_evaluate_saves_is_the_learner():
+    """A challenger that differs in `C` only would go on from the champion's weights, and nobody could tell."""
+    page = (ROOT / "docs" / "challengers.md").read_text()
+    assert "evaluate a file in which the challenger is the `learner`" in page

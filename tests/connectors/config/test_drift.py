@@ -101,3 +101,13 @@ def test_a_detector_is_tried_once(load, monkeypatch):  # noqa: F811
     found = load(GOOD.replace("ADWIN", "{PageHinkley: {min_instances: 777}}"))
     monkeypatch.setattr(RiseDetector, "update", lambda *_: pytest.fail("tried again"))
     assert found.drift_plan.detector == "PageHinkley"
+
+
+def test_who_is_promoted_must_learn_what_queries_ask_for(load, problems):  # noqa: F811
+    text = GOOD.replace("[KernelPerceptron]", "[{SelectiveSampler: {classifier: PAClassifier}}]").replace(
+        "promote: arow", "promote: odd"
+    )
+    text += "labels: {topic: labels, label: y, within: 1d}\n"
+    load(text)
+    (line,) = problems(text + "queries: {topic: q, sampler: MarginSampler, at_most: 10 per 100}\n")
+    assert "10:9: `drift.then`: `odd` would learn only what its `SelectiveSampler` asks for itself" in line

@@ -174,3 +174,12 @@ def test_a_truth_value_teaches_a_regressor_no_number(load, truth):
     ):
         load(text)
     assert load(text.replace(f"otherwise: {truth}", "otherwise: 0")).labels.otherwise == 0
+
+
+@pytest.mark.parametrize("text", [".inf", "-.inf", "1e400"])
+def test_no_record_is_learned_with_an_infinite_label(load, text):
+    text = FILES.replace("within: 30d", f"within: 30d\n  otherwise: {text}")
+    with pytest.raises(
+        ConfigError, match=r"`labels\.otherwise`: the label is the number -?inf, and no record is learned"
+    ):
+        load(text)

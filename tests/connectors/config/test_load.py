@@ -439,6 +439,8 @@ def test_mistakes_of_yaml_itself(problems):
     assert "found a list" in problems("- a")[0]
     aliased = with_lines("instance: *a").replace("name: ", "name: &a ")
     assert problems(aliased)[0].startswith("p.yaml:10:1: aliases (`*name`) are not")
+    aliased = with_lines("*a : b").replace("name: ", "name: &a ")
+    assert problems(aliased)[0].startswith("p.yaml:10:") and "aliases (`*name`) are not" in problems(aliased)[0]
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from connectors import config
 from connectors.errors import StartError, StateError
 from connectors.files import byte_streams, csv_rows
 from connectors.files import processor as files
+from connectors.files.byte_streams import Unfit
 from connectors.files.record_files import Reader, Writer
 from connectors.model.records import Decoder
 from connectors.model.rejects import Reject
@@ -310,6 +312,18 @@ def test_another_delimiter_gives_the_same_output(tmp_path, delimiter):
     assert outputs[0] == outputs[1] and outputs[0].count(b"\n") == 41
 
 
+def test_spaces_around_a_cell_are_no_part_of_it(tmp_path):
+    """As around the names of the columns: with them, ` yes` would be another class, and ` r1` the id of no record."""
+    folder = Folder(tmp_path, "csv")
+    folder.put(b"id, city, a, y\n r1, Bern, 2.5, yes\nr2 ,Bern ,1,no\n")
+    folder.run(learner=["OneHotEncoder", {"PAClassifier": {"classes": ["no", "yes"]}}])
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert [(row["id"], row["label"]) for row in csv.DictReader(file)] == [("r1", "yes"), ("r2", "no")]
+    columns = ["id", "city", "a", "y"]
+    row = csv_rows.parser(columns, ["id"])(b" r1, Bern, 2.5, yes")
+    assert row == {"id": "r1", "city": "Bern", "a": 2.5, "y": "yes"}
+
+
 def test_what_a_cell_means(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(
@@ -417,7 +431,7 @@ def test_a_standard_stream_that_is_closed(tmp_path, reads, writes, closed):
         f"name: t\ninput: {{file: '{reads}'}}\nlearner: [PAClassifier]\nrecord: {{label: y}}\n"
         f"output: {{file: '{writes}'}}\ncheckpoint: {{guarantee: {guarantee}}}\n"
     )
-    command = f"exec {sys.executable} -m connectors.cli run f.yaml {closed}"
+    command = f"exec {shlex.quote(sys.executable)} -m connectors.cli run f.yaml {closed}"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
     assert done.returncode == 3 and done.stderr.endswith("put `-`: it is closed\n"), done.stderr
 
@@ -735,7 +749,8 @@ def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
     """The limit on the size of files stands for a full disk: it refuses a write half-way."""
     records = phishing(3000)
     folder.put(lines_of(records))
-    line = f"ulimit -f 60; exec {sys.executable} -m connectors.cli run {folder.file()}"
+    python, path = shlex.quote(sys.executable), shlex.quote(str(folder.file()))
+    line = f"ulimit -f 60; exec {python} -m connectors.cli run {path}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
     assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)
@@ -1061,3 +1076,16 @@ def test_all_features_are_explained_whatever_the_number(folder):
     folder.put(lines_of(phishing(2)))
     output = {"file": str(folder.path / "out.jsonl"), "explain": 10**20}
     assert folder.run(output=output).predicted == 2
+
+
+def test_zeros_behind_a_gzip_member_are_no_content(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{}\n") + bytes(1 << 16) + gzip.compress(b"{}\n") + bytes(5))
+    assert [record.value for record in Reader(str(path))] == [b"{}", b"{}"]
+    path.write_bytes(bytes(512) + gzip.compress(b"{}\n"))
+    with pytest.raises(Unfit, match="it is damaged"):
+        list(Reader(str(path)))
+    packed = tmp_path / "a.jsonl.zst"
+    packed.write_bytes(zstandard.compress(b"{}\n") + bytes(5))  # `zstd` refuses it, too
+    with pytest.raises(Unfit, match="it is damaged"):
+        list(Reader(str(packed)))

@@ -328,3 +328,13 @@ def test_a_decimal_is_the_number_that_json_reads_from_its_digits(tmp_path, text)
 def test_layouts_that_arrow_does_not_cast(tmp_path, array):
     records = TableReader(write(tmp_path / "a.arrow", pa.table({"x": array})))
     assert [json.loads(record.value) for record in records] == [{"x": "red"}, {"x": None}]
+
+
+def test_categories_of_polars_within_lists_and_objects(tmp_path):
+    views = pa.DictionaryArray.from_arrays(pa.array([0, None, 1], pa.uint32()), pa.array(["a", "b"], pa.string_view()))
+    lists, objects = pa.ListArray.from_arrays([0, 2, 3], views), pa.StructArray.from_arrays([views[:2]], ["u"])
+    records = TableReader(write(tmp_path / "a.arrow", pa.table({"x": lists, "y": objects})))
+    assert [json.loads(record.value) for record in records] == [
+        {"x": ["a", None], "y": {"u": "a"}},
+        {"x": ["b"], "y": {"u": None}},
+    ]

@@ -192,6 +192,8 @@ TWICE = 'syntax = "proto3";' + "".join(f"message M{n} {{ M{n + 1} a = 1; M{n + 1
         (Schema(EVENT, (("../evil.proto", ""),)), b"", "cannot be the name of a file"),
         (Schema(EVENT, (("/tmp/evil.proto", ""),)), b"", "cannot be the name of a file"),
         (Schema(EVENT, (("grpc_tools.py", ""),)), b"", "cannot be the name of a file"),
+        (Schema(EVENT, (("a.proto", ""), ("a.proto/b.proto", ""))), b"", "`a.proto/b.proto` cannot be the name"),
+        (Schema(EVENT, (("a.proto", ""), ("schema_of_the_record.proto/a.proto", ""))), b"", "`schema_of_the_record"),
         (Schema(f'syntax = "proto3"; message A {{ {"x" * 20_000_000} }}'), b"", "cannot be used"),
     ],
 )  # fmt: skip

@@ -31,7 +31,7 @@ from connectors.kafka.kafka_python import producer as kafka_python_producer
 from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import DEADLINE, wait_for
 
-LINGER = 20  # seconds
+LINGER = 60  # seconds
 
 
 class Place:

@@ -61,7 +61,7 @@ class Place:
 
     def committed(self):
         with self.consumer(isolation_level="read_committed") as consumer:
-            return consumer.committed(self.partition, timeout_ms=30_000)
+            return consumer.committed(self.partition, timeout_ms=int(1000 * DEADLINE))
 
     def read(self, least=0):
         """All committed values; at least so many, since brokers write the end of a transaction after its commit."""

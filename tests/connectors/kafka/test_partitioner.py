@@ -6,7 +6,7 @@ import pytest
 from kafka import KafkaConsumer, TopicPartition
 
 from connectors.kafka import CLIENTS, client
-from tests.helpers.streams import wait_for
+from tests.helpers.streams import DEADLINE, wait_for
 
 # Apache Kafka's own vectors: UtilsTest.testMurmur2. The partition is the hash without its sign, modulo their number.
 MURMUR2 = {
@@ -27,7 +27,7 @@ def test_keys_go_where_java_puts_them(kafka, library):
     producer = client(library).Producer(None, {"bootstrap_servers": kafka.bootstrap_servers})
     for key in MURMUR2:
         producer.send(topic, None, key, b"x", [], key)
-    producer.flush(30)
+    producer.flush(DEADLINE)
     producer.check()
     producer.close()
     found = {}

@@ -22,6 +22,7 @@ from connectors.model.records import Decoder, Record
 from river_margins import (
     AutoClassifier,
     Calibrated,
+    HedgeBackpropClassifier,
     MarginSampler,
     PAClassifier,
     RandomizedSelectiveSampler,
@@ -257,3 +258,12 @@ def test_labels_are_asked_for_while_the_scaler_has_learned_nothing(classifier):
         for _ in route.take_record(record(n, n, a=n % 7 - 3.0, b=n % 5 - 2.0), n, n, counts).queries:
             route.take_label(label(n, n, n % 7 > 2, n), n, n, counts)
     assert counts.learned > 5
+
+
+def test_features_that_the_learner_only_predicts_are_not_asked_for():
+    route, counts = make(HedgeBackpropClassifier(), SelectiveSampler), Counts()
+    for number, feature in enumerate((b"null", b'"text"', b"[1]", b"1.5")):
+        taken = Record(f"in-0-{number}", None, b'{"id": "r%d", "a": %s}' % (number, feature))
+        queries = route.take_record(taken, number, number, counts).queries
+        assert taken.output and bool(queries) is (feature == b"1.5")
+    assert len(route.waiting.records) == 4

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -188,7 +189,8 @@ def test_an_address_that_is_not_of_this_machine(file):
 
 
 def test_it_runs_without_standard_error(file, tmp_path):
-    command = f"exec {sys.executable} -m connectors.cli run {file(phishing(5))} <&- >&- 2>&-"
+    python, path = shlex.quote(sys.executable), shlex.quote(str(file(phishing(5))))
+    command = f"exec {python} -m connectors.cli run {path} <&- >&- 2>&-"
     assert subprocess.run(["/bin/sh", "-c", command], check=False, timeout=DEADLINE).returncode == 0
     assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 5
 

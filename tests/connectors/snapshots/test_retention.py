@@ -3,13 +3,15 @@
 import calendar
 import concurrent.futures
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from connectors.config.schema import Keep
 from connectors.snapshots import names, retention
 from connectors.snapshots.retention import Superseded
-from connectors.snapshots.stores import FolderStore
+from connectors.snapshots.stores import FolderStore, StoreError
+from tests.connectors.topics.test_assignment import assignment
 from tests.helpers.deadline import DEADLINE
 
 YEARS = calendar.timegm((2026, 11, 22, 5, 0, 0)) - 1000.0  # the clock of the snapshots begins at their first one
@@ -302,3 +304,18 @@ def test_what_is_noted_while_a_list_is_made_stays(clock, store, monkeypatch):
     monkeypatch.setattr(store, "sizes", then_commit)
     superseded.add_found(0, NAMES[5], store, {})
     assert superseded._files[0]["newer"] == {"shared"}
+
+
+def test_what_is_published_is_not_superseded_if_the_store_failed_before(clock, store, monkeypatch):
+    """The partition was loaded while the store failed, so what others have left is looked for again after a minute."""
+    superseded, (found, _) = Superseded(Keep(last=0), transaction=10.0), assignment()
+    found._superseded = superseded
+    with monkeypatch.context() as failing:
+        failing.setattr(store, "sizes", lambda partition: (_ for _ in ()).throw(StoreError("is away")))
+        found._find_superseded(0, NAMES[1], store)
+    found.partitions = {0: SimpleNamespace(published=NAMES[5])}
+    for _ in range(3):
+        clock.now += 71
+        superseded.delete({0: NAMES[7]}, store)
+        concurrent.futures.wait(superseded._running)
+    assert left(superseded, store) == [5, 7]

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import shlex
 import subprocess
 import sys
 
@@ -255,6 +256,7 @@ def test_labels_that_come_later_and_are_not_named_are_told(settings, tmp_path, c
         ({"data": __file__}, "does not say what it holds"),
         ({"data": "phishing", "plot": pathlib.Path("a.txt")}, "`a.txt` is not the name of a plot"),
         ({"names": ["ConfusionMatrix"], "plot": pathlib.Path("a.png")}, "no single number to draw"),
+        ({"data": "phishing", "plot": pathlib.Path("a.png"), "save": pathlib.Path("a.png")}, "name the same file"),
     ],
 )
 def test_what_cannot_be_evaluated(settings, arguments, said):
@@ -350,6 +352,26 @@ def test_a_reason_does_not_command_the_terminal(settings, tmp_path, capsys):
     (tmp_path / "in.svm").write_bytes(b"\x1b[2J 1:2\n1 1:2\n")
     report.run(settings(["PAClassifier"], record={"label": "label"}), str(tmp_path / "in.svm"))
     assert r"the label is `\x1b[2J`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "advised"),
+    [
+        ("FBeta(beta=2)", "FBeta(beta=2, pos_val='yes')"),
+        ("FBeta(pos_val='ja', beta=2)", "FBeta(pos_val='yes', beta=2)"),
+        ("RollingROCAUC(window_size=50)", "RollingROCAUC(window_size=50, pos_val='yes')"),
+    ],
+)
+def test_a_metric_keeps_its_other_parameters_in_the_advice(given, advised, settings, answers, capsys):
+    yaml = settings(record={"label": "label"})
+    try:
+        report.run(yaml, str(answers[0]), [given])
+        said = capsys.readouterr().out
+    except ConfigError as error:
+        said = str(error)
+    assert f'`--metric "{advised}"`' in said
+    report.run(yaml, str(answers[0]), [advised])
+    assert "you mean" not in capsys.readouterr().out
 
 
 def test_a_metric_that_fails_is_named(settings, answers, tmp_path):
@@ -460,7 +482,7 @@ def test_a_full_disk_under_a_plot_is_named(small, monkeypatch):
 
 
 def test_without_standard_output_the_learner_is_saved(small):
-    command = f"exec {sys.executable} -m connectors.cli evaluate p.yaml --save a.snapshot >&-"
+    command = f"exec {shlex.quote(sys.executable)} -m connectors.cli evaluate p.yaml --save a.snapshot >&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "") and pathlib.Path("a.snapshot").exists()
 
@@ -492,3 +514,10 @@ def test_the_error_of_small_numbers_is_told(settings, tmp_path, capsys):
     path.write_text("".join(json.dumps({"a": t % 5, "y": (t % 5 + 1) * 1e-9}) + "\n" for t in range(50)))
     found = report.run(settings(learner=["PARegressor"]), str(path), ["MAE"])
     assert f"{found.metrics['MAE'].get():.6g}" in capsys.readouterr().out
+
+
+def test_rivers_own_positive_label_measures_nothing():
+    """As `docs/evaluating.md` says; if this fails, the page can do without the sentence."""
+    f1 = metrics.F1(pos_val="yes")
+    f1.update("yes", "yes")
+    assert f1.get() == 0

@@ -131,3 +131,14 @@ def test_a_limit_does_not_wait_for_one_more_record(stream, monkeypatch):
     assert late.is_alive()
     late.cancel()
     os.close(theirs)
+
+
+def test_a_table_without_labels(stream, tmp_path):
+    (tmp_path / "new.csv").write_text("id,x\na,1\n")
+    assert produce.produce(stream.config(), str(tmp_path / "new.csv")).sent == 1
+    (message,) = stream.read(stream.input, 1)
+    assert (message.key, json.loads(message.value)) == (b"a", {"id": "a", "x": 1})
+    labels = {"topic": "l", "id": "id", "label": "y", "time": "at", "within": "1d"}
+    timed = stream.config(labels=labels, record={"id": "id", "time": "at"})  # each record would be a reject
+    with pytest.raises(StartError, match="has no column `at`"):
+        produce.produce(timed, str(tmp_path / "new.csv"))

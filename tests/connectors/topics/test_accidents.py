@@ -122,6 +122,7 @@ def test_the_input_grows_and_a_broker_has_not_heard_of_it(kafka, tmp_path, monke
         with pytest.raises(StateError, match="has 2 partitions, and had 1"):
             process.wait()
     assert not late, "nobody asked"
+    assert stream.committed(1) is None
 
 
 @BOTH_CLIENTS

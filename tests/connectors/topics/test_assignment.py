@@ -14,6 +14,7 @@ import pytest
 from connectors.errors import StalledError, StateError
 from connectors.kafka import ClientError, Committed
 from connectors.model.counts import Counts
+from connectors.model.replay_proof import ReplayMismatch
 from connectors.snapshots import retention
 from connectors.snapshots.stores import THREADS
 from connectors.topics.assignment import Assignment
@@ -432,3 +433,16 @@ def test_growth_is_refused_only_while_a_partition_has_not_begun():
     committed[2] = None
     with pytest.raises(StateError, match="had 2"):
         found._partitions_before({0: committed[0]})
+
+
+def test_a_damaged_snapshot_that_comes_back_lets_the_partition_go_on():
+    found, _ = assignment()
+    found.partitions = {0: SimpleNamespace(committed=Committed(7, ""))}
+    found.pause(PartitionStateError(0, "snapshot `s` is damaged"))
+    (bad,) = found.bad._found.values()
+    assert bad.pause == 1.0
+
+
+def test_other_inputs_than_those_learned_do_not_heal():
+    texts = SimpleNamespace(_of=str, _go_on=str, _start_over=str)
+    assert not Restorer.replay_error(texts, 0, "s", ReplayMismatch("other inputs")).may_heal

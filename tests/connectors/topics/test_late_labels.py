@@ -302,6 +302,11 @@ def test_what_the_broker_says_before_a_start(kafka, tmp_path):
     stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
     problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
     assert len(problems) == 1 and "have 3 partitions and the input" in problems[0]
+    with stream.admin() as admin:
+        admin.create_partitions({stream.input: 4})  # the labels have fewer: no client may wait for what is not there
+    found = [str(each) for each in check_broker.check(stream.config())]
+    assert any("have 3 partitions and the input" in each for each in found)
+    assert not any("cannot be checked" in each for each in found)
     labels = stream.settings["labels"] | {"topic": f"{stream.labels}x"}
     (problem,) = [str(found) for found in check_broker.check(stream.config(labels=labels)) if found.kind]
     assert problem.startswith(f"problem: topic `{stream.labels}x` (labels) does not exist, did you mean")

@@ -25,6 +25,7 @@ from connectors.snapshots.stores import FolderStore, StoreError
 from connectors.tools import create_topics
 from connectors.topics import check_broker, mixing, snapshot_admin
 from connectors.topics import outbox as outbox_module
+from connectors.topics.commit import Committer
 from connectors.topics.mixing import Mixer
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
@@ -488,3 +489,52 @@ def test_a_store_that_refuses_half_way_keeps_no_empty_model(file, tmp_path, monk
     with pytest.raises(StoreError, match="full"):
         admin.start_anew([0, 1], None)
     assert not store.sizes(0) and not any(offsets.values())
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("is_replaying", [False, True])
+def test_commits_of_other_partitions_do_not_forget_what_was_refused(file, is_large, is_replaying):
+    """Partition 0 is loaded, or replayed, for longer than the others go without a commit. It would never get on."""
+    sent, attempts = [], 0
+
+    def make_producer(sends_apart):
+        def check():
+            for tag, value, timestamp in sent:
+                if is_large and len(value) > 1000:
+                    raise TooLarge(tag if sends_apart else None, "too large")
+                if not is_large and timestamp == 1:
+                    raise BadTimestamp("too old")
+
+        def send(topic, partition, key, value, headers, opaque, timestamp=0):
+            sent.append((opaque, value, timestamp))
+
+        return SimpleNamespace(begin=lambda: None, send=send, check=check, close=sent.clear)
+
+    def send(number, offset):
+        record = Record(f"events-{number}-{offset}", None, b"{}", timestamp=number + 1)
+        record.id, record.examples, record.output = "a", 3, b"{}" if number or not is_large else b"x" * 2000
+        outbox.send(number, offset, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+
+    outbox = Outbox(file, make_producer)
+    others = {1: SimpleNamespace(proof=SimpleNamespace(position=5), is_replaying=False, labels=None)}
+    behind = {0: SimpleNamespace(proof=SimpleNamespace(position=2), is_replaying=True, labels=None)}
+    assignment = SimpleNamespace(
+        partitions=others | (behind if is_replaying else {}), loading=set() if is_replaying else {0}
+    )
+    committer = Committer(file, None, assignment, outbox, None, None, None, None)
+    while True:
+        attempts += 1
+        send(1, 4)
+        outbox.check_sends()
+        committer.remember()
+        sent.clear()
+        send(0, 7)
+        try:
+            outbox.check_sends()
+            break
+        except (BadTimestamp, TooLarge):
+            assert attempts < 5
+            outbox.drop()
+    assignment.partitions, assignment.loading = others, set()
+    committer.remember()
+    assert not outbox._shortening and outbox._keeps_timestamps and not outbox._sends_apart

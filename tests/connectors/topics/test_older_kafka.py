@@ -1,13 +1,18 @@
 """The processor on Apache Kafka 3.9, whose settings are such that records expire soon and metadata must be short."""
 
+import contextlib
 import json
+import uuid
 
 import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from connectors.errors import StartError, StateError
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
 from connectors.topics.offset_metadata import OffsetMetadata
+from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin, wait_for
 
 GUARANTEES = pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
@@ -60,3 +65,29 @@ def test_the_longest_metadata_is_short_enough_by_far():
         name, "f" * 64, "f" * 36, most, "h" * 255, most, most, most, most, "f" * 36, most, "f" * 64
     )
     assert len(longest.to_text()) < 1000 and len(longest.to_committed().labels.metadata) < 1000
+
+
+def test_old_records_are_kept(older_kafka):
+    """This broker looks at all topics every 0.3 s, and deletes what has expired; it does so three times here."""
+    kept, expires = (f"{name}-{uuid.uuid4().hex}" for name in ("kept", "expires"))
+    older_kafka.create_topics({kept: 1, expires: 1})
+    address = older_kafka.bootstrap_servers
+    with KafkaAdminClient(bootstrap_servers=address) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, expires, configs={"retention.ms": "1"})])
+    with (
+        contextlib.closing(KafkaProducer(bootstrap_servers=address)) as producer,
+        contextlib.closing(KafkaConsumer(bootstrap_servers=address)) as consumer,
+    ):
+
+        def send(name):
+            producer.send(name, b"old", timestamp_ms=1_000_000_000_000).get(timeout=DEADLINE)
+
+        def first(name):
+            place = TopicPartition(name, 0)
+            return consumer.beginning_offsets([place])[place]
+
+        send(kept)
+        for number in range(1, 4):
+            send(expires)
+            wait_for(lambda number=number: first(expires) == number, "it is deleted")
+        assert first(kept) == 0

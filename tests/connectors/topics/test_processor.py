@@ -137,6 +137,13 @@ def test_sigterm_finishes_and_leaves(kafka, tmp_path):
         stream.read(stream.output, 110)
 
 
+def test_a_process_that_a_failed_test_leaves_is_killed(tmp_path):
+    process = start(tmp_path / "none.yaml", "hold()")
+    read_until(process, "held")
+    streams.kill_what_is_left()
+    assert process.returncode == -signal.SIGKILL
+
+
 def test_second_ctrl_c_ends_at_once():
     code = "import signal; from connectors.runtime.stop import Stop; stop = Stop(); stop.request(); "
     command = [sys.executable, "-c", f"{code}stop._handle(signal.SIGINT, None)"]
@@ -529,10 +536,9 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
     monkeypatch.setattr(processor, "MAX_FENCINGS", 2)
     stream = Stream(kafka, tmp_path, instance="same")
     with running(stream.config()) as one, running(stream.config()) as two:
-        for _ in range(200):
+        end = time.monotonic() + DEADLINE
+        while not (one.result or two.result) and time.monotonic() < end:
             stream.produce(phishing(20))
-            if one.result or two.result:
-                break
         errors = [process.result for process in (one, two) if process.result]
     assert errors and isinstance(errors[0], FencedError)
     assert "`instance: same`" in str(errors[0])

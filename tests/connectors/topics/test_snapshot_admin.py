@@ -162,6 +162,15 @@ def test_another_working_directory_is_no_empty_store(tmp_path, monkeypatch):
     shutil.copy(ROOT / "deploy" / "examples" / "phishing.yaml", "phishing.yaml")
     said = Shown("phishing.yaml").run("rewind", "--empty", fails=4)
     assert f"`{tmp_path}/snapshots` does not exist: a relative `snapshots` begins at the working directory" in said
+    assert said.endswith("before its first start, `river-margins lint --check-broker FILE` makes the folder")
+
+
+def test_the_last_eight_characters_of_an_empty_model():
+    names = [SnapshotName.new(60, 0, is_empty=True), SnapshotName.new(70, 10, is_empty=False)]
+    admin = object.__new__(snapshot_admin.SnapshotAdmin)
+    admin.entries = lambda: [snapshot_admin.Entry(0, text, SnapshotName.parse(text), 1, False) for text in names]
+    assert [admin.entry(text[-8:]).id for text in names] == names
+    assert admin.entry(SnapshotName.parse(names[0]).suffix).id == names[0]
 
 
 def test_show_of_what_is_no_snapshot(tmp_path):
@@ -184,6 +193,7 @@ def test_rewind_to_an_offset_and_to_a_time(stream, operator):
     said = operator.run("rewind", "--time", "2020-01-01", fails=4)
     assert "partition 0 has no snapshot that old" in said and "rewind FILE --empty --partition 0`" in said
     assert "is not a time" in operator.run("rewind", "--time", "yesterday", fails=2)
+    assert "is in the future" in operator.run("rewind", "--time", "2999-01-01T00:00:00Z", fails=2)
     assert "give exactly one of" in operator.run("rewind", fails=2)
     assert "has no partition 7" in operator.run("rewind", "--time", "now", "--partition", 7, fails=4)
     goes_on(stream, 60, 60)
@@ -269,6 +279,24 @@ def test_the_command_after_retention_names_the_first_record_that_is_left(stream,
     with running(stream.config()) as process:
         stream.read(stream.output, 60 + 5)
         assert process.end().read == 5
+
+
+def test_the_message_after_retention_tells_how_to_keep_the_model(stream, operator, tmp_path):
+    with stream.admin() as admin:
+        stream.produce(RECORDS[60:70])
+        admin.delete_records({stream.place(0): 65})
+    with pytest.raises(StateError, match="out of range") as refused:
+        processor.run(stream.config())
+    (id,) = re.findall(r"`river-margins snapshots export FILE (\S+) --to model.snapshot`", str(refused.value))
+    operator.run("export", id, "--to", tmp_path / "model.snapshot")
+    operator.file = str(stream.file(start_from=str(tmp_path / "model.snapshot")))
+    operator.follow(refused.value)
+    model = model_after(stream, 60)
+    expected = twin(model, RECORDS[65:70])
+    with running(stream.config()) as process:
+        found = stream.read(stream.output, 60 + 5)
+        process.end()
+    assert [json.loads(message.value) for message in found[60:]] == expected
 
 
 def test_rewind_to_the_beginning_with_an_empty_model(stream, operator):

@@ -179,19 +179,6 @@ def test_more_partitions(learned):
     assert [learned.committed(number) for number in range(3)] == [before, None, None]
 
 
-@BOTH_CLIENTS
-def test_more_partitions_under_a_running_processor(stream):
-    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
-    stream.settings["input"]["new_partitions"] = "refuse"
-    stream.produce(phishing(10))
-    with running(stream.config()) as process, stream.admin() as admin:
-        stream.read(stream.output, 10)
-        admin.create_partitions({stream.input: 2})
-        with pytest.raises(StateError, match="has 2 partitions, and had 1"):
-            process.wait()
-    assert stream.committed(1) is None
-
-
 def test_snapshots_without_an_offset(learned):
     with learned.admin() as admin:
         admin.delete_group_offsets(learned.name, [learned.place(0)])

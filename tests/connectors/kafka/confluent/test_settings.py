@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from connectors.kafka.confluent.settings import check_settings, timeouts
+from connectors.kafka.confluent.settings import check_settings, seconds_between_refreshes, timeouts
 
 OWNED = {
     "consumer": "bootstrap.servers metadata.broker.list group.id group.instance.id group.protocol isolation.level "
@@ -87,3 +87,13 @@ def test_the_check_of_one_setting_warns_of_no_other(caplog):
     with caplog.at_level(logging.DEBUG):
         assert check_settings(given, given) == []
     assert caplog.messages == []
+
+
+def test_the_time_between_refreshes_is_a_number():
+    key = "topic.metadata.refresh.interval.ms"
+    ((side, found, sentence),) = check_settings({key: "60000"}, {})
+    assert (side, found) == ("consumer", key) and "found the text `60000`" in sentence
+    assert check_settings({key: "-1"}, {})[0][2].endswith("the text `-1`; -1 is never")
+    for value, seconds in ((60_000, 60.0), (-1, -0.001)):
+        assert check_settings({key: value}, {}) == []
+        assert seconds_between_refreshes({key: value}) == seconds

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 import uuid
+from types import SimpleNamespace
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -356,8 +357,9 @@ def test_close_at_once(kafka, topic):
     internals.close_at_once(producer)
     assert time.monotonic() - began < LINGER / 2, broken(internals.close_at_once)
     assert not producer._sender.is_alive(), broken(internals.close_at_once)
-    with pytest.raises(kafka_errors.KafkaError):
-        producer.send(topic, b"y", partition=0).get(timeout=1)
+    with pytest.raises(kafka_errors.IllegalStateError, match="closed"):  # of a message that waits it is a time-out
+        producer.send(topic, b"y", partition=0)
+        pytest.fail(broken(internals.close_at_once))
 
 
 def test_describe_groups_with_operations(admin):
@@ -459,3 +461,17 @@ def test_connected(kind):
         internals.connected(kind, bootstrap_servers=f"127.0.0.1:{free_port()}", bootstrap_timeout_ms=200)
     left = [each.name for each in set(threading.enumerate()) - before if each.name.startswith("kafka-io")]
     assert not left, broken(internals.connected)
+
+
+def test_a_null_header_of_a_message_to_a_refused_topic():
+    def refuse(*_):
+        raise kafka_errors.TopicAuthorizationFailedError({"a"})
+
+    plain = KafkaProducer.__new__(KafkaProducer)
+    config = {"api_version": (2, 0), "key_serializer": None, "value_serializer": None, "max_block_ms": 1}
+    metadata = SimpleNamespace(partitions_for_topic=lambda _: None)
+    plain.__dict__.update(_closed=False, config=config, _metadata=metadata, _wait_on_metadata=refuse)
+    with internals.null_headers(plain, [("a", None)]) as marked:
+        future = plain.send("a", b"x", b"k", marked)
+    plain._closed = True
+    assert isinstance(future.exception, kafka_errors.TopicAuthorizationFailedError)

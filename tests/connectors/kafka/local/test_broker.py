@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka.admin import KafkaAdminClient
 from kafka.errors import InvalidReplicationFactorError, KafkaTimeoutError
 
 from connectors.errors import StartError
@@ -100,33 +100,6 @@ def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(kafka: Local
     with transaction(b"committed") as producer:
         producer.commit_transaction()
     assert consume(kafka, topic, 1, isolation_level="read_committed") == [b"committed"]
-
-
-def test_old_records_are_kept(older_kafka: LocalKafka, topic: str) -> None:
-    """This broker looks at all topics every 0.3 s, and deletes what has expired; it does so three times here."""
-    expires = f"{topic}-expires"
-    older_kafka.create_topics({topic: 1, expires: 1})
-    address = older_kafka.bootstrap_servers
-    with KafkaAdminClient(bootstrap_servers=address) as admin:
-        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, expires, configs={"retention.ms": "1"})])
-    with (
-        contextlib.closing(KafkaProducer(bootstrap_servers=address)) as producer,
-        contextlib.closing(KafkaConsumer(bootstrap_servers=address)) as consumer,
-    ):
-
-        def send(name: str) -> None:
-            producer.send(name, b"old", timestamp_ms=1_000_000_000_000).get(timeout=DEADLINE)
-
-        def first(name: str) -> int:
-            place = TopicPartition(name, 0)
-            begins: int = consumer.beginning_offsets([place])[place]
-            return begins
-
-        send(topic)
-        for number in range(1, 4):
-            send(expires)
-            wait_until(lambda number=number: first(expires) == number, "it is deleted")
-        assert first(topic) == 0
 
 
 def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:

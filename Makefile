@@ -18,6 +18,8 @@ SOURCES := setup.py $(shell find river_margins connectors -name '*.pyx' -o -name
 
 # Hundreds of processes import the same modules: each would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
+# Where pip is told to install for the user, it refuses to install into a virtual environment.
+export PIP_USER := 0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check repeat mutate lint docs image image-test spark-test bench figures torture sanitize clean
@@ -78,14 +80,15 @@ torture: .venv/dev  ## the long form of the crash tests, a million broken record
 	$(BIN)/python -m tests.torture.snapshot_fuzz
 
 # The preloaded libraries must be there before Python starts; leaks are not looked for because an interpreter that ends
-# leaves its own, and tests/river_margins/core/test_memory.py looks for ours.
+# leaves its own, and tests/river_margins/core/test_memory.py looks for ours. By itself, pytest would put the source tree, with
+# the modules in it, before all other folders.
 sanitize: .venv/dev  ## the core's tests under the address and undefined-behaviour sanitizers (gcc)
 	CFLAGS="-g -fsanitize=address,undefined -fno-omit-frame-pointer" \
 		$(BIN)/python setup.py --quiet build --build-base build/sanitize --build-lib build/sanitize/lib
 	PYTHONPATH=build/sanitize/lib:. PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 		UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-		$(BIN)/python -P -m pytest $(CORE_TESTS) -p no:cacheprovider --timeout 1800
+		$(BIN)/python -P -m pytest $(CORE_TESTS) --import-mode append -p no:cacheprovider --timeout 1800
 
 # yyjson.c is a source; Cython writes all other C files.
 clean:  ## remove what the recipes made here

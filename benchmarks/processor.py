@@ -9,6 +9,7 @@ is not installed.
 """
 
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -36,7 +37,8 @@ OURS = {
     for guarantee in ("exactly_once", "at_least_once")
 }
 BARE = {"kafka-python": "passthrough, kafka-python", "confluent": "passthrough, confluent"}
-LOOP, QUIX = "River in a loop, kafka-python", "River in quixstreams"
+LOOPS = {client: f"River in a loop, {client}" for client in BARE}
+QUIX = "River in quixstreams"
 PAIR, BARE_PAIR = "kafka-python, exactly_once, two processes", "passthrough, kafka-python, two processes"
 ALONE = {PAIR: "kafka-python, exactly_once", BARE_PAIR: BARE["kafka-python"]}  # what each pair is two of
 
@@ -102,7 +104,13 @@ def ours(client: str, guarantee: str, servers: str, input: str, output: str, cou
         meter.end(count)
 
 
-def passthrough_kafka_python(servers: str, input: str, output: str, count: int) -> None:
+def unchanged(record: dict[str, Any]) -> dict[str, Any]:
+    return record
+
+
+def passthrough_kafka_python(
+    servers: str, input: str, output: str, count: int, work: Callable[[dict[str, Any]], Any] = unchanged
+) -> None:
     from kafka import KafkaConsumer, KafkaProducer
 
     from connectors.kafka.kafka_python.settings import CONSUMER, PRODUCER
@@ -120,7 +128,7 @@ def passthrough_kafka_python(servers: str, input: str, output: str, count: int) 
             due = time.monotonic() + 1
         for records in consumer.poll(timeout_ms=500).values():
             for record in records:
-                value = orjson.dumps(orjson.loads(record.value))
+                value = orjson.dumps(work(orjson.loads(record.value)))
                 producer.send(output, value, record.key, partition=record.partition)
             done += len(records)
         if time.monotonic() > due or done >= count:
@@ -130,7 +138,9 @@ def passthrough_kafka_python(servers: str, input: str, output: str, count: int) 
     meter.end(count)
 
 
-def passthrough_confluent(servers: str, input: str, output: str, count: int) -> None:
+def passthrough_confluent(
+    servers: str, input: str, output: str, count: int, work: Callable[[dict[str, Any]], Any] = unchanged
+) -> None:
     from confluent_kafka import Consumer, Producer
 
     from connectors.kafka.confluent.settings import CONSUMER, PRODUCER
@@ -148,7 +158,7 @@ def passthrough_confluent(servers: str, input: str, output: str, count: int) -> 
             due = time.monotonic() + 1
         records = consumer.consume(2_000, 0.1)
         for record in records:
-            value = orjson.dumps(orjson.loads(record.value()))
+            value = orjson.dumps(work(orjson.loads(record.value())))
             while True:
                 try:
                     producer.produce(output, value, record.key(), record.partition())
@@ -177,24 +187,9 @@ def answer(model: Any, record: dict[str, Any]) -> dict[str, Any]:
     return {"id": id, "prediction": prediction, "label": label}
 
 
-def river_loop(servers: str, input: str, output: str, count: int) -> None:
-    from kafka import KafkaConsumer, KafkaProducer
-
-    ready()
-    model = river_model()
-    consumer = KafkaConsumer(
-        input, bootstrap_servers=servers, group_id=os.environ["GROUP"], auto_offset_reset="earliest"
-    )
-    producer = KafkaProducer(bootstrap_servers=servers)
-    meter = Meter()
-    for done, message in enumerate(consumer, 1):
-        if done == 1:
-            meter.begin()
-        producer.send(output, json.dumps(answer(model, json.loads(message.value))).encode(), message.key)
-        if done == count:
-            break
-    producer.flush()
-    meter.end(count)
+def river_loop(passthrough: Callable[..., None], *arguments: Any) -> None:
+    """The passthrough with a model in it: client, settings and JSON are those of the processor it is compared with."""
+    passthrough(*arguments, work=functools.partial(answer, river_model()))
 
 
 def quixstreams(servers: str, input: str, output: str, count: int) -> None:
@@ -226,7 +221,8 @@ def contenders() -> dict[str, Callable[..., None]]:
 
     found: dict[str, Callable[..., None]] = {name: of(*what) for name, what in OURS.items()}
     found |= {BARE["kafka-python"]: passthrough_kafka_python, BARE["confluent"]: passthrough_confluent}
-    found |= {LOOP: river_loop, PAIR: of("kafka-python", "exactly_once"), BARE_PAIR: passthrough_kafka_python}
+    found |= {LOOPS[client]: functools.partial(river_loop, found[BARE[client]]) for client in BARE}
+    found |= {PAIR: of("kafka-python", "exactly_once"), BARE_PAIR: passthrough_kafka_python}
     if importlib.util.find_spec("quixstreams"):
         found[QUIX] = quixstreams
     return found
@@ -318,7 +314,7 @@ def comparisons(found: dict[str, Any]) -> list[tuple[str, str, str]]:
     pairs = []
     for name, (client, guarantee) in OURS.items():
         pairs.append((name, BARE[client], "1.35 at most" if client == "kafka-python" else "1.8 at most"))
-        for peer in [peer for peer in (LOOP, QUIX) if peer in found]:
+        for peer in [peer for peer in (LOOPS[client], QUIX) if peer in found]:
             pairs.append((name, peer, "below 1" if client == "kafka-python" else "0.25 at most"))
         if guarantee == "exactly_once":
             pairs.append((name, f"{client}, at_least_once", "1.3 at most"))

@@ -39,9 +39,11 @@ def test_what_was_not_run_says_so(file):
     assert runs or re.match("# Not run here: needs a ", first)
 
 
-def test_versions_are_those_of_the_package():
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+def test_versions_and_licence_are_those_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    version = project["version"]
     assert f"\nARG VERSION={version}\n" in (DEPLOY / "Dockerfile").read_text()
+    assert f'image.licenses="{project["license"]}"' in (DEPLOY / "Dockerfile").read_text()
     (image,) = yaml.safe_load((DEPLOY / "kubernetes/overlays/production/kustomization.yaml").read_text())["images"]
     assert image["newTag"] == version
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]

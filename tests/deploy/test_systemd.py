@@ -36,7 +36,7 @@ def unit(tmp_path):
     """The unit with a program that this machine has."""
     assert TEXT.count(PROGRAM) == 1
     file = tmp_path / "river-margins@phishing.service"
-    file.write_text(TEXT.replace(PROGRAM, sys.executable))
+    file.write_text(TEXT.replace(PROGRAM, f'"{sys.executable}"'))  # its path may have spaces
     return file
 
 

@@ -1,5 +1,7 @@
 """What the recipes of the Makefile leave, and what they must not touch."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,3 +41,32 @@ def test_windows_is_refused_before_anything_is_compiled():
     )
     ended = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 1 and "use WSL" in ended.stderr
+
+
+def test_the_sanitizers_get_the_modules_that_were_built_for_them(tmp_path):
+    """Not those of the source tree, which pytest puts before all other folders unless it is told not to."""
+    (options,) = re.findall(r"-P -m pytest \$\(CORE_TESTS\) (.*)", (ROOT / "Makefile").read_text())
+    (tmp_path / "river_margins").symlink_to(ROOT / "river_margins")
+    (tmp_path / "where.py").write_text(
+        "from river_margins.core import learner\ndef pytest_collection_finish(): print('loaded', learner.__file__)\n"
+    )
+    command = [sys.executable, "-P", "-m", "pytest", "tests/golden", "-p", "where", "--collect-only", "-qs"]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}."}
+    said = subprocess.run([*command, *options.split()], cwd=ROOT, env=environment, capture_output=True, text=True)
+    (loaded,) = re.findall(r"^loaded (.*)$", said.stdout, re.MULTILINE)
+    assert loaded.startswith(str(tmp_path)), said.stderr
+
+
+def test_the_suite_runs_in_a_folder_whose_name_has_a_space():
+    """Lines of a shell must quote the Python of the environment, which lies in that folder."""
+    unquoted = "exec {" + "sys.executable}"
+    assert not [path for path in (ROOT / "tests").rglob("*.py") if unquoted in path.read_text()]
+
+
+def test_a_pip_that_installs_for_the_user_installs_into_the_environment(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    command = ["make", "--eval", "asked:; @echo $$PIP_USER", "asked"]
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PIP_USER": "1"}, check=True, capture_output=True, text=True
+    )
+    assert ended.stdout == "0\n"

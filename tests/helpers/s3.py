@@ -12,6 +12,8 @@ import boto3
 import requests
 import s3fs
 
+from tests.helpers.deadline import DEADLINE
+
 ACCESS = {"AWS_ACCESS_KEY_ID": "somebody", "AWS_SECRET_ACCESS_KEY": "something", "AWS_DEFAULT_REGION": "us-east-1"}
 # It ends with the process that started it, whose end of the pipe closes then.
 CODE = """
@@ -52,7 +54,7 @@ class Server:
 
     def _ask_for_credentials(self, after: str) -> None:
         headers = {"Content-Type": "text/plain"}
-        answer = requests.post(f"{self.address}/moto-api/reset-auth", data=after, headers=headers, timeout=10)
+        answer = requests.post(f"{self.address}/moto-api/reset-auth", data=after, headers=headers, timeout=DEADLINE)
         answer.raise_for_status()
 
     def keys(self, prefix: str) -> list[str]:

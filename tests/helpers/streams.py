@@ -193,7 +193,7 @@ class Stream:
 
     def committed(self, partition: int) -> Any:
         with self.group() as consumer:
-            found = consumer.committed(self.place(partition), metadata=True, timeout_ms=30_000)
+            found = consumer.committed(self.place(partition), metadata=True, timeout_ms=int(1000 * DEADLINE))
             return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
 
     def pointer(self, partition: int = 0) -> OffsetMetadata:
@@ -242,7 +242,20 @@ def hold():
 def start(file: Path, before: str = "", arguments: Iterable[str] = ()) -> Fork:
     """A processor as a process of its own; `before` is code that runs before it, and may `hold()` until `let_go`."""
     code = f"{HOLD}\n{textwrap.dedent(before)}\nfrom connectors import cli\ncli.main()"
-    return Fork(code, ["run", str(file), *arguments])
+    _started.append(Fork(code, ["run", str(file), *arguments]))
+    return _started[-1]
+
+
+_started: list[Fork] = []
+
+
+def kill_what_is_left() -> None:
+    """Kills what a test has started and, because it failed, not ended: a processor waits for its broker for ever."""
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def read_until(process: Fork, part: str) -> str:

@@ -65,7 +65,7 @@ def test_the_suite_runs_in_a_folder_whose_name_has_a_space():
 
 def test_a_pip_that_installs_for_the_user_installs_into_the_environment(tmp_path):
     shutil.copy(ROOT / "Makefile", tmp_path)
-    command = ["make", "--eval", "asked:; @echo $$PIP_USER", "asked"]
+    command = ["make", "--no-print-directory", "--eval", "asked:; @echo $$PIP_USER", "asked"]
     ended = subprocess.run(
         command, cwd=tmp_path, env=os.environ | {"PIP_USER": "1"}, check=True, capture_output=True, text=True
     )

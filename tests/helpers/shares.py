@@ -7,10 +7,8 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 PARTS = 12  # of a module whose tests are many and quick, and share nothing
-TOGETHER = "tests/connectors/formats/"  # one registry, which takes long to start, is enough for all of it
 LONG = (  # have few tests, and take from twenty seconds to some minutes
     "tests/torture/",
-    TOGETHER,
     "tests/river_margins/test_defaults.py",
     *(f"tests/connectors/kafka/local/test_{name}.py" for name in ("blank_folder", "broker", "class_archive")),
     "tests/connectors/kafka/test_clients.py",
@@ -23,7 +21,6 @@ LONG = (  # have few tests, and take from twenty seconds to some minutes
 )
 UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG)
 WITH_BROKERS = (
-    TOGETHER,
     *(f"tests/connectors/{room}/" for room in ("cli", "kafka", "runtime", "snapshots", "tools", "topics")),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "operating", "permissions", "quick_start")),
     "tests/deploy/",
@@ -32,7 +29,7 @@ WITH_BROKERS = (
 
 
 def share_of(nodeid: str) -> str:
-    """Return the share that a test belongs to: its module, a part of it, or a folder.
+    """Return the share that a test belongs to: its module, or a part of it.
 
     >>> share_of("tests/connectors/topics/test_startup.py::test_no_broker")
     'tests/connectors/topics/test_startup.py'
@@ -40,8 +37,6 @@ def share_of(nodeid: str) -> str:
     'tests/golden/test_golden.py, part 11'
     """
     module, _, name = nodeid.partition("::")
-    if module.startswith(TOGETHER):
-        return TOGETHER
     if module.startswith(UNDIVIDED):
         return module
     return f"{module}, part {zlib.crc32(name.encode()) % PARTS}"

@@ -260,7 +260,7 @@ class Outbox:
         """Commit the transaction: its messages and offsets become visible at once."""
         self.connect().commit()
 
-    def note_commit(self, positions: Mapping[int, int], behind: Collection[int] = ()) -> None:
+    def note_commit(self, positions: Mapping[int, int], behind: Collection[int]) -> None:
         """Start with nothing uncommitted, the partitions being at these positions.
 
         Those `behind` are loaded or replayed: they may not have come again to the record whose message was refused, so

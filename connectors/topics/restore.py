@@ -165,7 +165,7 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
-                f"{error}; restore it from a backup, or {self._start_over(partition)}{self._keep_model(metadata)}",
+                f"{error}; restore it from a backup, or {self._start_over(partition)}{_keep_model(metadata)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
@@ -247,7 +247,7 @@ class Restorer:
         if not first <= metadata.offset <= end:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
-            keep = self._keep_model(metadata) if is_late else ""
+            keep = _keep_model(metadata) if is_late else ""
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
@@ -259,7 +259,7 @@ class Restorer:
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._start_over(partition)}{self._keep_model(metadata)}",
+                f"{self._start_over(partition)}{_keep_model(metadata)}",
             )
 
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
@@ -447,14 +447,6 @@ class Restorer:
             f"FILE` names all commands); {self._start_over()}"
         )
 
-    def _keep_model(self, metadata: OffsetMetadata) -> str:
-        """Return how `_start_over` begins with the model of the snapshot."""
-        but = f", but for its last {metadata.inputs} inputs" if metadata.inputs else ""  # with `snapshots.every`
-        return (
-            f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE {metadata.snapshot} "
-            "--to model.snapshot`, and name it as `start_from`"
-        )
-
     def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:
         """Return how to go on with empty models: in one partition, or in all if the file fits to none of them.
 
@@ -479,3 +471,12 @@ def _learned(store: Store, partition: int) -> list[str]:
         if (name := SnapshotName.parse(text)) and not name.is_empty
     ]
     return [text for _, text in sorted(names)]
+
+
+def _keep_model(metadata: OffsetMetadata) -> str:
+    """Return how `Restorer._start_over` begins with the model of the snapshot."""
+    but = f", but for its last {metadata.inputs} inputs" if metadata.inputs else ""  # with `snapshots.every`
+    return (
+        f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE {metadata.snapshot} "
+        "--to model.snapshot`, and name it as `start_from`"
+    )

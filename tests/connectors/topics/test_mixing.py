@@ -390,11 +390,11 @@ def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
         except TooLarge:
             assert attempts < 5
     assert len(sent) == 50
-    outbox.note_commit({0: 50})  # it had short messages: the next interval keeps what was learned
+    outbox.note_commit({0: 50}, ())  # it had short messages: the next interval keeps what was learned
     assert not outbox.is_plain
     outbox._refused_at -= outbox_module.TRY_AGAIN + 1
     outbox.pending.add_shortened()
-    outbox.note_commit({0: 50})
+    outbox.note_commit({0: 50}, ())
     assert outbox.is_plain, "the topic may take larger messages by now"
 
 

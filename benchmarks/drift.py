@@ -237,7 +237,8 @@ def goals() -> Iterator[str]:
         "Why one half life cannot do both: it remembers about 1.44·half_life examples. Without a change these are all "
         "the evidence there is for each weight, so the loss falls with half_life, and with rare features it falls "
         "slowly. After a change the old examples count 2^(-rounds/half_life) of what they did, so the loss grows with "
-        "half_life. CW makes every label right, also a wrong one, so that its accuracy is little above chance here.\n\n"
+        "half_life. CW without a half life makes every label right, also a wrong one, so that its accuracy is little "
+        "above chance here.\n\n"
         "The mean of 3 sparse streams is uncertain by about 0.4 (standard error): on 8 sparse streams in place of 3, "
         "several averaged perceptrons together lose 0.40 after an abrupt switch, with a standard error of 0.26.\n"
     )

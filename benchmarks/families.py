@@ -172,6 +172,12 @@ def kernels_on_a_budget() -> list[str]:
     )
 
 
+def some_of(x: dict[str, float], stored: int, number: int) -> dict[str, float]:
+    """Return so many features of an example, at equal distances; others for the next number."""
+    distance = len(x) // stored
+    return dict(list(x.items())[number % distance :: distance][:stored])
+
+
 def matrix_updates() -> list[str]:
     """Time updates alone of a learner with a matrix over so many features: each example is said to be wrong."""
     lines = [
@@ -186,7 +192,7 @@ def matrix_updates() -> list[str]:
             model, figures = rm.AROWClassifier(covariance="full", intercept=False), []
             model.learn_one(rows[0][0], True)
             for number, (x, _) in enumerate(rows):
-                part = dict(list(x.items())[number % 20 :: max(features // stored, 1)][:stored])
+                part = some_of(x, stored, number)
                 wrong, updates = not model.predict_one(part), model.n_updates
                 start = time.process_time()
                 model.learn_one(part, wrong)

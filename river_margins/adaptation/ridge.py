@@ -148,11 +148,18 @@ class DiscriminativeRidge(Described, Estimator, base.Estimator):
             squares, targets = R.T @ R, R.T @ d
         if not (np.isfinite(squares).all() and np.isfinite(targets).all()):
             raise OverflowError("the squares of `DiscriminativeRidge` would become infinite: scale the features")
-        self._accumulate(found.names, squares, targets) if self.recursive else self._move(found.names, squares, targets)
+        self._accumulate(found.names, squares, targets) if self.recursive else self._move(found.names, R, d)
         vars(self)["n_seen"] += 1
 
-    def _move(self, names: list[Any], squares: Array, targets: Array) -> None:
-        solution = _ridge(squares, targets, self.beta)
+    def _move(self, names: list[Any], R: Array, d: Array) -> None:
+        # As least squares, with a row sqrt(beta) for each weight: in the sum RᵀR + beta·I, rounding can hide beta.
+        # By QR: `lstsq` leaves out what is small beside the largest feature.
+        count = len(names)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Q, triangle = np.linalg.qr(np.vstack([R, math.sqrt(self.beta) * np.eye(count)]))
+            solution = np.linalg.solve(triangle, Q[: len(R)].T @ d)
+        if not np.isfinite(solution).all():
+            raise OverflowError("a weight of `DiscriminativeRidge` would become infinite: scale the features")
         old = weights_of(self._rows, names)[:, 0]
         self._rows.values[:] *= 1.0 - self.alpha
         put(self._rows, names, ((1.0 - self.alpha) * old + self.alpha * solution)[:, None])

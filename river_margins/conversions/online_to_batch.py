@@ -120,7 +120,7 @@ class OnlineToBatch(ClassifierWrapper):
         if updates is None or updates_of(self.learner) != updates:
             tested.append(Hypothesis(copied(self.learner), n, 0))
         if len(tested) > self.max_hypotheses:
-            # Neither the first nor the last one, which may stay for ever: it is copied after an update only.
+            # Neither the first nor the last one, which may stay for ever: most are copied after an update only.
             gaps = [after.born - before.born for before, after in zip(tested[:-2], tested[2:], strict=True)]
             del tested[1 + gaps.index(min(gaps))]
         vars(self).update(n_seen=n, _hypotheses=tested)
@@ -192,5 +192,8 @@ class OnlineToBatch(ClassifierWrapper):
 
 def updates_of(learner: Any) -> int | None:
     """Return the number of updates of a learner whose predictions change with an update only; None for others."""
-    predicts_apart = isinstance(getattr(learner, "space", None), AveragedLinear | PocketLinear | VotedLinear)
-    return learner.n_updates if isinstance(learner, Learner) and not predicts_apart else None
+    space = getattr(learner, "space", None)
+    predicts_apart = isinstance(space, AveragedLinear | PocketLinear | VotedLinear)
+    # Rules that look ahead predict with the variances, which then grow in each round.
+    forgets = getattr(space, "half_life", None) is not None and learner.rule.looks_ahead
+    return learner.n_updates if isinstance(learner, Learner) and not (predicts_apart or forgets) else None

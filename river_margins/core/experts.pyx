@@ -24,7 +24,9 @@ from river_margins.tasks.regression cimport Regression, real
 from river_margins.tasks.labels import plain
 
 cdef double LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
+cdef double FAR = 100.0  # standard deviations of the labels from their mean: the prediction of an expert that diverges
 cdef double ERROR_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
+cdef double LEAST_WEIGHT = 1e-300  # of an expert without a share, which could not come back from a weight of 0
 
 
 @cython.final
@@ -335,21 +337,17 @@ cdef class Experts:
     cdef void lower_weights(self, const double* losses) noexcept:
         cdef Py_ssize_t i
         cdef double total = 0.0, least = INFINITY, kept
-        # Less the least loss of those with a weight, so that not all weights become 0, however large eta is.
+        # Less the least loss, so that the best expert keeps its weight, however large eta is.
         for i in range(self.count):
-            if self.weight[i] > 0.0:
-                least = min(least, losses[i])
+            least = min(least, losses[i])
         for i in range(self.count):
+            self.weight[i] = max(self.weight[i], LEAST_WEIGHT)  # older snapshots may have 0
             if losses[i] > least:
                 if losses[i] - least != self.fall:
                     self.fall = losses[i] - least
                     self.factor = exp(-self.eta * self.fall)
-                self.weight[i] *= self.factor
+                self.weight[i] = max(self.weight[i] * self.factor, LEAST_WEIGHT)
             total += self.weight[i]
-        if total < 1e-300:  # of large sample weights without a share: its inverse may be infinite
-            total *= 1e300
-            for i in range(self.count):
-                self.weight[i] *= 1e300
         kept = (1.0 - self.share) / total
         for i in range(self.count):
             self.weight[i] = kept * self.weight[i] + self.share / self.count
@@ -389,10 +387,15 @@ cdef class NumberExperts(Experts):
         return total / weight if weight > 0.0 else 0.0
 
     cdef int take_numbers(self, Reading reading, double unit) except -1:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, near = 0
         cdef double number
         for i in range(self.count):
+            near += reading.said[i] is not None and fabs(reading.said[i]) <= FAR
+        for i in range(self.count):
             number = NAN if reading.said[i] is None else reading.said[i]
+            # Even the least weight, share/N, of an expert that diverges would be the whole mean.
+            if fabs(number) > FAR and near > 0 and self.weight[i] * self.count <= 1.0 + 1e-9:
+                number = NAN
             reading.numbers[i] = number if isfinite(self.label_mean + unit * number) else NAN
         return 0
 

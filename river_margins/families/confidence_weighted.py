@@ -53,6 +53,9 @@ class CWClassifier(MarginClassifier):
     No bound limits the steps, and each wrong label squares the remaining variance. With noise, features soon count as
     certain and stop changing (here after 160 updates). `SCWClassifier` is the form for noisy labels.
 
+    With a `half_life` and `form="deviation"`, no step takes a variance below 1/1024 of `a`; with a full matrix, that is
+    the variance along the example. In ten half lives it grows back to `a`/2, so the learner never stops changing.
+
     Examples
     --------
     >>> import river_margins as rm

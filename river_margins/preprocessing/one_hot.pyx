@@ -63,10 +63,14 @@ class OneHotEncoder(FirstStep, RowMaker, base.Transformer):
 
     def transform_one(self, x):
         """Return the features with texts encoded."""
+        cdef object given = x
+        cdef dict features
         if self._encoded:
             # A null stays null, for an imputer. NaN, lists and the like stay, too, and the learner refuses them.
             x = {name: text_of(x[name]) if name in self._encoded and is_category(x[name]) else x[name] for name in x.keys()}
-        return numbers_of(x)
+        features = numbers_of(x)
+        # The next step may change what it gets, as River's Renamer does; the example belongs to the caller.
+        return features.copy() if features is given else features
 
 
 cdef bint is_category(object value) except -1:

@@ -53,6 +53,7 @@ class Step:
 class Rule(Recipe):
     weighted: ClassVar[bool]
     looks_ahead: ClassVar[bool]
+    shrinks_without_limit: ClassVar[bool]
     needs: ClassVar[frozenset[str]]
     spaces: ClassVar[tuple[str, ...] | None]
     tasks: ClassVar[tuple[str, ...]]

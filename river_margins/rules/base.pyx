@@ -99,6 +99,9 @@ cdef class Rule(Recipe):
     ----------
     weighted
         Whether the rule multiplies something by `seen.weight`. If not (default), the learner refuses sample weights.
+    shrinks_without_limit
+        Whether a few examples can take a variance to 0; False by default. If so, no step in a space with a `half_life`
+        takes a variance (with a matrix, that along the example) below 1/1024 of its start: from 0 it would not grow back.
     needs
         What a space must offer, a set of words; {"inner product"} by default, which plain weights and kernels offer.
         "plain steps": a step along d moves the weights, as a perceptron needs. "radius": `scale` and `radius` work too.
@@ -129,6 +132,7 @@ cdef class Rule(Recipe):
 
     weighted = False
     looks_ahead = False
+    shrinks_without_limit = False
     needs = frozenset({"inner product"})
     spaces = None
     tasks = ("classification", "regression", "multilabel", "one-class", "structured")

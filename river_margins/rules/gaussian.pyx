@@ -195,6 +195,8 @@ cdef class CWRule(Confident):
     Journal of Machine Learning Research 13.
     """
 
+    shrinks_without_limit = True
+
     cdef int respond(self, Seen seen, Step out) except -1:
         if self.is_short(seen):
             self.set_step(self.needed_step(seen), seen, out)

@@ -98,12 +98,19 @@ cdef class Diagonal(Gaussian):
         if self.counts_rounds:
             move_and_add(
                 block.mean, block.variance, row.index, towards, row.value, length,
-                1.0 if self.lookahead_rule is None else 1.0 / block.decay, min(k / block.decay, MOST), MOST, row.known,
+                1.0 if self.lookahead_rule is None else 1.0 / block.decay, min(k / block.decay, MOST),
+                self.largest_sum(block), row.known,
             )
         elif row.consecutive:
             move_and_shrink(block.mean, block.variance, towards, terms, length, k, most, row.known)
         else:
             move_and_shrink_at(block.mean, block.variance, row.index, towards, terms, length, k, most, row.known)
+
+    cdef double largest_sum(self, const Block* block) noexcept:
+        """Return what the stored sum q of a feature may be at most."""
+        if self.least_variance == 0.0:
+            return MOST
+        return min((1.0 / self.least_variance - 1.0 / self.a) / block.decay, MOST)
 
     cdef double weight_at(self, const Block* block, Py_ssize_t index) noexcept:
         if self.lookahead_rule is None:

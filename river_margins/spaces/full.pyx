@@ -98,7 +98,7 @@ cdef class Full(Gaussian):
     cdef void move_block(self, Block* block, Row row, double coefficient, Seen seen, Step step) noexcept:
         cdef Py_ssize_t i, count = self.reader.size()
         cdef double* along = block.variance + self.capacity * self.capacity
-        cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient / block.decay, root
+        cdef double variance = 0.0, shrink = step.shrink * coefficient * coefficient / block.decay, square, root
         memset(along, 0, count * sizeof(double))
         for i in range(row.known):
             add_multiple(along, block.variance + row.index[i] * self.capacity, row.value[i], count)
@@ -108,11 +108,16 @@ cdef class Full(Gaussian):
             return
         if self.lookahead_rule is None:
             add_multiple(block.mean, along, step.step * coefficient * block.unit / block.decay, count)
-            root = sqrt(block.unit * shrink / (1.0 + step.shrink * seen.gain))
+            square = block.unit * shrink / (1.0 + step.shrink * seen.gain)
+            if self.least_variance > 0.0:  # the variance becomes (1 - square·variance)·variance
+                square = min(square, (1.0 - self.least_variance * block.decay * row.norm2 / variance) / variance)
         else:
             for i in range(row.known):
                 block.mean[row.index[i]] += step.step * coefficient * row.value[i] / block.decay
-            root = sqrt(block.unit * shrink / (1.0 + shrink * block.unit * variance))
+            square = block.unit * shrink / (1.0 + shrink * block.unit * variance)
+        if square <= 0.0:
+            return
+        root = sqrt(square)
         for i in range(count):
             along[i] *= root
         self.subtract_square(block, count)

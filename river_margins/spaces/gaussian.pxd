@@ -29,6 +29,7 @@ cdef class Gaussian(Space):
     cdef readonly object half_life
     cdef double kept  # what a round leaves of the weight of each earlier example
     cdef double largest_variance, largest_growth
+    cdef double least_variance  # of a weight, for rules that would take it to 0 in spite of the half life
     cdef Rule lookahead_rule
     cdef Block* block
     cdef Py_ssize_t capacity, block_room

@@ -13,6 +13,7 @@ from river_margins.spaces.base cimport Direction, Space
 from river_margins.core.checks import at_least_or_none, positive
 
 cdef double LEAST_DECAY = 1e-30  # below it, the stored numbers are computed anew
+cdef double LEAST_VARIANCE = 1.0 / 1024.0  # of that at the start: in ten half lives it grows back to half of it
 
 
 cdef class Gaussian(Space):
@@ -99,6 +100,7 @@ cdef class Gaussian(Space):
             raise ValueError(f"`{rule!r}` keeps other sums than the rule it is to replace: give it a learner of its own")
         self.lookahead_rule = rule if rule.looks_ahead else None
         self.weighs_by_example = rule.looks_ahead
+        self.least_variance = self.a * LEAST_VARIANCE if self.counts_rounds and rule.shrinks_without_limit else 0.0
         return 0
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:

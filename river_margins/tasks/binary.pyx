@@ -32,6 +32,8 @@ cdef class Binary(Labels):
                 return 1.0
             if label == self.negative:
                 return -1.0
+        if not hasattr(label, "__len__") and is_missing(label):  # an array cannot be compared, either
+            raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
         raise ValueError(
             f"label {abridged(y)}, of type {type(y).__name__}, is neither {self.negative!r} nor {self.positive!r}, the two "
             "labels of this learner" + (

@@ -128,7 +128,10 @@ def test_what_is_refused_changes_nothing(recursive):
         with case(words), pytest.raises(ValueError, match=words):
             model.learn_one(x, y)
         assert pickle.dumps(model) == before
-    for large in ([{"new": 1e200}, {"new": -1e200}], [{"b": 1e10, "c": 1e10}, {}]):  # 1e20 + beta is 1e20: no inverse
+    too_large = [[{"new": 1e200}, {"new": -1e200}]]
+    if recursive:  # 1e20 + beta is 1e20: no inverse
+        too_large.append([{"b": 1e10, "c": 1e10}, {}])
+    for large in too_large:
         with pytest.raises(OverflowError, match="DiscriminativeRidge"):
             model.learn_one(large, [1.0, 0.0])
         assert pickle.dumps(model) == before
@@ -156,3 +159,26 @@ def test_sums_beyond_floating_point_change_nothing():
     with pytest.raises(OverflowError, match="scale the features"):
         model.learn_one(x, [1.0, 0.0])
     assert model.n_seen == 1 and dict(model.clone(include_attributes=True).weights) == before
+
+
+@pytest.mark.parametrize(("beta", "scale"), [(1.0, 1e6), (1.0, 1e8), (1.0, 1e10), (1e-12, 1.0)])
+def test_a_round_is_exact_where_rounding_would_hide_beta(beta, scale):
+    """Two candidates have one difference r, and v = r·d/(|r|² + beta)."""
+    model, one, other = rm.DiscriminativeRidge(beta, alpha=1.0), np.array([1.1, 0.3, 0.7]), np.array([0.2, 1.3, 0.1])
+    model.learn_one([named((scale * one).tolist()), named((scale * other).tolist())], [1.0, 0.0])
+    r = scale * one - scale * other
+    np.testing.assert_allclose([model.weights[name] for name in "abc"], r / (r @ r + beta), 1e-6)
+
+
+def test_features_of_unlike_size_are_all_learned():
+    """v = d·r/(r² + beta) for a candidate that differs in one feature only."""
+    model = rm.DiscriminativeRidge(1.0, alpha=1.0)
+    model.learn_one([{}, {"a": -1e16}, {"b": -1.0}], [1.0, 0.0, 0.0])
+    np.testing.assert_allclose([model.weights["a"], model.weights["b"]], [1e-16, 0.5])
+
+
+def test_a_weight_beyond_floating_point_is_refused():
+    model = rm.DiscriminativeRidge(1e-10, alpha=1.0)
+    with pytest.raises(OverflowError, match="would become infinite: scale the features"):
+        model.learn_one([{"a": 1e-3}, {}], [1e308, 0.0])
+    assert model.n_seen == 0 and not model.weights

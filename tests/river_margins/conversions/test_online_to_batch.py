@@ -165,3 +165,11 @@ def test_what_predicts_is_explained_from_the_first_label_on():
         model.learn_one({"a": float(n % 2), "b": 1.0}, "xy"[n % 2])
         parts = {label: sum(each.values()) for label, each in model.explain_one(x).items()}
         assert parts == pytest.approx(model.score_one(x))
+
+
+def test_a_learner_that_forgets_has_a_new_hypothesis_in_each_round():
+    """It predicts with the variances, which grow again without an update."""
+    model = rm.OnlineToBatch(rm.SecondOrderPerceptron(half_life=20))
+    for x, y in stream(rounds=20):
+        model.learn_one(x, y)
+    assert [each.born for each in model._hypotheses] == [*range(21)]

@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from river import base, datasets, drift, linear_model, multioutput
+from river import base, datasets, drift, dummy, linear_model, multioutput, stats
 from river.datasets import synth
 from sklearn.datasets import make_regression
 
@@ -240,7 +240,8 @@ def test_with_any_eta_the_weights_add_up_to_1(share):
         model.learn_one(dict(enumerate(map(bool, right))), True)
         assert weights_by_number(model).sum() == pytest.approx(1.0)
     # The first is alone in being wrong in the third round, so it keeps a share of that round, and one of the last.
-    expected = (1.0 - share) * share / EXPERTS + share / EXPERTS if share else 1.0
+    # Without a share all fall to the least weight. The others do so in the second round, which divides by a sum of 1/4.
+    expected = (1.0 - share) * share / EXPERTS + share / EXPERTS if share else 1 / 13
     assert weights_by_number(model)[0] == pytest.approx(expected)
 
 
@@ -777,3 +778,47 @@ def test_a_rule_that_divides_by_zero_refuses_the_example_for_its_own_expert(kind
     model.learn_one({"a": 1.0}, True)
     model.learn_one({"a": 0.0}, False)
     assert model.predict_one({"a": 1.0}) is True
+
+
+@pytest.mark.parametrize("eta", [0.5, 1.0, 3.0])
+def test_without_a_share_an_expert_comes_back_from_a_weight_beyond_floating_point(eta):
+    """The first is wrong in 2000 rounds and then always right: exp(-2000·eta) is 0 in floating point."""
+    model, paid, losses = scripted(eta, 0.0), 0.0, []
+    for t in range(6000):
+        right = np.array([t >= 2000] + [t < 2000] * (EXPERTS - 1))
+        paid += weights_by_number(model) @ ~right
+        model.learn_one(dict(enumerate(right.tolist())), True)
+        losses.append(~right)
+    assert paid <= cheapest(np.array(losses, dtype=float), eta, 0.0)
+    assert model.predict_one({0: True, 1: False, 2: False, 3: False}) is True
+
+
+def test_an_expert_that_diverges_is_left_out():
+    """River's LinearRegression without a scaler: the least weight, share/N, of 1e20 would be the whole mean."""
+    mean = dummy.StatisticRegressor(stats.Mean())
+    alone, best = rm.AutoRegressor([rm.PARegressor()]), rm.AutoRegressor([rm.PARegressor(), mean])
+    beside = rm.AutoRegressor([linear_model.LinearRegression(), rm.PARegressor(), mean])
+    errors = {alone: 0.0, best: 0.0, beside: 0.0}
+    for x, y in datasets.TrumpApproval():
+        for model in errors:
+            errors[model] += abs(model.predict_one(x) - y)
+            model.learn_one(x, y)
+    assert errors[beside] < 1.05 * min(errors[alone], errors[best])
+    (trusted, expert), *_ = beside.experts
+    assert type(expert) is rm.PARegressor and trusted > 0.9
+
+
+def test_an_expert_with_the_weight_0_of_an_older_snapshot_comes_back():
+    model = scripted(1.0, 0.0)
+    model._experts.weights = [0.0, 1.0, 0.0, 0.0]
+    for _ in range(1000):
+        model.learn_one({0: True, 1: False, 2: False, 3: False}, True)
+    assert weights_by_number(model)[0] > 0.999
+
+
+def test_experts_that_are_all_far_from_the_mean_are_not_left_out():
+    """A label that was 0 for long, and then is 1: its mean and its deviation are still next to 0."""
+    model = rm.AutoRegressor([rm.PARegressor(), rm.PARegressor()])
+    for y in [0.0] * 15_000 + [1.0] * 3:
+        model.learn_one({"a": 1.0}, y)
+    assert model.predict_one({"a": 1.0}) > 0.5

@@ -41,6 +41,20 @@ def test_a_half_life_costs_little_where_nothing_changes(drift, streams, name):
     assert drift.accuracy(partial(FREEZING[name], half_life=1500), streams["none"]) > plain - 0.01
 
 
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_with_a_half_life_cw_learns_on_after_wrong_labels(drift, streams, covariance):
+    """Without one, each wrong label squares the variances, and after some hundred updates nothing changes any more."""
+    made = partial(rm.CWClassifier, covariance=covariance, intercept=False)
+    for kind in ("abrupt", "recurring", "gradual"):
+        fresh = drift.accuracy(made, streams[kind], afresh=True)
+        assert drift.accuracy(partial(made, half_life=1500), streams[kind]) > fresh - 0.01, kind
+    assert (
+        drift.accuracy(made, streams["abrupt"])
+        < 0.65
+        < drift.accuracy(partial(made, half_life=1500), streams["abrupt"])
+    )
+
+
 @pytest.mark.parametrize(("width", "kind"), [("dense", "none"), ("dense", "abrupt"), ("sparse", "abrupt")])
 def test_several_half_lives_and_a_restart_reach_the_goal(drift, width, kind):
     """Where no half life of AROW does: it costs half a point without a change, or a point after one."""

@@ -137,3 +137,12 @@ def test_a_scaler_before_numbers_that_are_categories_is_refused(scaler):
     for number in range(30):
         model.learn_one({"shop": number % 3, "amount": number}, number % 3)
     assert set(model["PARegressor"].weights) == {"shop=0", "shop=1", "shop=2", "amount", rm.INTERCEPT}
+
+
+@pytest.mark.parametrize("x", [{"amount": 2.0}, {"amount": 2.0, "country": "CH"}])
+def test_a_step_that_changes_its_input_does_not_change_the_example(x):
+    before = dict(x)
+    model = rm.OneHotEncoder() | compose.Renamer({"amount": "money"}) | rm.PAClassifier()
+    model.predict_one(x)
+    model.learn_one(x, True)
+    assert x == before

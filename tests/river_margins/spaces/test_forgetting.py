@@ -270,3 +270,37 @@ def test_a_matrix_stays_bounded_where_features_are_large(kind, size):
         model.learn_one({name: x[name] for name in x if draw.random() < 0.7}, bool(draw.random() < 0.5))
     assert np.abs(variances_of(model)).max() <= math.sqrt(2) * (1 + 1e-9)
     assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
+
+
+@half_lives
+@pytest.mark.parametrize("classes", [[False, True], CLASSES], ids=["two", "many"])
+def test_wrong_labels_take_no_variance_of_cw_below_its_least(classes, half_life, a=2.0, least=2.0 / 1024):
+    """Each label is the one that is predicted last, so that each round shrinks what it can."""
+    model = rm.CWClassifier(a=a, half_life=half_life, classes=classes, intercept=False)
+    for x, _ in rounds():
+        scores = model.score_one(as_dict(x))
+        model.learn_one(as_dict(x), min(scores, key=scores.get) if len(classes) > 2 else scores < 0)
+        kept = model.__getstate__()["space"]
+        found = [a / (1 + a * decay * sums) for decay, sums in zip(kept["decays"], kept["variances"], strict=True)]
+        assert np.min(found, initial=a) >= least * (1 - 1e-9)
+    assert np.min(found) < 2 * least or half_life < 40
+
+
+@half_lives
+def test_a_wrong_label_takes_no_variance_of_cw_along_the_example_below_its_least(half_life, a=2.0):
+    model = rm.CWClassifier(covariance="full", a=a, half_life=half_life, classes=[False, True], intercept=False)
+
+    def along(x):
+        kept = model.__getstate__()["space"]
+        if not kept["features"]:
+            return a * (x @ x)
+        values = np.array([as_dict(x).get(feature, 0.0) for feature in kept["features"]])
+        return values @ kept["variances"][0] @ values / kept["decays"][0]
+
+    least = 1.0
+    for x, _ in rounds():
+        before = along(x)
+        model.learn_one(as_dict(x), model.score_one(as_dict(x)) < 0)
+        assert along(x) >= min(before, a / 1024 * (x @ x)) * (1 - 1e-6)
+        least = min(least, along(x) / (x @ x)) if x.any() else least
+    assert least < a / 1000 or half_life < 40

@@ -19,7 +19,8 @@ from tests.learners import FORMS, LEARNERS
     [
         (True, 1, "neither False nor True"),
         (True, "yes", "neither False nor True"),
-        (True, None, "neither False nor True"),
+        (True, None, "stands for a missing label"),
+        (True, math.nan, "stands for a missing label"),
         ("a", True, "do not mix"),
         (1, True, "do not mix.*its first label decides"),
         (1, "1", "the label 1 of this learner have the same text"),

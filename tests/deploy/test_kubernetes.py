@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from connectors import config
-from tests.deploy.tools import DEPLOY, LEAVING, check, needs
+from connectors.snapshots.retention import GRACE
+from river_margins import PAClassifier, snapshot
+from tests.deploy.tools import DEPLOY, LEAVING, PAGE, check, needs
 
 KUBERNETES = DEPLOY / "kubernetes"
 OVERLAYS = ["base", "overlays/production", "overlays/stateful"]
@@ -111,3 +113,40 @@ def test_pods_are_confined(kustomize, overlay):
     }
     resources = processor["resources"]
     assert resources["requests"].keys() == {"cpu", "memory"} and "memory" in resources["limits"]
+
+
+def test_the_volume_has_room_for_the_snapshots():
+    """Of 4 partitions with 200,000 features, by which the memory of the pods is measured."""
+    claim = yaml.safe_load((KUBERNETES / "base" / "snapshots.yaml").read_text())
+    size = claim["spec"]["resources"]["requests"]["storage"]
+    settings, learner = config.load_topics(KUBERNETES / "base" / "processor.yaml"), PAClassifier()
+    for n in range(2_000):
+        learner.learn_one({f"word_{100 * n + m}": 1.0 for m in range(100)}, n % 2 == 0)
+    most = settings.snapshots.keep.last + (GRACE + settings.kafka.timeouts[0]) / settings.checkpoint.every
+    assert int(size.removesuffix("Gi")) * 2**30 > 4 * most * len(snapshot.dumps(learner))
+
+
+@pytest.mark.parametrize(("transaction", "poll"), [(10, 30), (60, 90)])
+def test_the_time_to_stop_is_what_the_page_says(tmp_path, transaction, poll):
+    sections = yaml.safe_load((KUBERNETES / "base" / "processor.yaml").read_text())
+    sections["kafka"] |= {
+        "consumer": {"max.poll.interval.ms": 1000 * poll, "session.timeout.ms": 1000 * transaction + 5_000},
+        "producer": {"transaction.timeout.ms": 1000 * transaction},
+    }
+    file = tmp_path / "processor.yaml"
+    file.write_text(yaml.safe_dump(sections))
+    assert "the sum of twice `transaction.timeout.ms`, 15 s, `max.poll.interval.ms` and 10 s" in " ".join(PAGE.split())
+    assert sum(config.load_topics(file).kafka.timeouts) + LEAVING == 2 * transaction + 15 + poll + 10
+
+
+def test_a_copy_of_a_pod_runs_commands_while_no_processor_runs():
+    (command,) = re.findall("^    kubectl debug POD (.*)$", PAGE, re.MULTILINE)
+    name = container(yaml.safe_load((KUBERNETES / "base" / "deployment.yaml").read_text()))["name"]
+    assert f"--container={name} " in command
+    assert PAGE.index("kubectl debug POD") < PAGE.index("kubectl scale deployment phishing --replicas 0")
+
+
+def test_pods_have_the_label_that_keeps_the_alerts_of_processors_apart():
+    (name,) = re.findall(r"__meta_kubernetes_pod_label_(\w+)\], target_label: processor", PAGE)
+    pod = yaml.safe_load((KUBERNETES / "base" / "deployment.yaml").read_text())["spec"]["template"]
+    assert name in {re.sub(r"\W", "_", label) for label in pod["metadata"]["labels"]}

@@ -5,13 +5,15 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from connectors import config
 from connectors.errors import AccessError, ConfigError, FencedError, StartError, StateError
-from tests.deploy.tools import DEPLOY, LEAVING, check, needs
+from connectors.snapshots.stores import FolderStore
+from tests.deploy.tools import DEPLOY, LEAVING, PAGE, check, needs
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing
 
@@ -106,3 +108,23 @@ def test_processor_needs_no_more(client, kafka, tmp_path):
 
 def test_an_outage_of_any_length_is_survived():
     assert value("StartLimitIntervalSec") == "0" and value("Restart") == "on-failure"
+
+
+def test_a_shared_folder_may_be_written(tmp_path):
+    unit = tmp_path / "river-margins@phishing.service"
+    (lines,) = re.findall(r"^    \[Unit\]\n(?:    .*\n)+", PAGE, re.MULTILINE)
+    text = UNIT.read_text().replace("/opt/river-margins/bin/river-margins", "/bin/true")
+    assert "ProtectSystem=strict" in text and "ReadWritePaths=" in lines and "RequiresMountsFor=" in lines
+    unit.write_text(f"{text}\n{textwrap.dedent(lines)}")
+    assert not check(needs("systemd-analyze", "apt-get install systemd"), "verify", "--man=no", unit)
+
+
+def test_the_unit_may_change_what_root_has_written(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    os.chown(tmp_path, 61_234, 61_234)
+    FolderStore(tmp_path / "snapshots").write(0, "00000000000000000017-0-20261121T102500Z-0badcafe-empty", b"model")
+    (command,) = re.findall("^    (chown .*)$", PAGE, re.MULTILINE)
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    owners = {(path.stat().st_uid, path.stat().st_gid) for path in tmp_path.rglob("*")}
+    assert owners == {(61_234, 61_234)} and len(list(tmp_path.rglob("*"))) == 3

@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.paths import ROOT
 
 DEPLOY = ROOT / "deploy"
+PAGE = (ROOT / "docs" / "deploying.md").read_text()
 LEAVING = 10.0  # seconds that a processor may take to finish a batch and to leave the group
 # Programs of pip packages are beside the Python that runs the tests, also where its environment is not activated.
 PLACES = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])

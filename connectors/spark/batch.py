@@ -65,7 +65,7 @@ def learn_many_models(
     columns = StructType.fromDDL(MODELS)
     rows, key_field = keyed_rows(frame, key, config.record, value, order, columns.names)
     schema = StructType([key_field, *columns])
-    apart = [*([order] if isinstance(order, str) else order or ()), *([key] if isinstance(key, str) else [])]
+    apart = [*([order] if isinstance(order, str) else order or ()), key_field.name]
     train = _trainer(Recipe.of(config), schema.names, apart if are_columns(frame, value) else [])
     return rows.where(rows[KEY].isNotNull()).groupBy(KEY).applyInArrow(train, schema)
 

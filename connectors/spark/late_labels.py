@@ -110,8 +110,9 @@ class KeysWithLabels:
             yield from _told(results, examples)
 
     def _merged(self, name: Any, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[Side, _Event]]:
-        """Yield records and labels as a processor takes them from two files."""
+        """Yield records and labels as a processor takes them from two files; what no column orders, by its time."""
         sides: dict[Side, deque[_Event]] = {Side.RECORDS: deque(), Side.LABELS: deque()}
+        is_ordered = False
         for is_label, timestamp, value, *position in sorted(
             ((is_label, timestamp, value, *position) for value, is_label, timestamp, *position in rows),
             key=lambda row: position_of(row[2:]),
@@ -120,6 +121,9 @@ class KeysWithLabels:
             source = source_of(position)
             record = Record(source or str(name), None, value, None, _headers(side, source), timestamp or 0)
             sides[side].append(_Event(source, record, self._times[side](record)))
+            is_ordered = bool(position)
+        if not is_ordered:  # Spark hands them on in any order
+            sides = {side: deque(sorted(events, key=lambda event: event.time)) for side, events in sides.items()}
 
         def next_time(side: Side) -> float | None:
             return sides[side][0].time if sides[side] else None

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DateType,
     DoubleType,
     FloatType,
     MapType,
@@ -71,10 +72,13 @@ def keyed_rows(
         raise ConfigError("`key` is the name of a column, or an expression; of several columns, `F.struct('a', 'b')`")
     order = ([*KAFKA] if _is_of_kafka(frame) else []) if order is None else [order] if isinstance(order, str) else order
     keys = frame[quoted(_known(frame, "key", key))] if isinstance(key, str) else key
-    apart = [_known(frame, "order", name) for name in order] + ([key] if isinstance(key, str) else [])
+    (given,) = frame.select(keys).schema
+    apart = [*(_known(frame, "order", name) for name in order), given.name]  # also that of `F.col("k")`
     json = bytes_of(frame, section, value, apart)
     positions = [_position(frame, name).alias(f"{ORDER}{number}") for number, name in enumerate(order)]
-    (key_field,) = frame.select(keys).schema
+    if _is_infinite(keys, given.dataType) is not None:  # it may be NaN, and PySpark takes each one for a key of its own
+        keys = _without_nan(keys, given.dataType)
+    (key_field,) = frame.select(keys.alias(given.name)).schema
     if key_field.name.lower() in results:  # Spark takes small and capital letters for the same
         raise ConfigError(f"`key`: the result has a column `{key_field.name}` already: give the key another name")
     return frame.select(keys.alias(KEY), json.alias(VALUE), *beside, *positions), key_field
@@ -85,7 +89,7 @@ def _position(frame: DataFrame, name: str) -> Column:
     column, kind = frame[quoted(name)], frame.schema[name].dataType
     if isinstance(kind, ArrayType | MapType | StructType | VariantType):
         raise ConfigError(f"`order`: the column `{name}` is of type {kind.typeName()}: name columns with single values")
-    if isinstance(kind, TimestampType | TimestampNTZType):
+    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
         first, last = (F.lit(time).cast(kind) for time in (FIRST, LAST))
         return F.when(column.isNotNull(), F.least(F.greatest(column, first), last))
     return _without_nan(column, kind)

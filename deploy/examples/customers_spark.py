@@ -24,13 +24,14 @@ payments = (
     .load()
 )
 scored = learn(payments, key="key", file="customers.yaml")
-# a record that could be predicted and not be learned becomes two messages
+# a record that could be predicted and not be learned becomes two messages; one whose value is null is a reject, too
 messages = scored.selectExpr(
     "key",
+    "reject",
     "stack(2, 'predictions', CAST(output AS BINARY), 'rejects', record) AS (topic, value)",
     "array(struct('source' AS key, CAST(source AS BINARY) AS value),"
     " struct('reason' AS key, CAST(reject AS BINARY) AS value)) AS headers",
-).where("value IS NOT NULL")
+).where("value IS NOT NULL OR topic = 'rejects' AND reject IS NOT NULL")
 query = (
     messages.writeStream.format("kafka")
     .option("kafka.bootstrap.servers", servers)

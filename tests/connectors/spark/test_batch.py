@@ -7,7 +7,7 @@ import pytest
 from connectors import config
 from connectors import spark as in_spark
 from connectors.errors import ConfigError, StateError
-from river_margins import PAClassifier, snapshot
+from river_margins import INTERCEPT, PAClassifier, snapshot
 from tests.connectors.spark.customers import FIELDS, LEARNER, NAMES, records, run, write
 
 
@@ -123,8 +123,47 @@ def test_rows_whose_order_is_not_a_number_come_first(spark, tmp_path):
     assert [row.source for row in found] == ["None", "0.0", "1.0", "2.0", "3.0"]
 
 
-def test_a_time_that_python_cannot_hold_fails_no_query(spark, tmp_path):
-    times = "timestamp'+12000-01-01 00:00:00Z', timestamp'2024-05-01 00:00:00Z', timestamp'-0100-01-01 00:00:00Z'"
+def test_a_key_that_is_not_a_number_is_null(spark, tmp_path):
+    from pyspark.sql import functions as F
+
+    rows = [("k", key, n, 1.0, True) for key, n in ((2.0, 1), (float("nan"), 3), (2.0, 0), (float("nan"), 2))]
+    frame = spark.createDataFrame(rows, "s STRING, k DOUBLE, n LONG, a DOUBLE, y BOOLEAN").coalesce(1)
+    (tmp_path / "p.yaml").write_text("record: {label: y, features: [a]}\nlearner: [PAClassifier]\n")
+    found = in_spark.learn(frame, "k", tmp_path / "p.yaml", order="n").collect()
+    assert {(row.k, row.source, row.examples, row.reject and row.reject[:15]) for row in found} == {
+        (2.0, "0", 0, None),
+        (2.0, "1", 1, None),
+        (None, "2", 0, "the key is null"),
+        (None, "3", 0, "the key is null"),
+    }
+    (row,) = in_spark.learn_many_models(frame, "k", tmp_path / "p.yaml", order="n").collect()
+    assert (row.k, row.examples) == (2.0, 2)
+    found = in_spark.learn(frame, F.struct("s", "k").alias("of"), tmp_path / "p.yaml", order="n").collect()
+    # one model for each of the two, in the order of n
+    assert sorted((row.of.k is None, row.source, row.examples) for row in found) == [
+        (False, "0", 0),
+        (False, "1", 1),
+        (True, "2", 0),
+        (True, "3", 1),
+    ]
+
+
+def test_a_key_by_an_expression_that_is_a_column_is_no_feature(spark, tmp_path):
+    from pyspark.sql import functions as F
+
+    frame = spark.createDataFrame([(7, 1.0, True)], "customer LONG, a DOUBLE, y BOOLEAN")
+    (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [PAClassifier]\n")
+    for key in ("customer", F.col("customer"), frame.customer):
+        (row,) = in_spark.learn_many_models(frame, key, tmp_path / "p.yaml").collect()
+        model = snapshot.loads(bytes(row.model))
+        assert set(model.weights) - {INTERCEPT} == {"a"}
+        scored = in_spark.score(frame, bytes(row.model)).first()
+        assert json.loads(scored.output)["score"] == model.score_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz", "date"])
+def test_a_time_that_python_cannot_hold_fails_no_query(spark, tmp_path, kind):
+    times = f"{kind}'+12000-01-01', {kind}'2024-05-01', {kind}'-0100-01-01'"
     frame = spark.range(1).selectExpr("'k' AS k", "1.0D AS a", "true AS y", f"explode(array({times})) AS at")
     (tmp_path / "p.yaml").write_text("record: {label: y}\nlearner: [PAClassifier]\n")
     found = in_spark.learn(frame, "k", tmp_path / "p.yaml", order="at").orderBy("examples").collect()

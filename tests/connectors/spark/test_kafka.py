@@ -69,6 +69,7 @@ def test_the_job_of_the_documentation(jars, kafka, tmp_path):
     for number, (customer, payment) in enumerate(given):
         if number == 300:
             producer.send("payments", b"{half", b"c0", partition=0)
+            producer.send("payments", None, b"c0", partition=0)
         producer.send("payments", json.dumps(payment).encode(), customer.encode(), partition=int(customer[1:]) % 2)
     producer.close()
     for name in ("customers.yaml", "customers_spark.py"):
@@ -84,7 +85,7 @@ def test_the_job_of_the_documentation(jars, kafka, tmp_path):
         )  # fmt: skip
     try:
         found = stream.read("predictions", len(given))
-        (rejected,) = stream.read("rejects", 1)
+        rejects = stream.read("rejects", 2)
     except AssertionError as error:
         raise AssertionError((tmp_path / "log").read_text()[-5000:]) from error
     finally:
@@ -95,6 +96,7 @@ def test_the_job_of_the_documentation(jars, kafka, tmp_path):
     assert {value["id"]: (key, value) for key, value in zip(keys, values, strict=True)} == outputs_of_bare_learners(
         given
     )
-    assert (rejected.key, rejected.value) == (b"c0", b"{half")
-    headers = dict(rejected.headers)
-    assert headers["source"].startswith(b"payments-0-") and headers["reason"].startswith(b"not JSON")
+    assert [(message.key, message.value) for message in rejects] == [(b"c0", b"{half"), (b"c0", None)]
+    for message, reason in zip(rejects, (b"not JSON", b"the value is null"), strict=True):
+        headers = dict(message.headers)
+        assert headers["source"].startswith(b"payments-0-") and headers["reason"].startswith(reason)

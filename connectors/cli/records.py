@@ -99,7 +99,10 @@ def replay_rejects(
     verb = "would be sent" if dry_run else "sent"
     to = " and ".join(f"`{topic}`" for topic in replay_rejects.targets_of(config))
     typer.echo(f"{counts.sent.total():,} rejects {verb} to {to}")
-    for reason, count in counts.sent.most_common(REASONS_SHOWN):
+    shown = counts.sent.most_common(REASONS_SHOWN)
+    for reason, count in shown:
         typer.echo(f"{count:>9,}  {without_controls(reason)}")  # it may quote the record
+    if others := counts.sent.total() - sum(count for _, count in shown):  # a reason that names an id occurs once
+        typer.echo(f"{others:>9,}  for other reasons, {len(counts.sent):,} in all")
     for why, count in counts.left_out.items():
         typer.echo(f"{count:,} left out: {why}", err=True)

@@ -100,6 +100,23 @@ def texts_of(steps: Any) -> Iterator[str]:
             yield from texts_of(parameters)
 
 
+def imputed_of(steps: Any) -> Iterator[str]:
+    """Yield the features that a StatImputer of a file, or one within a step, fills in.
+
+    >>> list(imputed_of([{"river.preprocessing.StatImputer": {"imputers": [["age", 0], ["city", "none"]]}}]))
+    ['age', 'city']
+    """
+    if isinstance(steps, list | tuple):
+        for step in steps:
+            yield from imputed_of(step)
+    elif isinstance(steps, Mapping):
+        for name, parameters in steps.items():
+            if name == "river.preprocessing.StatImputer" and isinstance(parameters, Mapping):
+                yield from (feature for feature, _ in parameters.get("imputers", ()))
+            else:
+                yield from imputed_of(parameters)
+
+
 def assemble(steps: Any, key: str = "learner") -> tuple[Any, list[tuple[Path, str]]]:
     """Build a fresh learner from the `learner:` list of a file.
 
@@ -273,6 +290,8 @@ class LearnerBuilder:
         ((name, parameters),) = step.items()
         if not isinstance(parameters, dict | None):
             sentence = f"the parameters of `{name}` must be a mapping, found {describe(parameters)}"
+            if isinstance(name, str) and (kind := find_class(name)) is not None:  # such as `Calibrated: PAClassifier`
+                sentence += f"; its parameters are {', '.join(_parameters_of(kind)) or 'none'}"
             self.report((*path, name), sentence)
             return None
         return name, parameters or {}, (*path, name)

@@ -5,6 +5,7 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 """
 
 import pathlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -20,7 +21,15 @@ from pydantic_core import PydanticCustomError
 from river import base
 
 from connectors.config.checks import contradictions
-from connectors.config.learner import LearnerBuilder, assemble_sampler, build, first_learner, last_step, texts_of
+from connectors.config.learner import (
+    LearnerBuilder,
+    assemble_sampler,
+    build,
+    first_learner,
+    imputed_of,
+    last_step,
+    texts_of,
+)
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
     INPUT,
@@ -351,9 +360,19 @@ class AnyConfig(Section):
     @property
     def text_fields(self) -> list[str]:
         """The fields with a text that a step such as `BagOfWords` reads: a text also if it looks like a number."""
+        return self._fields_of(texts_of, [self.learner.steps, *(each.steps for each in self.challengers.values())])
+
+    @property
+    def imputed_fields(self) -> list[str]:
+        """The fields whose nulls a `StatImputer` of `learner` fills in, which needs them also where a cell is empty.
+
+        Not those of a challenger: with its nulls, `learner` would refuse records that it predicts without them.
+        """
+        return self._fields_of(imputed_of, [self.learner.steps])
+
+    def _fields_of(self, features_of: Callable[[Any], Iterator[str]], steps: Sequence[Any]) -> list[str]:
         paths = {name: path.name for name, path in named(self.record.features or ())}
-        steps = (self.learner.steps, *(each.steps for each in self.challengers.values()))
-        return [paths.get(name, name) for name in texts_of(steps)]
+        return [paths.get(name, name) for name in features_of(steps)]
 
     def build_sampler(self) -> Any:
         """Return a fresh sampler for the learner, or None without `queries`."""

@@ -143,7 +143,7 @@ def _port(value: Any) -> int:
 def path_of(value: Any) -> pathlib.Path:
     """Read the path of a file or a folder, from the working directory; raise ValueError if there is none."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"the path of a file is needed, found {describe(value or None)}")
+        raise ValueError(f"a path is needed, found {describe(value or None)}")
     if "://" in value:
         raise ValueError("a URL cannot be used here: give the path of a file or a folder")
     return absolute(value)

@@ -1,9 +1,9 @@
 """Rows of CSV: where they end, how their cells are read, and how outputs are written.
 
 The first line names the columns, and shows what separates them. An empty cell is like an absent field of a JSON
-object. A cell that looks like a number is a number, `true` and `false` are booleans, and every other cell is text. In
-the columns of the id and of texts that a step reads, every cell is text. Spaces around a cell are no part of it, as in
-the first line.
+object, and like null in the columns that a `StatImputer` fills in. A cell that looks like a number is a number, `true`
+and `false` are booleans, and every other cell is text. In the columns of the id and of texts that a step reads, every
+cell is text. Spaces around a cell are no part of it, as in the first line.
 """
 
 import codecs
@@ -89,11 +89,17 @@ def cells(row: bytes, delimiter: str = ",") -> list[str]:
     return found
 
 
-def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",") -> Callable[[bytes], dict[str, Any]]:
+def parser(
+    columns: Sequence[str], texts: Collection[str], delimiter: str = ",", nulls: Collection[str] = ()
+) -> Callable[[bytes], dict[str, Any]]:
     """Return a function that turns a row into fields; the cells of the columns `texts` stay text.
+
+    An empty cell is no field, and None in the columns `nulls`.
 
     >>> parser(["id", "a", "b", "y"], ["id"])(b"07,1.5,,true")
     {'id': '07', 'a': 1.5, 'y': True}
+    >>> parser(["a", "b", "c"], [], nulls=["b"])(b"1.5,,")
+    {'a': 1.5, 'b': None}
     >>> parser(["a", "b"], [], ";")(b"1,5;x")
     Traceback (most recent call last):
     connectors.model.rejects.Reject: `a` is the text '1,5': write numbers with a decimal point and no other separators
@@ -106,9 +112,9 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
         if found[0].strip() == columns[0] and [cell.strip() for cell in found] == list(columns):
             raise Reject("the row is the header once more, as where two files were joined")
         fields = {
-            name: cell.strip(" ") if name in texts else _plain(cell)
+            name: cell.strip(" ") if name in texts and not cell.isspace() and cell else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
-            if cell and not cell.isspace()
+            if name in nulls or (cell and not cell.isspace())
         }
         for name, cell in fields.items():  # each such number would be a category
             if type(cell) is str and name not in texts and FOREIGN_NUMBER.fullmatch(cell.strip()):
@@ -122,6 +128,8 @@ def parser(columns: Sequence[str], texts: Collection[str], delimiter: str = ",")
 
 def _plain(cell: str) -> Any:
     text = cell.strip()
+    if not text:
+        return None
     if text in WORDS:
         return WORDS[text]
     if INTEGER.fullmatch(text):

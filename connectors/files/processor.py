@@ -444,7 +444,8 @@ class FileProcessor:
         data, examples = self._model.dumps(note_of(self._config.record)), self._model.examples
         name = SnapshotName.new(self._input.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
-        self._kept = self._waiting.write(self._late.waiting, name, self._late.asked) if self._late else None
+        before = self._state.waiting.asked if self._state and self._state.waiting else None  # of a file with `queries`
+        self._kept = self._waiting.write(self._late.waiting, name, self._late.asked or before) if self._late else None
         self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples
 
@@ -556,7 +557,8 @@ def make_decoder(config: AnyConfig, record: RecordFields, reader: AnyReader, is_
     if name is not None:
         hint = did_you_mean(name, columns) or f"; its columns are {_shown(columns)}"
         raise StartError(f"the input `{reader.path}` has no column `{name}`{hint}")
-    return _decoder(record, reader.parser(id and id.name, *config.text_fields), is_joined)
+    parse = reader.parser(id and id.name, *config.text_fields, nulls=config.imputed_fields)
+    return _decoder(record, parse, is_joined)
 
 
 def _shown(columns: Sequence[str]) -> str:

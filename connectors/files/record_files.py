@@ -6,7 +6,7 @@ import itertools
 import os
 import pathlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from connectors.config.files_schema import STANDARD, is_csv, is_svmlight
@@ -76,10 +76,14 @@ class Reader:
         is_packed = path == STANDARD or path.endswith((".gz", ".zst"))
         self.total = None if is_packed else os.path.getsize(path)
 
-    def parser(self, *texts: str | None) -> Callable[[bytes], Any] | None:
-        """Return what turns a value into fields; None for JSON. In CSV, the cells of the columns `texts` stay text."""
+    def parser(self, *texts: str | None, nulls: Collection[str] = ()) -> Callable[[bytes], Any] | None:
+        """Return what turns a value into fields; None for JSON.
+
+        In CSV, the cells of the columns `texts` stay text, and the empty ones of the columns `nulls` are null.
+        """
         if self.columns is not None:
-            return csv_rows.parser(self.columns, {name for name in texts if name is not None}, self._delimiter)
+            names = {name for name in texts if name is not None}
+            return csv_rows.parser(self.columns, names, self._delimiter, nulls)
         return svmlight.parse if self._is_svmlight else None
 
     @property

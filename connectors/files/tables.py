@@ -5,7 +5,7 @@ import hashlib
 import math
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -75,7 +75,7 @@ class TableReader:
             raise Unfit(f"it has two columns `{double}`")
         self._types = [_type_in_json(field.type, field.name) for field in fields]
 
-    def parser(self, *texts: str | None) -> None:
+    def parser(self, *texts: str | None, nulls: Collection[str] = ()) -> None:
         """Values are JSON objects already."""
 
     @property

@@ -9,7 +9,9 @@ Then `record: {format: pipes}` and `output: {format: pipes}` name it. Who instal
 imported, and a file does not. `connectors.formats.check_codec` has the suite that each codec passes.
 """
 
+import contextlib
 import functools
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -105,10 +107,13 @@ def parser(name: str, codec: Codec | None) -> Callable[[bytes], Any] | None:
     if codec is None:
         return None
     decode = codec.decode
+    # A challenger that reads the input does so in a thread of its own. Ours may be called by several.
+    alone = contextlib.nullcontext() if name in REGISTERED_SCHEMAS else threading.Lock()
 
     def parse(value: bytes) -> Any:
         try:
-            return decode(value)
+            with alone:
+                return decode(value)
         except (OSError, ConnectorError):  # of the registry, and not of this value
             raise
         except Exception as error:  # also an error of the codec itself is about this value: the process goes on

@@ -210,7 +210,8 @@ class Decoder:
         if type(id) is float and abs(id) >= EXACT_INTEGERS:
             raise Reject(f"the id is a number beyond 64 bits, read as {id}: write it as text")
         if not fields:
-            raise Reject("no features", "no_features")
+            listed = "" if self._features is None else ": the record has none of `record.features`"
+            raise Reject(f"no features{listed}", "no_features")
         if later is not None:
             label = later
         if isinstance(label, JSON_CONTAINERS):

@@ -79,7 +79,8 @@ class History:
         total = sum(lag.values()) if lag else None
         output = judged_by(counts, self._metrics.is_regressor)
         point = Point(now, counts.read, counts.learned, counts.rejected, total, output, self._models(work))
-        self.points = (*(old for old in self.points if old.time > now - SPAN), point)
+        # Not those of a later time either: a clock that was set back would keep them until it comes there again.
+        self.points = (*(old for old in self.points if now - SPAN < old.time <= now), point)
 
     def _models(self, work: Work) -> Mapping[str, Judged]:
         models = work.models

@@ -90,7 +90,7 @@ class Metrics(Collector):
     work
         The work to report, read at each scrape.
     committed
-        When the last commit was made, or the processor started; in seconds since 1970.
+        When the last commit was made, or the processor started, by `time.monotonic`, in seconds.
     name
         The name of the processor.
     has_labels, has_queries

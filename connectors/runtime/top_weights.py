@@ -52,16 +52,18 @@ class TopWeights:
         """Copy the largest weights of the model whose copy is the oldest. Only the thread that learns may call this."""
         if not models:
             return
-        began, kept = time.monotonic(), {n: samples for n, samples in self.samples.items() if n in models}
-        number = min(models, key=lambda n: kept[n][-1].time if n in kept else 0.0)
-        kept[number] = _with(kept.get(number, ()), Sample(time.time(), largest(models[number])))
+        began, moment = time.monotonic(), time.time()
+        kept = {n: samples for n, samples in self.samples.items() if n in models}
+        # A later copy than now is older than all others: it was made before the clock was set back.
+        number = min(models, key=lambda n: kept[n][-1].time if n in kept and kept[n][-1].time <= moment else 0.0)
+        kept[number] = _with(kept.get(number, ()), Sample(moment, largest(models[number])))
         self.samples = kept
         now = time.monotonic()
         self._due = now + max(EVERY / len(models), (now - began) / SHARE)
 
 
 def _with(samples: tuple[Sample, ...], new: Sample) -> tuple[Sample, ...]:
-    kept = [old for old in samples if old.weights and old.time > new.time - SPAN]
+    kept = [old for old in samples if old.weights and new.time - SPAN < old.time <= new.time]
     if len(kept) > 1 and kept[-1].time - kept[-2].time < KEPT_EVERY:
         kept.pop()
     return (*kept, new)

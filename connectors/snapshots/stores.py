@@ -11,6 +11,7 @@ import pathlib
 import re
 import secrets
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
@@ -22,12 +23,15 @@ SUFFIX = ".snapshot"
 THREADS = 12  # that use a store side by side: most of their time they wait for it
 STORE_TIMEOUT = 10.0  # seconds for an answer, by default
 UNFINISHED = 3600.0  # seconds after which nobody finishes a file any more
-READING_FACTOR = 6  # reading a snapshot may take this much longer: other partitions go on meanwhile
+READING_FACTOR = 6  # reading a snapshot may take this much longer: with asynchronous packages, other partitions go on
 FILE_NAME = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
 )  # of a snapshot: without a separator it leads to no other folder
 # Object-store uploads become visible atomically; elsewhere write a temporary name, then rename.
 ATOMIC_UPLOADS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory"}
+# Held for each call of a package that is not asynchronous: fsspec gives all stores of a thread the same connection. On
+# one of SFTP, a thread drops the answer that another one waits for, without end.
+_ONE_AT_A_TIME = threading.Lock()
 ROOM = "make room, between topics for instance with `river-margins snapshots prune FILE`"
 ADVICE = {
     errno.ENOSPC: f"it is full: {ROOM}",
@@ -180,7 +184,8 @@ class UrlStore:
     """A store at a URL, through fsspec. Credentials come from the environment, as the protocol's package documents.
 
     Each answer has a time limit of `seconds`, or READING_FACTOR times as long if it holds a snapshot, since the
-    packages themselves retry for minutes. The limit applies to asynchronous packages only; those for clouds are.
+    packages themselves retry for minutes. The limit applies to asynchronous packages only; those for clouds are. The
+    others have no limit and are called by one thread at a time, so a server that is silent stops all partitions.
     """
 
     def __init__(self, url: str, seconds: float = STORE_TIMEOUT) -> None:
@@ -227,7 +232,8 @@ class UrlStore:
         from fsspec import asyn, exceptions
 
         if not self._files.async_impl:
-            return getattr(self._files, what)(*arguments, **options)
+            with _ONE_AT_A_TIME:
+                return getattr(self._files, what)(*arguments, **options)
         seconds, method = self._seconds * factor, getattr(self._files, f"_{what}")
         try:
             return asyn.sync(self._files.loop, method, *arguments, timeout=seconds, **options)
@@ -248,8 +254,14 @@ class UrlStore:
         folder, _, name = path.rpartition("/")
         new = f"{folder}/.{name}.{secrets.token_hex(4)}.new"
         self._ask("makedirs", folder, exist_ok=True)
-        self._ask("pipe_file", new, data)
-        self._files.mv(new, path)
+        try:
+            self._ask("pipe_file", new, data)
+            with _ONE_AT_A_TIME:
+                self._files.mv(new, path)
+        except BaseException:  # each attempt has another name: on a full disk, they would take all room that is made
+            with contextlib.suppress(Exception):
+                self._ask("rm_file", new)
+            raise
 
     def _place(self, partition: int, name: str) -> str:
         return f"{self._root}/{partition}/{_checked(name)}{SUFFIX}"

@@ -31,6 +31,7 @@ from river_margins import snapshot
 
 MOST_POINTS = 1000
 REMEMBERED = 10_000  # examples between two copies of the model: it is rebuilt from one when learning fails half-way
+MANY_CLASSES = 20  # numbers with decimals: what a measurement gives, and a class seldom is
 
 
 @dataclass
@@ -74,6 +75,9 @@ class Result:
     first_time: float = NO_TIME
     queries: int | None = None
     drifts: int | None = None
+    absent: dict[str, str] = field(
+        default_factory=dict, repr=False
+    )  # listed features that no record has had: their paths
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
     _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs
@@ -87,7 +91,7 @@ class Result:
         last = last_step(self.learner)
         weights = getattr(getattr(last, "classifier", last), "class_weight", None)  # also of a learner around another
         self._named_labels = measures.NamedLabels(self.metrics, weights)
-        self._unmeasured = 0
+        self._unmeasured, self._fractions = 0, set[float]()  # different labels with decimals, the first ones of many
 
     @property
     def needs_probabilities(self) -> bool:
@@ -99,7 +103,13 @@ class Result:
         """What is odd about the metrics and the weights of classes, in sentences."""
         if self._in_classes and 1 < self.examples == self._unmeasured:
             return [f"no prediction was measured: all {self.examples:,} were made before the first label was known"]
-        return self._named_labels.warnings()
+        said = self._named_labels.warnings()
+        if isinstance(self.learner, base.Classifier) and len(self._fractions) == MANY_CLASSES:
+            said.append("many labels are numbers with decimals, and each number is a class here: use a regressor")
+        if self.absent and self.examples:  # what a path does not find is absent, also where it was mistyped
+            paths = ", ".join(f"`{path}`" for path in sorted(self.absent.values()))
+            said.append(f"`record.features`: no record has a value at {paths}")
+        return said
 
     def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
         """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
@@ -110,6 +120,8 @@ class Result:
                 except (ArithmeticError, TypeError, ValueError) as error:  # such as the logarithm of a negative number
                     raise ConfigError(self._why_not(metric, label, said, error)) from error
         self._unmeasured += prediction is None
+        if type(label) is float and not label.is_integer() and len(self._fractions) < MANY_CLASSES:
+            self._fractions.add(label)
         self._named_labels.see(label)
         self.note_one()
 
@@ -178,6 +190,7 @@ def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
     first, *others = [Result(measures.make(names, learner), learner) for learner in config.first_learners().values()]
     first.challengers = dict(zip(config.challengers, others, strict=True))
     first._watched = config if config.drift else None
+    first.absent = {name: path.name for name, path in named(config.record.features or ())}
     return first
 
 
@@ -197,6 +210,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
     if isinstance(source, LateSource):
         if delay is not None:
             raise ConfigError("`--delay` is for labels in the records themselves: the times of late labels tell theirs")
+        result.absent.clear()  # records are decoded when their labels come, and not seen here
         yield from evaluate_late.measure(result, source, REMEMBERED)
         return
     saved: dict[str, bytes] = {}
@@ -235,6 +249,8 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
 def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
     """Yield features, label, and weight and place of the examples with a label, as River takes them."""
     for record in source.examples(result):
+        for name in record.features.keys() & result.absent.keys():
+            del result.absent[name]
         if record.label is None:
             result.unlabelled += 1
         else:
@@ -245,7 +261,8 @@ class FileSource:
     """The records of a file, read as by a processor; `-` is standard input."""
 
     def __init__(self, config: Config | FileConfig, path: str) -> None:
-        self.name, self._path, self._texts = path, path, config.text_fields
+        self.name, self._path = path, path
+        self._texts, self._nulls = config.text_fields, config.imputed_fields
         with as_start_errors(self._path):
             self._reader = open_records(path)
         self._decoder, self.total = make_decoder(config, config.record, self._reader), self._reader.total
@@ -270,7 +287,7 @@ class FileSource:
 
     def parser(self, id: str | None) -> Callable[[bytes], Any] | None:
         """Return what turns a value into fields; None for JSON."""
-        return self._reader.parser(id, *self._texts)
+        return self._reader.parser(id, *self._texts, nulls=self._nulls)
 
     def records(self) -> Iterator[Record]:
         """Yield the records, not decoded."""

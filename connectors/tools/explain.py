@@ -249,10 +249,16 @@ def _checkpoint(config: Config) -> list[str]:
             "the bare learner on the same partition, whatever crashed in between.",
             f"Output becomes visible at the next checkpoint, up to {config.checkpoint.every:g} s later.",
         ]
+    again = "the same prediction and the same header `source`"
+    if config.labels:  # the order of both inputs is not written down
+        again = (
+            "the same header `source`; where a label or a record came late, perhaps with another prediction, and the "
+            "last one counts"
+        )
     return [
         f"{every}, offsets and models move together, after the output (at least once).",
         "Each input has at least one output. After a crash, the outputs since the last checkpoint are written again, "
-        "with the same prediction and the same header `source`. The models are as exact as with exactly_once.",
+        f"with {again}. The models are as exact as with exactly_once.",
         "Output is visible at once.",
     ]
 

@@ -29,6 +29,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.runtime.watchdog import watchdog
 from connectors.tools import progress
 from connectors.tools.create_topics import look
 from connectors.topics.messages import SHORT_FIELDS
@@ -318,8 +319,9 @@ class _Replay:
             self._producer.flush(self._timeouts[0])
             self._producer.check()
             offsets = {number: Committed(position, "") for number, position in positions.items()}
-            self._producer.send_offsets(self._source, offsets, ownership)
-            self._producer.commit()
+            with watchdog(self._timeouts[2]):  # both may wait for a silent broker without end
+                self._producer.send_offsets(self._source, offsets, ownership)
+                self._producer.commit()
         self._done.add(self._pending)
         self._sent |= self._sending
         self._pending, self._opened, self._sending = Counts(), None, set()

@@ -132,7 +132,8 @@ class Assignment:
             raise ClientError(
                 f"of partition {listed(ownership.unmatched)}, this process was given that of the input or that of the "
                 f"labels, and not both: one topic has got more partitions than the other, or was deleted, or a process "
-                f"of group `{self._config.name}` does not read both"
+                f"of group `{self._config.name}` does not read both; nothing is read until that is mended: "
+                f"`river-margins lint --check-broker FILE` looks at the topics"
             )
 
     def _read_committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:

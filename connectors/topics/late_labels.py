@@ -86,8 +86,8 @@ class LateLabels:
 
     @property
     def asked(self) -> Asked | None:
-        """How far asking for labels has come; None without `queries`."""
-        return None if self.route.asking is None else self.route.asking.asked
+        """How far asking for labels has come; without `queries`, how far it was when there were any; None if never."""
+        return self.files.asked if self.route.asking is None else self.route.asking.asked
 
     def receive(self, side: Side, polled: Polled, arrived: float) -> None:
         """Take a record or a label that was read at a moment, to be processed when its turn comes."""

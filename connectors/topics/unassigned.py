@@ -68,8 +68,9 @@ def _look(
             if unassigned := (before & without) - asked:
                 _join_for_a_moment(make_consumer, sorted(unassigned), ended)
                 asked |= unassigned  # once: the owner of a partition that cannot begin may wait for a person
-        except ClientError as error:  # the loop of the processor meets the same error
-            log.debug("partitions without an owner could not be looked for: %s", error)
+        except Exception as error:  # also of the system, which may have no memory or no thread left for a moment
+            level = logging.DEBUG if isinstance(error, ClientError) else logging.WARNING  # the loop logs the client's
+            log.log(level, "partitions without an owner could not be looked for: %r", error)
             without = set()
         before = without
 

@@ -135,7 +135,7 @@ def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path)
 @pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had
 def test_kafka_runs_until_it_is_interrupted(tmp_path):
     line = [sys.executable, "-m", "connectors.cli", "kafka", "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as server:
         try:
             assert server.stdout is not None
@@ -144,8 +144,17 @@ def test_kafka_runs_until_it_is_interrupted(tmp_path):
             socket.create_connection((host, int(port)), timeout=DEADLINE).close()
             server.send_signal(signal.SIGINT)
             assert server.wait(DEADLINE) == 0
+            assert not list(tmp_path.glob("local-kafka-*"))
         finally:
             server.kill()
+
+
+def test_replay_rejects_counts_the_reasons_that_it_does_not_show(monkeypatch):
+    reasons = Counter({"not JSON": 5}) + Counter(f"`{n}` has its label already" for n in range(20))
+    monkeypatch.setattr(replay_rejects, "replay", lambda *_: replay_rejects.Counts(reasons))
+    said = CliRunner().invoke(cli.app, ["replay-rejects", str(EXAMPLE)]).output.splitlines()
+    assert said[0].startswith("25 rejects sent") and said[1].split() == ["5", "not", "JSON"]
+    assert said[-1].split() == ["11", "for", "other", "reasons,", "21", "in", "all"]
 
 
 def test_a_reason_does_not_command_the_terminal(monkeypatch, tmp_path):

@@ -217,6 +217,12 @@ instance: 7
         ("{C: 0.01, mode: 1}", "{classes: spam}", "8:20: `classes` of `PAClassifier` must be a list of labels"),
         ("{C: 0.01, mode: 1}", "{C: [1]}", "8:20: `PAClassifier` refuses `C`: "),
         ("{C: 0.01, mode: 1}", "3", "8:5: the parameters of `PAClassifier` must be a mapping, found the number `3`"),
+        (
+            "PAClassifier: {C: 0.01, mode: 1}",
+            "Calibrated: PAClassifier",
+            "8:5: the parameters of `Calibrated` must be a mapping, found the text `PAClassifier`; its parameters are "
+            "classifier, half_life",
+        ),
         ("PAClassifier: {C: 0.01, mode: 1}", "3", "8:5: a step is a class name or `Name: {parameter: value}`, found"),
         (
             "PAClassifier: {C: 0.01, mode: 1}",
@@ -713,7 +719,12 @@ def test_what_needs_topics_says_so(tmp_path):
             "5:16: `output.file`: `o.txt` does not say what it holds: a name ends with `.jsonl` or",
         ),
         ("in.csv.gz", "in.csv.gz, start: latest", "2:26: unknown key `input.start`; known are `file`"),
-        ("in.csv.gz", "~", "2:15: `input.file`: the path of a file is needed, found nothing"),
+        (
+            "name: trial",
+            "name: trial\nsnapshots: {folder: ./snapshots}",
+            "2:12: `snapshots`: a path is needed, found a mapping",
+        ),
+        ("in.csv.gz", "~", "2:15: `input.file`: a path is needed, found nothing"),
         ("out.jsonl.zst", "in.csv.gz", "5:9: `output`: `"),
         ("rejects.jsonl", "./out.jsonl.zst", "6:10: `rejects`: `"),
         ("rejects.jsonl", "r.csv", "6:17: `rejects.file`: `"),

@@ -606,6 +606,40 @@ def test_a_decimal_comma_between_semicolons_is_no_category(tmp_path, learner):
     assert folder.rejects()[0]["reason"] == said
 
 
+@pytest.mark.parametrize("named", [None, ["a", {"town": "city"}]], ids=str)
+def test_an_imputer_fills_in_an_empty_cell(tmp_path, named):
+    """Where JSON has null. An absent field would be a reject, so the imputer would never have anything to fill in."""
+    city = "town" if named else "city"
+    imputer = {"river.preprocessing.StatImputer": {"imputers": [["a", "river.stats.Mean"], [city, "none"]]}}
+    record = {"id": "id", "label": "y"} | ({"features": named} if named else {})
+    models, rows = [], [(1, 2.5, "Bern", True), (2, None, "Chur", False), (3, -1.0, None, True), (4, None, None, None)]
+    for kind in ("csv", "jsonl"):
+        (tmp_path / kind).mkdir()
+        learner = [imputer, "StandardScaler", "OneHotEncoder", "PAClassifier"]
+        folder = Folder(tmp_path / kind, kind, record=record, learner=learner)
+        records = [dict(zip(("id", "a", "city", "y"), row, strict=True)) for row in rows]
+        folder.put(table_of(records) if kind == "csv" else lines_of(records))
+        counts = folder.run()
+        assert (counts.predicted, counts.learned, folder.rejects()) == (4, 3, [])
+        models.append(folder.model())
+    assert models[0] == models[1]
+
+
+def test_an_imputer_of_a_challenger_takes_no_record_from_the_champion(tmp_path):
+    imputer = {"river.preprocessing.StatImputer": {"imputers": [["b", 0.0]]}}
+    challengers = {"other": [imputer, "PAClassifier"]}
+    folder = Folder(
+        tmp_path,
+        "csv",
+        record={"id": "id", "label": "y"},
+        learner={"name": "plain", "steps": ["PAClassifier"]},
+        challengers=challengers,
+    )
+    folder.put(table_of([{"id": 1, "a": 1.0, "b": None, "y": True}, {"id": 2, "a": 1.0, "b": 2.0, "y": True}]))
+    counts = folder.run()
+    assert (counts.predicted, counts.learned, folder.rejects()) == (2, 2, [])
+
+
 @pytest.fixture
 def done(folder):
     """A folder whose processor has read all of a file."""

@@ -1,8 +1,10 @@
 """Codecs of other packages: registered, named in a file, and held to the contract."""
 
+import concurrent.futures
 import json
 import re
 import sys
+import time
 
 import pytest
 
@@ -245,3 +247,23 @@ def test_a_codec_that_cannot_be_made(tmp_path, monkeypatch):
     monkeypatch.setattr(codecs, "_factory", lambda name: {}.__getitem__)
     with pytest.raises(StartError, match="the codec `broken` cannot be made: TypeError: "):
         codecs.make_codec("broken", None, "t")
+
+
+def test_a_codec_of_another_package_is_called_by_one_thread_at_a_time():
+    """The loop and a challenger that reads the input decode at the same time."""
+
+    class Scratch:
+        def __init__(self):
+            self.found = []
+
+        def decode(self, value):
+            self.found.clear()
+            for byte in value:
+                self.found.append(byte)
+                time.sleep(0)  # another thread may go on here
+            return {"bytes": list(self.found)}
+
+    parse = codecs.parser("scratch", Scratch())
+    values = [bytes([n] * 20) for n in range(200)]
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(parse, values)) == [{"bytes": list(value)} for value in values]

@@ -20,11 +20,11 @@ from connectors import config
 from connectors.config.schema import MetricsAddress
 from connectors.files import processor as files
 from connectors.model.counts import LAST_REJECTS, LAST_SCORES, Counts
-from connectors.runtime import state
+from connectors.runtime import state, top_weights
 from connectors.runtime.health import Health, serving
 from connectors.runtime.history import History
 from connectors.runtime.page import Page
-from connectors.runtime.top_weights import _short
+from connectors.runtime.top_weights import TopWeights, _short
 from tests.connectors.runtime.test_health import ask, file_with, scrape
 from tests.connectors.runtime.test_health_of_files import file  # noqa: F401 - a fixture
 from tests.helpers.paths import ROOT
@@ -525,3 +525,18 @@ def test_a_wheel_holds_the_page():
     others = {path for path in (ROOT / "connectors").rglob("*") if path.is_file() and path.suffix not in built}
     others -= {*(ROOT / "connectors" / "model" / "yyjson").iterdir()}  # compiled into `json_rows`
     assert packed == others and ROOT / "connectors" / "runtime" / "page.html" in packed
+
+
+def test_a_clock_that_is_set_back_keeps_no_more_and_stops_nothing(history, monkeypatch):
+    _, now, found = history
+    weights, copied = TopWeights(), []
+    monkeypatch.setattr(top_weights, "largest", lambda model: copied.append(model) or {"a": 1.0})
+    for n in range(1000):
+        if n == 500:
+            now[0] -= 86_400 * 3
+            copied.clear()
+        now[0] += 10
+        found.sample()
+        weights.take({0: "first", 1: "second"})
+    assert len(found.points) == 360 and all(now[0] - 3600 < point.time <= now[0] for point in found.points)
+    assert copied.count("first") == copied.count("second")

@@ -1,12 +1,15 @@
 """Where snapshots lie: a folder and an S3-compatible server keep the same promises, and say what is wrong with them."""
 
+import concurrent.futures
 import contextlib
 import errno
+import functools
 import json
 import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -109,16 +112,17 @@ def test_a_file_that_another_process_deletes_meanwhile_is_not_listed(tmp_path):
 
 def test_half_a_file_never_has_the_name(tmp_path, monkeypatch):
     """Where files are seen while they grow, a write that dies half-way leaves nothing under the name."""
-    store = UrlStore(f"local://{tmp_path}/models")
+    store, names = UrlStore(f"local://{tmp_path}/models"), []
 
     def dies(path, data):
         Path(path).write_bytes(data[:2])
+        names.append(Path(path).name)
         raise OSError(errno.ENOSPC, "no space")
 
     monkeypatch.setattr(store._files, "pipe_file", dies)
     with pytest.raises(StoreError, match="it is full: make room"):
         store.write(0, "a", b"data")
-    assert store.sizes(0) == {} and list((tmp_path / "models" / "0").iterdir())
+    assert store.sizes(0) == {} and names[0].startswith(".")
 
 
 @pytest.mark.parametrize("name", ["../precious", "a/b", "/etc/passwd", ".hidden", "", "..", "a\n"])
@@ -319,3 +323,50 @@ def test_a_store_that_cannot_be_opened_is_named(monkeypatch, error):
     monkeypatch.setattr("fsspec.url_to_fs", refuse)
     with pytest.raises(StoreError, match="`hdfs://host/models` cannot be opened: "):
         open_store("hdfs://host/models")
+
+
+def test_a_package_that_is_not_asynchronous_is_asked_by_one_thread_at_a_time(tmp_path, monkeypatch):
+    """On a connection of SFTP, a thread drops the answer for another one, which then waits for ever."""
+    stores = [UrlStore(f"local://{tmp_path}/models") for _ in range(2)]
+    files, inside, most = stores[0]._files, [], [0]
+    assert files is stores[1]._files, "fsspec gives one thread one connection, for all of its stores"
+
+    def noted(method, *arguments, **options):
+        inside.append(method)
+        most.append(len(inside))
+        time.sleep(0.002)  # others may begin meanwhile
+        try:
+            return method(*arguments, **options)
+        finally:
+            inside.remove(method)
+
+    for name in ("makedirs", "pipe_file", "mv", "cat_file", "ls", "rm_file"):
+        monkeypatch.setattr(files, name, functools.partial(noted, getattr(files, name)))
+
+    def work(number):
+        store = stores[number % 2]
+        store.write(number, "a", b"data")
+        found = store.read(number, "a"), store.sizes(number)
+        store.delete(number, "a")
+        return found
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(work, range(8))) == [(b"data", {"a": 4})] * 8
+    assert max(most) == 1
+
+
+def test_a_failed_upload_leaves_nothing(tmp_path, monkeypatch):
+    store = UrlStore(f"local://{tmp_path}/models")
+    store.write(0, "a", b"one")
+
+    def write_half(path, data, **options):
+        Path(path).write_bytes(data[:1])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="it is full"):
+        patch.setattr(store._files, "pipe_file", write_half)
+        store.write(0, "b", b"two")
+    with monkeypatch.context() as patch, pytest.raises(StoreError):
+        patch.setattr(store._files, "mv", lambda *_: 1 / 0)
+        store.write(0, "b", b"two")
+    assert [path.name for path in (tmp_path / "models" / "0").iterdir()] == ["a.snapshot"]

@@ -521,3 +521,30 @@ def test_rivers_own_positive_label_measures_nothing():
     f1 = metrics.F1(pos_val="yes")
     f1.update("yes", "yes")
     assert f1.get() == 0
+
+
+def test_tells_which_listed_features_no_record_has(settings, tmp_path, capsys):
+    """What a path does not find is absent, so a mistyped one would go unnoticed."""
+    lines = [{"id": n, "y": n % 2 == 0, "card": {"amount": n}} for n in range(20)]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    report.run(settings(record={"label": "y", "features": ["card.amount", "card.amuont"]}))
+    assert "`record.features`: no record has a value at `card.amuont`\n" in capsys.readouterr().out
+    report.run(settings(record={"label": "y", "features": ["card.amount"]}))
+    assert "no record has" not in capsys.readouterr().out
+    report.run(settings(record={"label": "y", "features": ["card.amuont"]}))
+    assert "no features: the record has none of `record.features`" in capsys.readouterr().out
+
+
+def test_a_classifier_of_numbers_with_decimals_is_told(settings, tmp_path, capsys):
+    """Each of them is a class, with weights and a score of its own."""
+    lines = [{"id": n, "y": n / 4, "a": n} for n in range(40)]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    said = "many labels are numbers with decimals, and each number is a class here: use a regressor\n"
+    for learner, is_told in ((CLASSIFIER, True), (REGRESSOR, False)):
+        report.run(settings(learner))
+        assert (said in capsys.readouterr().out) == is_told
+    (tmp_path / "in.jsonl").write_text(
+        "".join(f"{json.dumps(line | {'y': 1.1 + n % 2})}\n" for n, line in enumerate(lines))
+    )
+    report.run(settings(CLASSIFIER))
+    assert said not in capsys.readouterr().out

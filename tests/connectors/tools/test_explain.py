@@ -173,6 +173,13 @@ def test_labels_that_come_later(said):
     )
 
 
+def test_outputs_that_are_repeated_may_differ_with_late_labels(said):
+    changes = {"checkpoint": {"guarantee": "at_least_once"}}
+    assert "written again, with the same prediction and" in said(TOPICS, **changes)
+    text = said(TOPICS, labels={"topic": "of_users", "label": "spam", "within": "2d"}, **changes)
+    assert "perhaps with another prediction, and the last one counts" in text and "the same prediction" not in text
+
+
 def test_labels_that_are_asked_for(said):
     labels = {"topic": "of_users", "label": "spam", "within": "2d"}
     queries = {"topic": "to_label", "sampler": {"ShareSampler": {"share": 0.2, "seed": 1}}, "at_most": "100 per 10000"}

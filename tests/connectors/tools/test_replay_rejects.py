@@ -1,17 +1,19 @@
 """`river-margins replay-rejects` on a real Kafka: each reject comes to the input again once, as it was."""
 
 import json
+import threading
 import time
 
 import pytest
 from kafka import KafkaProducer
 
 from connectors.errors import ConfigError, StartError
+from connectors.kafka import Ownership, confluent, kafka_python
 from connectors.kafka import client as client_of
-from connectors.kafka import confluent, kafka_python
 from connectors.kafka.facts import Facts
+from connectors.runtime import watchdog
 from connectors.tools import replay_rejects
-from connectors.tools.replay_rejects import Reject, parse
+from connectors.tools.replay_rejects import Counts, Reject, _Replay, parse
 from connectors.topics.messages import SHORT_FIELDS
 from tests.helpers.streams import BOTH_CLIENTS, DEADLINE, Stream, running
 
@@ -159,3 +161,22 @@ def test_a_reject_that_a_rewind_has_repeated_is_sent_once(kafka, tmp_path):
     counts = replay_rejects.replay(stream.config())
     assert counts.sent == {"r": 2} and counts.left_out == {replay_rejects.TWICE: 1}
     assert [message.value for message in stream.read(stream.input, 2)] == [b"{", b"of a topic that was created again"]
+
+
+def test_a_silent_broker_ends_the_command(monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(watchdog, "_give_up", lambda seconds: ended.set())
+
+    class Producer:
+        def begin(self):
+            pass
+
+        flush = check = send_offsets = lambda *_: None
+
+        def commit(self):
+            assert ended.wait(10), "it waits without end"
+
+    replay = object.__new__(_Replay)
+    replay._producer, replay._opened, replay._source, replay._timeouts = Producer(), 1.0, "rejects", (1.0, 1.0, 0.05)
+    replay._pending, replay._done, replay._sent, replay._sending = Counts(), Counts(), set(), set()
+    replay._commit(Ownership(1, "member", frozenset({0}), None), {0: 5})

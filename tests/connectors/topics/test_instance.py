@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import signal
+import threading
 import time
 from types import SimpleNamespace
 
@@ -11,8 +12,10 @@ from kafka import KafkaAdminClient
 
 from connectors.errors import FencedError, StalledError
 from connectors.kafka import ClientError, client
+from connectors.topics import unassigned
 from connectors.topics.commit import Committer
 from connectors.topics.processor import Processor
+from connectors.topics.unassigned import finding_unassigned
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, wait_for
 
@@ -204,3 +207,29 @@ def test_a_silent_broker_ends_an_instance_so_that_a_supervisor_starts_it_again(k
             assert process.returncode == StalledError.exit_code and "`instance: alone`" in said
     with running(stream.config(instance="alone")):
         stream.assert_exact(RECORDS[:200])
+
+
+def test_partitions_without_an_owner_are_found_after_an_error_of_the_system(monkeypatch, caplog):
+    monkeypatch.setattr(unassigned, "MIN_EVERY", 0.01)
+    joined, refused = threading.Event(), iter([RuntimeError("can't start new thread")])
+
+    class Member:
+        ownership = object()
+
+        def committed(self, numbers, seconds):
+            return dict.fromkeys(numbers)
+
+        def join(self):
+            joined.set()
+
+        def close(self, seconds):
+            pass
+
+    def make():
+        for error in refused:
+            raise error
+        return Member()
+
+    with finding_unassigned(make, lambda: 2, 1.0, 0.01):
+        assert joined.wait(10)
+    assert """could not be looked for: RuntimeError("can't start new thread")""" in caplog.text

@@ -284,6 +284,7 @@ def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog
         with stream.admin() as admin:
             admin.create_partitions({stream.input: 3})
             wait_for(lambda: "of partition 2, this process was given that of the input or" in caplog.text, "a reset")
+            assert "nothing is read until that is mended: `river-margins lint --check-broker FILE`" in caplog.text
             admin.create_partitions({stream.labels: 3})
         more = mixed(90, partitions=3, seed=2)
         for side, found in zip((Side.LABELS, Side.RECORDS), (more[1], more[0]), strict=True):

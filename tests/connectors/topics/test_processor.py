@@ -409,7 +409,7 @@ def test_only_listed_features_count(kafka, tmp_path):
     with running(stream.config()):
         found = stream.outputs(len(records))
         (reject,) = stream.read(stream.rejects, 1)
-    assert dict(reject.headers)["reason"] == b"no features"
+    assert dict(reject.headers)["reason"] == b"no features: the record has none of `record.features`"
     listed = [{name: record[name] for name in ("id", "a", "b", "y")} for record in records]
     stream.assert_exact(listed, found)
 
@@ -441,7 +441,7 @@ def test_fields_by_path_nulls_and_text(kafka, tmp_path):
         found = stream.outputs(len(records))
         (reject,) = stream.read(stream.rejects, 1)
     stream.assert_exact(flat, found)
-    assert dict(reject.headers)["reason"] == b"no features"
+    assert dict(reject.headers)["reason"] == b"no features: the record has none of `record.features`"
     assert referee.compare(stream.config()).exact
 
 

@@ -65,6 +65,19 @@ def test_after_kill_9_the_same_labels_are_asked_for(kafka, tmp_path):
     stream.assert_bare()
 
 
+def test_the_bound_holds_over_a_time_without_queries(kafka, tmp_path):
+    stream = AskingStream(kafka, tmp_path, partitions=1)
+    section = {"topic": stream.queries, "sampler": {"ShareSampler": {"share": 1.0, "seed": 3}}, "at_most": "3 per 100"}
+    for n, settings in enumerate(({"queries": section}, {"queries": None}, {"queries": section})):
+        sent_now = [(0, {"id": str(at), "x": 1.0}, 1_000 + at) for at in range(10 * n, 10 * n + 10)]
+        stream.send(Side.RECORDS, sent_now)
+        with running(stream.config(**settings)) as process:
+            stream.read(stream.output, 10 * n + 10)
+            process.end()
+    asked = [header(each, "source") for each in stream.read(stream.queries, 3)]
+    assert asked == [f"{stream.input}-0-{n}" for n in range(3)]
+
+
 def test_the_topic_is_checked_and_created(kafka, tmp_path):
     stream = AskingStream(kafka, tmp_path)
     name = f"{stream.queries}-new"

@@ -27,7 +27,7 @@ def rated_linear(tmp_path_factory):
     built = subprocess.run(
         [sys.executable, "-m", "Cython.Build.Cythonize", "-i", "rated_linear.pyx"],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "CFLAGS": "-O1"},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "CFLAGS": "-O0 -g0"},
         capture_output=True,
         text=True,
         timeout=250,

@@ -14,6 +14,8 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
 from connectors.kafka.local.jars import _cache, _lock, java
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.ports import free_port
@@ -91,6 +93,11 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
     return False
+
+
+def registry_client(url: str) -> SchemaRegistryClient:
+    """Return Confluent's client, which asks again if a registry does not answer; by itself it would wait for ever."""
+    return SchemaRegistryClient({"url": url, "timeout": 20})
 
 
 class _Guard(http.server.BaseHTTPRequestHandler):

@@ -19,9 +19,19 @@ LONG = (  # have few tests, and take from twenty seconds to some minutes
     ),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "quick_start")),
 )
-UNDIVIDED = ("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG)
+TOGETHER = (  # modules that share what takes seconds to start: a schema registry, an older Kafka
+    ("tests/connectors/formats/",),
+    ("tests/connectors/kafka/test_facts.py", "tests/connectors/topics/test_older_kafka.py"),
+)
+UNDIVIDED = (
+    *("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG),
+    # what all tests of these share takes longer than the tests: streams, a compiled module, a run of mypy
+    "tests/river_margins/families/test_drift.py",
+    "tests/river_margins/tasks/test_outside_task.py",
+    "tests/river_margins/test_types.py",
+)
 WITH_BROKERS = (
-    *(f"tests/connectors/{room}/" for room in ("cli", "kafka", "runtime", "snapshots", "tools", "topics")),
+    *(f"tests/connectors/{room}/" for room in ("cli", "formats", "kafka", "runtime", "snapshots", "tools", "topics")),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "operating", "permissions", "quick_start")),
     "tests/deploy/",
     "tests/torture/",
@@ -29,7 +39,7 @@ WITH_BROKERS = (
 
 
 def share_of(nodeid: str) -> str:
-    """Return the share that a test belongs to: its module, or a part of it.
+    """Return the share that a test belongs to: its module, a part of it, or several modules.
 
     >>> share_of("tests/connectors/topics/test_startup.py::test_no_broker")
     'tests/connectors/topics/test_startup.py'
@@ -37,6 +47,9 @@ def share_of(nodeid: str) -> str:
     'tests/golden/test_golden.py, part 11'
     """
     module, _, name = nodeid.partition("::")
+    for modules in TOGETHER:
+        if module.startswith(modules):
+            return modules[0]
     if module.startswith(UNDIVIDED):
         return module
     return f"{module}, part {zlib.crc32(name.encode()) % PARTS}"

@@ -4,6 +4,11 @@ The checks iterate over `LEARNERS`, or over `FORMS`: each learner in each of its
 A module here is a family; each has entries of its own in `tests/golden` and `tests/reference`.
 """
 
+from collections.abc import Callable
+
+import pytest
+
+from tests.helpers.cases import case
 from tests.learners import (
     coin_betting,
     gaussian,
@@ -19,7 +24,7 @@ from tests.learners import (
 )
 from tests.learners.entry import CLASSES, SEVERAL, Form, Learner
 
-__all__ = ["CLASSES", "FORMS", "LEARNERS", "SEVERAL", "Form", "Learner"]
+__all__ = ["CLASSES", "FORMS", "LEARNERS", "SEVERAL", "Form", "Learner", "forms"]
 
 FAMILIES = [
     perceptrons,
@@ -36,3 +41,29 @@ FAMILIES = [
 ]
 LEARNERS = [learner for family in FAMILIES for learner in family.LEARNERS]
 FORMS = [Form(learner, task, space) for learner in LEARNERS for task in learner.sections for space in learner.spaces]
+OF_FAMILIES = {
+    family.__name__.rpartition(".")[2]: [form for form in FORMS if form.learner in family.LEARNERS]
+    for family in FAMILIES
+}
+
+
+def forms(test: Callable[[Form], None]) -> Callable[[str], None]:
+    """Call a test with each form. Those of a family are one test: thousands would take longer than what they assert.
+
+    Each form is tried, and each that fails is named.
+    """
+
+    def run(family: str) -> None:
+        errors = []
+        for form in OF_FAMILIES[family]:
+            try:
+                with case(form):
+                    test(form)
+            # A skip would leave out all further forms, and so would a `pytest.raises` that does not raise.
+            except (Exception, pytest.skip.Exception, pytest.fail.Exception) as error:
+                errors.append(error)
+        if errors:
+            raise BaseExceptionGroup(f"{len(errors)} of {len(OF_FAMILIES[family])} forms", errors)
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return pytest.mark.parametrize("family", OF_FAMILIES)(run)

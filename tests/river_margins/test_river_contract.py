@@ -1,6 +1,7 @@
 """What River and its users expect of an estimator: checks, copies, parameters, signatures."""
 
 import copy
+import gc
 import inspect
 import math
 import pickle
@@ -21,7 +22,7 @@ from river_margins.families.two_labels import TwoLabelClassifier
 from tests.helpers.cases import case
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.rounds import labels_of, state, stream, stream_for, trained
-from tests.learners import FORMS, LEARNERS
+from tests.learners import FORMS, LEARNERS, forms
 from tests.river_margins.rules.test_weights import BY_FORMULA
 
 PUBLIC = [getattr(rm, name) for name in rm.__all__]
@@ -31,7 +32,6 @@ MODELS = [
     for kind in ESTIMATORS
     for i, parameters in enumerate(kind._unit_test_params())
 ]
-forms = pytest.mark.parametrize("form", FORMS, ids=str)
 
 
 # The data of River's checks for these kinds are not part of its package: where they were not downloaded, data of the
@@ -52,7 +52,11 @@ def on_data_at_hand(model, check):
 
 @pytest.fixture(scope="module")
 def data_read_once():
-    """River reads a file anew for each of its checks; here each file is read once, and its rows are copied."""
+    """River reads a file anew for each of its checks; here each file is read once, and its rows are copied.
+
+    Its checks of memory collect garbage: among what the tests before have left, that would be most of their time.
+    """
+    gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
         for kind in (datasets.Phishing, datasets.ImageSegments, datasets.TrumpApproval):
             rows = list(kind())

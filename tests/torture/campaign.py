@@ -48,6 +48,7 @@ class Variant:
     wait: str | None = None  # `labels.wait`, with labels that come later
     drift: str = ""  # what a drift leads to, with labels that come later, queries and a challenger
     mixes: bool = False
+    are_forked: bool = False
 
     def events(self, seed: int) -> list[Event]:
         begin = int((time.time() - 3000) * 1000)  # event time ends before the present
@@ -101,6 +102,7 @@ SHORT = Variant(
     20,
     records=3_000,
     crashes=1,
+    are_forked=True,
     faults={"kill at snapshot": 1, "zombie": 1, "rebalance": 1, "broker": 1, "orphan": 1},
 )
 
@@ -159,6 +161,7 @@ def run(name: str, variant: Variant, seed: int, version: str | None = None) -> R
             variant.has_instances,
             labels=variant.labels,
             sections=variant.sections,
+            are_forked=variant.are_forked,
         ) as g,
     ):
         faults = Faults(g, seed)

@@ -29,6 +29,7 @@ from connectors.labels.waiting_files import needed
 from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.forks import Fork
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import named
 
@@ -79,14 +80,36 @@ def is_broken(n: int) -> bool:
     return n % 101 == 50
 
 
-class Worker:
-    """A process that runs `worker.py`, with its log in a file; `instance` is "" for a dynamic member."""
+WITH_A_LOG = """
+import os, sys
+with open(sys.argv.pop(1), "ab") as log:
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+os.environ["INSTANCE"] = sys.argv.pop(1)
+from tests.torture import worker
+worker.main()
+"""
 
-    def __init__(self, file: Path, folder: Path, number: int, options: tuple[str, ...], instance: str = "") -> None:
+
+class Worker:
+    """A process that runs `worker.py`, with its log in a file.
+
+    `instance` is "" for a dynamic member. With `is_forked`, it is a fork of a process that has imported everything.
+    """
+
+    def __init__(
+        self, file: Path, folder: Path, number: int, options: tuple[str, ...], instance: str, is_forked: bool
+    ) -> None:
         self.number, self.instance = number, instance
         self.log = folder / f"worker-{number}.log"
+        self.process: subprocess.Popen[bytes] | Fork
+        arguments = [str(file), "--folder", str(folder), *options]
         with self.log.open("wb") as log:
-            command = [sys.executable, "-m", "tests.torture.worker", str(file), "--folder", str(folder), *options]
+            if is_forked:
+                self.process = Fork(WITH_A_LOG, [str(self.log), instance, *arguments])
+                self.process.close_streams()
+                return
+            command = [sys.executable, "-m", "tests.torture.worker", *arguments]
             self.process = subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=os.environ | {"INSTANCE": instance},
@@ -130,9 +153,9 @@ class Group:
     """The processors of one group on one Kafka; use as a context manager, which ends what is left of them.
 
     The processors take the clients in turn; `settings` are those of kafka-python. With `has_instances`, each is a
-    static member: a process that is started takes the first name that no other one has. `labels` is the section of that
-    name, without its topic; `sections` are more sections of the file, or others; the topics of `queries` and `mixing`
-    are added.
+    static member: a process that is started takes the first name that no other one has. With `are_forked`, they are
+    forks of a process that has imported everything. `labels` is the section of that name, without its topic;
+    `sections` are more sections of the file, or others; the topics of `queries` and `mixing` are added.
     """
 
     def __init__(
@@ -147,8 +170,10 @@ class Group:
         checkpoint: str = "200ms",
         labels: Mapping[str, Any] | None = None,
         sections: Mapping[str, Any] = MappingProxyType({}),
+        are_forked: bool = False,
     ) -> None:
         self.kafka, self.folder, self.has_instances = kafka, folder, has_instances
+        self.are_forked = are_forked
         self.name = f"torture-{uuid.uuid4().hex[:8]}"
         self.workers: list[Worker] = []
         self.started = 0
@@ -231,7 +256,7 @@ class Group:
             taken = {worker.instance for worker in self.workers}
             instance = next(name for n in count() if (name := f"i{n}") not in taken)
         file = self.files[self.started % len(self.files)]
-        worker = Worker(file, self.folder, self.started, options, instance)
+        worker = Worker(file, self.folder, self.started, options, instance, self.are_forked)
         self.workers.append(worker)
         return worker
 

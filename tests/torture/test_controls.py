@@ -35,7 +35,7 @@ def library(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
-    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,)) as group:
+    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), are_forked=True) as group:
         feed(group, plain(800, 1))
         yield group
 
@@ -43,7 +43,7 @@ def group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
 @pytest.fixture
 def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
     """Its processors have an `instance`."""
-    with Group(kafka, tmp_path, settings=PATIENT, has_instances=True) as group:
+    with Group(kafka, tmp_path, settings=PATIENT, has_instances=True, are_forked=True) as group:
         feed(group, plain(800, 1))
         yield group
 
@@ -51,7 +51,7 @@ def static_group(kafka: LocalKafka, tmp_path: Path) -> Iterator[Group]:
 @pytest.fixture
 def slow_group(kafka: LocalKafka, tmp_path: Path, library: str) -> Iterator[Group]:
     """Its processors commit when something happens."""
-    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), checkpoint="50s") as group:
+    with Group(kafka, tmp_path, settings=PATIENT, clients=(library,), checkpoint="50s", are_forked=True) as group:
         feed(group, plain(800, 1))
         yield group
 
@@ -89,7 +89,8 @@ def test_what_waits_for_labels_is_left_out_of_the_checkpoint(kafka: LocalKafka, 
     The same with what waits is part of the short torture.
     """
     events = late_labels.events(600, 1, int((time.time() - 1000) * 1000))
-    with Group(kafka, tmp_path, settings=PATIENT, labels=late_labels.SECTION | {"wait": "5s"}) as group:
+    labels = late_labels.SECTION | {"wait": "5s"}
+    with Group(kafka, tmp_path, settings=PATIENT, labels=labels, are_forked=True) as group:
         feed(group, events[:500])
         victim = group.spawn("--act", "crash", "after:end_transaction:1", *wrong("left_out", True))
         assert victim.process.wait(timeout=DEADLINE) == -signal.SIGKILL

@@ -16,7 +16,7 @@ import uuid
 
 import fastavro
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference
 
 from connectors.errors import AccessError, StartError
 from connectors.formats import codecs
@@ -25,6 +25,7 @@ from connectors.formats.avro import OUTPUT, Avro
 from connectors.formats.check_codec import check_codec
 from connectors.formats.registry import Registry, RegistryUnavailable, join, split
 from connectors.model.rejects import Reject
+from tests.helpers.registry import registry_client
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 AT = datetime.datetime(2024, 5, 1, 12, 30, tzinfo=datetime.UTC)
@@ -50,7 +51,7 @@ class Writer:
     """A producer of another team: it registers its schemas itself."""
 
     def __init__(self, url):
-        self.client = SchemaRegistryClient({"url": url})
+        self.client = registry_client(url)
 
     def register(self, subject, schema, references=()):
         return self.client.register_schema(subject, Schema(json.dumps(schema), "AVRO", list(references)))

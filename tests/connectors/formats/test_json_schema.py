@@ -6,7 +6,7 @@ import uuid
 import jsonschema
 import orjson
 import pytest
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference
 
 from connectors.formats import codecs
 from connectors.formats import registry as registries
@@ -14,6 +14,7 @@ from connectors.formats.check_codec import OUTPUTS, check_codec
 from connectors.formats.json_schema import OUTPUT, JsonSchema
 from connectors.formats.registry import Registry, join, split
 from connectors.model.rejects import Reject
+from tests.helpers.registry import registry_client
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
 
 SCHEMA = {
@@ -24,7 +25,7 @@ SCHEMA = {
 
 
 def test_the_codec_keeps_the_contract_and_registers_what_it_writes(registry):
-    client, topic = SchemaRegistryClient({"url": registry}), f"t{uuid.uuid4().hex[:12]}"
+    client, topic = registry_client(registry), f"t{uuid.uuid4().hex[:12]}"
     id = client.register_schema(f"{topic}-in", Schema(json.dumps(SCHEMA), "JSON"))
     codec = JsonSchema(Registry(registry), topic)
     check_codec(codec, [(join(id, b'{"a": 0.5, "b": [null, {"c": "d"}]}'), {"a": 0.5, "b": [None, {"c": "d"}]})])
@@ -49,7 +50,7 @@ class Writer:
     """A producer of another team: it registers its schemas itself."""
 
     def __init__(self, url):
-        self.client = SchemaRegistryClient({"url": url})
+        self.client = registry_client(url)
 
     def register(self, subject, schema, references=()):
         text = json.dumps({"$schema": SCHEMA["$schema"], "type": "object"} | schema)

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from confluent_kafka.schema_registry import Schema as Registered
-from confluent_kafka.schema_registry import SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import SchemaReference
 
 from connectors.formats import codecs, protobuf_schemas
 from connectors.formats.check_codec import OUTPUTS, check_codec
@@ -16,6 +16,7 @@ from connectors.formats.protobuf_schemas import compiled
 from connectors.formats.registry import Registry, Schema, join, split
 from connectors.model.rejects import Reject
 from tests.helpers.deadline import DEADLINE
+from tests.helpers.registry import registry_client
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, twin
 
 EVENT = """syntax = "proto3";
@@ -64,7 +65,7 @@ class Writer:
     """A producer of another team, which registers its schemas itself."""
 
     def __init__(self, url):
-        self.client = SchemaRegistryClient({"url": url})
+        self.client = registry_client(url)
 
     def register(self, text, references=()):
         return self.client.register_schema(f"s{uuid.uuid4().hex[:12]}", Registered(text, "PROTOBUF", list(references)))

@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 import trustme
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema
 
 from connectors.errors import AccessError, StalledError, StartError
 from connectors.formats.json_schema import OUTPUT
@@ -17,7 +17,7 @@ from connectors.formats.registry import Registry, join
 from connectors.tools import explain
 from connectors.topics import check_broker, processor
 from tests.helpers.ports import free_port
-from tests.helpers.registry import guarded
+from tests.helpers.registry import guarded, registry_client
 from tests.helpers.streams import Stream, phishing, running, twin, wait_for
 
 USER, PASSWORD = "payments", "geheim:1"
@@ -38,7 +38,7 @@ def authority(tmp_path_factory):
 def register(url):
     """Return the id of a schema that nobody has asked for."""
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "title": uuid.uuid4().hex, "type": "object"}
-    return SchemaRegistryClient({"url": url}).register_schema(f"s{schema['title']}", Schema(json.dumps(schema), "JSON"))
+    return registry_client(url).register_schema(f"s{schema['title']}", Schema(json.dumps(schema), "JSON"))
 
 
 def values_of(id, records):
@@ -67,7 +67,7 @@ def test_a_processor_with_a_login_and_an_authority_of_its_own_shows_no_password(
             ]
             process.end()
     assert [json.loads(message.value[5:]) for message in messages] == twin(stream.config().build_learner(), records)
-    latest = SchemaRegistryClient({"url": registry}).get_latest_version(f"{stream.output}-value")
+    latest = registry_client(registry).get_latest_version(f"{stream.output}-value")
     assert json.loads(latest.schema.schema_str) == OUTPUT
     shown = [caplog.text, explain.explain(config), repr(config), config.model_dump(), *pages]
     assert all(PASSWORD not in str(text) for text in shown)

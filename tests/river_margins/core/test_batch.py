@@ -15,10 +15,9 @@ from river import compose, preprocessing
 import river_margins as rm
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, not_labels_of, state, takes_no_negatives, trained
-from tests.learners import FORMS, LEARNERS
+from tests.learners import FORMS, LEARNERS, forms
 from tests.learners.entry import with_gamma
 
-forms = pytest.mark.parametrize("form", FORMS, ids=str)
 ROWS, COLUMNS = 60, 5
 
 

@@ -19,10 +19,8 @@ import river_margins as rm
 from river_margins import snapshot
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, state, stream_for, trained
-from tests.learners import FORMS
+from tests.learners import forms
 from tests.learners.entry import with_gamma
-
-forms = pytest.mark.parametrize("form", FORMS, ids=str)
 
 
 @forms

@@ -1,9 +1,12 @@
 """Which rules suit which spaces and tasks: all pairs, against the table as the papers have it."""
 
+import itertools
+
 import pytest
 
 import river_margins as rm
 from river_margins import rules, spaces
+from tests.helpers.cases import case
 
 PLAIN = {"Linear", "AveragedLinear", "Kernel", "RandomFourier"}
 GAUSSIAN = {"Diagonal", "Full"}
@@ -46,10 +49,14 @@ def test_the_table_has_every_rule():
     assert set(SUITS) == set(RULES)
 
 
-@pytest.mark.parametrize("task", ESTIMATORS)
-@pytest.mark.parametrize("space", spaces.__all__)
 @pytest.mark.parametrize("rule", RULES)
-def test_a_pair_works_or_is_refused_with_what_to_use(rule, space, task):
+def test_a_pair_works_or_is_refused_with_what_to_use(rule):
+    for space, task in itertools.product(spaces.__all__, ESTIMATORS):
+        with case(f"{space}, {task}"):
+            works_or_is_refused(rule, space, task)
+
+
+def works_or_is_refused(rule, space, task):
     suiting, tasks = SUITS[rule]
     recipe = RULES[rule]("hinge") if rule == "CoinBettingRule" else RULES[rule]()  # its default is for classes only
     where, estimator = getattr(spaces, space)(), ESTIMATORS[task]

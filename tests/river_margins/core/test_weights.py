@@ -12,7 +12,7 @@ import pytest
 import river_margins as rm
 from river_margins import snapshot
 from tests.helpers.rounds import state, stream, stream_for, trained
-from tests.learners import CLASSES, FORMS
+from tests.learners import CLASSES, forms
 
 
 def vector(model, x):
@@ -29,7 +29,7 @@ def scores_of(model, x):
 # --------------------------------------------------------------------------------------------------- as an array
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@forms
 def test_the_array_times_x_is_the_score_or_refused(form):
     """Whether a score is such a product shows without the array: it must be additive and homogeneous in x."""
     model = trained(form.make())
@@ -177,7 +177,7 @@ def test_a_set_of_labels_and_a_centre_have_weights_too():
     assert centre.score_one({}) == 5.0 and centre.score_one({"a": 3.0, "b": 3.0}) == 1.0
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@forms
 def test_weights_are_the_state_or_cannot_be_set(form):
     """Where they can, the weights of a trained learner are all that predictions depend on."""
     model, other = trained(form.make()), form.make()

@@ -137,17 +137,24 @@ def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, 
 
 
 @pytest.mark.kafka
-def test_three_brokers_serve_with_one_killed(topic: str) -> None:
-    with LocalKafka(brokers=3) as kafka:
-        assert len(kafka.bootstrap_servers.split(",")) == 3
+def test_three_brokers_serve_with_one_killed_which_keeps_its_port(topic: str) -> None:
+    port = free_port()
+    with LocalKafka(brokers=3, port=port) as kafka:
+        addresses = kafka.bootstrap_servers.split(",")
+        assert addresses[0] == f"127.0.0.1:{port}" and len(set(addresses)) == 3
         kafka.create_topics({topic: 3})  # one leader on each broker
         for partition in range(3):
             produce(kafka, topic, [b"before"], partition)
         kafka.kill(2)
+        if sys.platform == "linux":
+            for address in addresses:  # two run, the other one keeps its port while it is down
+                with socket.socket() as other, pytest.raises(OSError, match="in use"):
+                    other.bind(("127.0.0.1", int(address.split(":")[1])))
         for partition in range(3):
             produce(kafka, topic, [b"without"], partition)
             assert consume(kafka, topic, 2, partition) == [b"before", b"without"]
         kafka.start(2)
+        assert kafka.bootstrap_servers.split(",") == addresses
         for partition in range(3):
             produce(kafka, topic, [b"after"], partition)
             assert consume(kafka, topic, 3, partition) == [b"before", b"without", b"after"]
@@ -224,33 +231,18 @@ def test_a_killed_python_takes_its_broker_and_its_files_with_it(
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_serve_prints_the_address_and_ends_cleanly(
-    tmp_path: Path, script: Callable[[str], subprocess.Popen[str]], topic: str, how: signal.Signals
+    tmp_path: Path, script: Callable[[str], subprocess.Popen[str]], topic: str
 ) -> None:
+    """By SIGTERM; by SIGINT, `cli/test_main.py` ends it."""
     process = script("from connectors.kafka.local import serve; serve(brokers=1, port=0)")
     address = line_of(process)
     producer = KafkaProducer(bootstrap_servers=address)
     producer.send(topic, b"x").get(timeout=DEADLINE)
     producer.close()
-    process.send_signal(how)
+    process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=DEADLINE) == 0
     assert not list(tmp_path.glob("local-kafka-*"))
-
-
-@pytest.mark.kafka
-def test_the_first_broker_listens_on_the_port_that_was_given() -> None:
-    port = free_port()
-    with LocalKafka(brokers=2, port=port) as kafka:
-        first, second = kafka.bootstrap_servers.split(",")
-        assert first == f"127.0.0.1:{port}" != second
-        kafka.kill(1)
-        if sys.platform == "linux":
-            for address in first, second:  # the second runs, the first keeps its port while it is down
-                with socket.socket() as other, pytest.raises(OSError, match="in use"):
-                    other.bind(("127.0.0.1", int(address.split(":")[1])))
-        kafka.start(1)
-        socket.create_connection(("127.0.0.1", port), timeout=DEADLINE).close()
 
 
 def test_a_port_that_is_in_use_is_named_at_once() -> None:

@@ -56,6 +56,8 @@ class Result:
         How many labels were asked for; None without `queries`.
     drifts
         How many drifts there were; None for a model that nothing watches.
+    absent
+        The paths of the listed features that no record has had, by the names of the features.
     reason
         The first record that could not be processed, and why.
     curve
@@ -75,9 +77,7 @@ class Result:
     first_time: float = NO_TIME
     queries: int | None = None
     drifts: int | None = None
-    absent: dict[str, str] = field(
-        default_factory=dict, repr=False
-    )  # listed features that no record has had: their paths
+    absent: dict[str, str] = field(default_factory=dict, repr=False)
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
     _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs

@@ -40,7 +40,8 @@ class CoinBettingClassifier(MarginClassifier):
     units changes no score.
 
     `weights` are those for values no larger than M; a larger value has a smaller weight. A sample weight multiplies z;
-    the bound is for those of at most 1.
+    the bound is for those of at most 1. M and S never shrink: after one value (or one sample weight) V times as large
+    as the others, a weight hardly moves for about V² rounds.
 
     Examples
     --------
@@ -112,7 +113,8 @@ class CoinBettingRegressor(MarginRegressor):
     units only its unit.
 
     `weights` are those for values no larger than M; a larger value has a smaller weight. A sample weight multiplies z;
-    the bound is for those of at most 1.
+    the bound is for those of at most 1. M and S never shrink: after one value (or one sample weight) V times as large
+    as the others, a weight hardly moves for about V² rounds.
 
     Examples
     --------
@@ -131,7 +133,7 @@ class CoinBettingRegressor(MarginRegressor):
 
     round_cost = "The number of features in x."
     guarantee = "Regret O(√T·ln T) for any u, as if the learning rate of each weight had been tuned for u."
-    advice = "Use it if scales are unknown and outliers occur; in `AutoRegressor([...])` if labels are far from 0."
+    advice = "Use it if scales are unknown and labels have outliers; in `AutoRegressor([...])` if they are far from 0."
 
     def __init__(self, eps: float = 0.0, *, intercept: bool = True, max_features: int | None = None) -> None:
         rule, space = CoinBettingRule("hinge"), CoinBetting(None)

@@ -53,8 +53,8 @@ class CWClassifier(MarginClassifier):
     No bound limits the steps, and each wrong label squares the remaining variance. With noise, features soon count as
     certain and stop changing (here after 160 updates). `SCWClassifier` is the form for noisy labels.
 
-    With a `half_life` and `form="deviation"`, no step takes a variance below 1/1024 of `a`; with a full matrix, that is
-    the variance along the example. In ten half lives it grows back to `a`/2, so the learner never stops changing.
+    With a `half_life`, no step takes a variance below 1/1024 of `a`; with a full matrix, that is the variance along the
+    example. In ten half lives it grows back to `a`/2, so the learner never stops changing.
 
     Examples
     --------
@@ -150,7 +150,8 @@ class SCWClassifier(MarginClassifier):
         The largest number of features that a full matrix may have, >= 1; 5000 by default. One more raises a ValueError.
     half_life
         The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
-        learner freezes after a change of concept. With noise, it also freezes with values above about 700.
+        learner freezes after a change of concept. With noise, SCW-I also freezes with values above about 700, and
+        sooner where C times the size of the features is far above 1: scale them.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
@@ -165,6 +166,8 @@ class SCWClassifier(MarginClassifier):
     Notes
     -----
     LIBOL's SCW-II has a misprint under the root. This one solves the problem of the paper.
+
+    With a `half_life`, no step of SCW-II takes a variance below 1/1024 of `a`, as in `CWClassifier`.
 
     Examples
     --------

@@ -226,6 +226,9 @@ cdef class CWVarianceRule(Confident):
     Dredze, M., Crammer, K. and Pereira, F., 2008. Confidence-weighted linear classification. ICML.
     """
 
+    # A mistake multiplies the precision by 1 + 2·phi·|margin|.
+    shrinks_without_limit = True
+
     cdef int respond(self, Seen seen, Step out) except -1:
         cdef double phi = self.asked_phi, part, missing, root
         if seen.gain <= 0.0 or seen.margin >= phi * seen.gain:
@@ -303,6 +306,9 @@ cdef class SCW2Rule(Soft):
     ----------
     Wang, J., Zhao, P. and Hoi, S., 2012. Exact soft confidence-weighted learning. ICML.
     """
+
+    # The shrink grows with the margin that is missed, which C does not limit as it does in SCW-I.
+    shrinks_without_limit = True
 
     def __init__(self, C=1.0, *, eta=0.9, phi=None):
         Soft.__init__(self, C, eta=eta, phi=phi)

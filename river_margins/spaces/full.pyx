@@ -19,7 +19,7 @@ cdef class Full(Gaussian):
 
     Memory and time of an update grow with the square of the number of features seen. The matrix stays symmetric bit for bit.
     If rounding has made the variance along a direction meaningless, it counts as 0, and nothing more is learned along it, also
-    with a half life. That takes features of about 1e8 and more: scale them.
+    with a half life. That takes features of about 1e8 and more, with NHERD of about 3e4 and more: scale them.
 
     Parameters
     ----------

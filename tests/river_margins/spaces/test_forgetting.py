@@ -304,3 +304,22 @@ def test_a_wrong_label_takes_no_variance_of_cw_along_the_example_below_its_least
         assert along(x) >= min(before, a / 1024 * (x @ x)) * (1 - 1e-6)
         least = min(least, along(x) / (x @ x)) if x.any() else least
     assert least < a / 1000 or half_life < 40
+
+
+@pytest.mark.parametrize(
+    "model",
+    [rm.SCWClassifier(mode=2, a=2.0, half_life=100), rm.CWClassifier(form="variance", a=2.0, half_life=100)],
+    ids=["SCW-II", "variance form"],
+)
+def test_confident_learners_follow_right_labels_after_wrong_ones(model, a=2.0):
+    """In the wrong ones the margins become large, and with them the shrinks."""
+    draw, right = np.random.default_rng(0), 0
+    for number in range(6000):
+        x = dict(enumerate((1000.0 * draw.normal(size=4)).tolist()))
+        y = x[0] + x[1] > 0
+        right += number >= 5000 and model.predict_one(x) == y
+        model.learn_one(x, y if number >= 2000 or draw.random() > 0.3 else not y)
+        kept = model.__getstate__()["space"]
+        found = a / (1 + a * kept["decays"][0] * kept["variances"][0])
+        assert found.min(initial=a) >= a / 1024 * (1 - 1e-9)
+    assert right > 950

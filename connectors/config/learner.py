@@ -32,6 +32,9 @@ CLOSE = 0.75  # below, the names of other algorithms are alike: `LogisticRegress
 # Parameters that list features, whose names in a record are texts.
 FEATURE_LISTS = {"river.compose.Select": "keys", "river.compose.Discard": "keys", "OneHotEncoder": "features"}
 
+# Parameters of River's steps that count, and may neither be 0 nor have decimals: River itself fails at each example.
+COUNTS = {"river.preprocessing.FeatureHasher": "n_features"}
+
 # Parameters of River's steps for words that take functions.
 FUNCTIONS = {"preprocessor", "tokenizer"}
 
@@ -331,6 +334,13 @@ class LearnerBuilder:
                 self.report((*path, key), f"`{name}` {reason}")
             elif FEATURE_LISTS.get(name) == key and (said := _why_no_names(parameters[key])):
                 self.report((*path, key), f"`{key}` of `{name}` must be a list of names, found {said}")
+            elif name == "Interactions" and key == "pairs" and (said := _why_no_pairs(parameters[key])):
+                self.report((*path, key), f"`{key}` of `{name}` must be pairs of names, found {said}")
+            elif name.rpartition(".")[2] in STEPS_FOR_WORDS and key == "on" and (said := _why_no_name(parameters[key])):
+                self.report((*path, key), f"`{key}` of `{name}` must be a name, found {said}")
+            elif COUNTS.get(name) == key and not _is_count(parameters[key]):
+                found = describe(parameters[key])
+                self.report((*path, key), f"`{key}` of `{name}` must be a whole number of at least 1, found {found}")
             elif isinstance(parameters[key], str) and (wanted := _wanted_for_text(kind, key, accepted[key])):
                 self.report((*path, key), f"`{key}` of `{name}` must be {wanted}, found {describe(parameters[key])}")
         for key, parameter in accepted.items():
@@ -407,6 +417,9 @@ class LearnerBuilder:
             self.report(path, sentence)
             return None
         feature, value = item
+        if said := _why_no_name(feature):
+            self.report((*path, 0), f"the feature of an imputer must be a name, found {said}")
+            return None
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
         if not isinstance(name, str) or not name.startswith("river.stats."):
             return feature, value
@@ -486,6 +499,19 @@ def _why_no_names(value: Any) -> str | None:
         return None if value is None else describe(value)
     wrong = [item for item in value if not isinstance(item, str)]
     return f"{describe(wrong[0])} in it, put it in quotes" if wrong else None
+
+
+def _why_no_name(value: Any) -> str | None:
+    return None if isinstance(value, str | None) else f"{describe(value)}, put it in quotes"
+
+
+def _why_no_pairs(value: Any) -> str | None:
+    pairs = value if isinstance(value, list) else []
+    return next((said for pair in pairs if isinstance(pair, list) and (said := _why_no_names(pair))), None)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _wanted_for_text(kind: type, key: str, parameter: inspect.Parameter) -> str | None:

@@ -113,6 +113,11 @@ def read(text: str, environment: Mapping[str, str]) -> Document:
         column = error.position - (text.rfind("\n", 0, error.position) + 1) + 1
         character = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML"
         document.problems.append(Problem(Place(line, column), character))
+    except (ValueError, OverflowError):  # of `chr`
+        found = re.search(r"\\U(?!00(0|10))[0-9a-fA-F]{8}", text)
+        start = found.start() if found else 0
+        place = Place(text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+        document.problems.append(Problem(place, "there is no character of this number"))
     except RecursionError:
         document.problems.append(Problem(Place(1, 1), "this file is nested too deeply, or an alias refers to itself"))
     return document
@@ -175,7 +180,7 @@ class _Reader:
                 continue
             self.nodes.add(id(key_node))
             if isinstance(key_node, yaml.ScalarNode):
-                key = self.without_variables(key, path, place)
+                key = self.without_variables(self.whole(key, path, place), path, place)
             if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:
                 key = plain_value(key)  # a label, such as `true` or `1`; in quotes it is text
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag is not None:
@@ -196,11 +201,19 @@ class _Reader:
         return VARIABLE.sub("$", key)
 
     def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
-        text = VARIABLE.sub(lambda match: self.variable(match, path, place), node.value)
+        text = VARIABLE.sub(lambda match: self.variable(match, path, place), self.whole(node.value, path, place))
         plain = node.style is None and not self.document.is_broken(path)
         key = str(path[-1]) if path[:1] in SECTIONS_WITH_SECRETS else ""
         is_text = (is_secret(key) or "username" in key) and WORDS.get(node.value, "") is not None  # 0123 is not 123
         return plain_value(text) if plain and not is_text else text
+
+    def whole(self, text: str, path: Path, place: Place) -> str:
+        """Return a text without halves of characters: JSON escapes a character beyond U+FFFF as two halves."""
+        try:
+            return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        except UnicodeDecodeError:
+            self.report(path, place, "one half of a character, from `\\ud800` to `\\udfff`, needs its other half")
+            return text
 
     def variable(self, match: re.Match[str], path: Path, place: Place) -> str:
         name, default = match["name"], match["default"]

@@ -115,10 +115,10 @@ class Reader:
                 self._take(content)
                 self.lines += 1
             elif self._is_whole:
-                first = self.lines + 1
+                first, is_at_start = self.lines + 1, not self._meter.length  # a pipe begins anew, and its lines go on
                 self._take(content)
                 self.lines += content.count(b"\n") + (not self._is_whole)
-                value = (content.removeprefix(BOM) if first == 1 else content).removesuffix(b"\n")
+                value = (content.removeprefix(BOM) if is_at_start else content).removesuffix(b"\n")
                 yield Record(f"{self._name}:{first}", None, value)
             elif content in (b"\n", b"\r\n"):  # the end of the last line, which was written since the last start
                 self._take(content)

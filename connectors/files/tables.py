@@ -123,8 +123,9 @@ Opened = tuple["pa.Schema", Iterator["pa.RecordBatch"], int | None]
 def _parquet(path: str) -> Opened:
     from pyarrow import parquet
 
-    # A buffer keeps a column of a row group from being read as a whole.
-    file = parquet.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False)
+    # A buffer keeps a column of a row group from being read as a whole. Times of INT96, as Spark writes them, become
+    # nanoseconds by default, and those before 1677 and after 2262 other times.
+    file = parquet.ParquetFile(path, buffer_size=1 << 16, pre_buffer=False, coerce_int96_timestamp_unit="us")
     return file.schema_arrow, file.iter_batches(ROWS, use_threads=False), file.metadata.num_rows
 
 
@@ -175,10 +176,10 @@ def _type_in_json(kind: "pa.DataType", column: str) -> "pa.DataType":
         return pa.map_(pa.string(), _type_in_json(kind.item_type, f"{column}{{}}"))
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return pa.list_(_type_in_json(kind.value_type, f"{column}[]"))
-    if types.is_timestamp(kind):
-        return pa.timestamp("us", "UTC" if kind.tz else None)
+    if types.is_timestamp(kind):  # to a finer unit, Arrow would turn a time far away into another one
+        return pa.timestamp("us" if kind.unit == "ns" else kind.unit, "UTC" if kind.tz else None)
     if types.is_date(kind):
-        return pa.date32()
+        return kind
     if types.is_time(kind):
         return pa.time64("us")
     if types.is_float16(kind):
@@ -225,7 +226,8 @@ def _rows(
                 orjson.dumps(fields[name])
             except (TypeError, ValueError, OverflowError) as error:
                 fields[name] = None
-                known = known or Reject(f"the column `{name}` cannot be expressed in JSON: {error}")
+                said = "a time out of range" if isinstance(error, OverflowError) else error
+                known = known or Reject(f"the column `{name}` cannot be expressed in JSON: {said}")
         yield orjson.dumps(fields), known
 
 

@@ -1,5 +1,6 @@
 """Avro in the wire format of Confluent: a zero byte, the id of the writer's schema in a registry, the content."""
 
+import decimal
 import io
 import json
 from typing import Any
@@ -9,12 +10,16 @@ from connectors.formats.registry import INSTALL, ParsedSchemas, Registry, Schema
 
 try:
     import fastavro
+    from fastavro.read import LOGICAL_READERS
 except ImportError as error:
     raise ValueError(f"the format `avro` needs packages: {INSTALL}") from error
 
 MOST_PARTS = 100_000  # of one value, without the items of its arrays and maps
 MOST_CELLS = 100_000_000  # bytes of a value, times the parts that one of its arrays and maps may become
 WHOLE = "river_margins_value"  # a record with one field has the bytes of that field
+# fastavro rounds a decimal to the precision of its schema, in a time that grows with the square of its length.
+DECIMAL, LONGEST_DECIMAL = "river-margins-decimal", 1_000  # bytes
+EXACT = decimal.Context(prec=3 * LONGEST_DECIMAL)
 SCALAR = ["null", "boolean", "long", "double", "string"]
 SCORE = ["null", "double", {"type": "map", "values": "double"}]
 OF_CHALLENGER = [
@@ -89,23 +94,33 @@ class Avro:
         return join(schema_id, stream.getvalue())
 
 
+def _decimal(content: bytes, schema: Any, _: Any = None) -> decimal.Decimal:
+    if len(content) > LONGEST_DECIMAL:
+        raise ValueError(f"a decimal has {len(content):,} bytes")
+    return decimal.Decimal(int.from_bytes(content, "big", signed=True)).scaleb(-schema.get("scale", 0), EXACT)
+
+
+LOGICAL_READERS.update({f"bytes-{DECIMAL}": _decimal, f"fixed-{DECIMAL}": _decimal})
+
+
 def _parsed(schema: Schema) -> Any:
     named: dict[str, Any] = {}
     for _, text in schema.references:
-        fastavro.parse_schema(_without_defaults(json.loads(text)), named)
+        fastavro.parse_schema(_to_read(json.loads(text)), named)
     # fastavro hands on the names of references within a record only, and the schema may be a union of them.
-    kind = _without_defaults(json.loads(schema.text))
+    kind = _to_read(json.loads(schema.text))
     parsed = fastavro.parse_schema({"type": "record", "name": WHOLE, "fields": [{"name": WHOLE, "type": kind}]}, named)
     extent = _Extent(named)
     extent.of(parsed)
     return parsed, extent.density
 
 
-def _without_defaults(schema: Any) -> Any:
-    """Return a schema without defaults: a value is read with the schema it was written with, so none is used."""
+def _to_read(schema: Any) -> Any:
+    """Return a schema with decimals of our own, and without defaults: none is used to read what was written with it."""
     if isinstance(schema, dict):
-        return {key: _without_defaults(part) for key, part in schema.items() if key != "default"}
-    return [_without_defaults(part) for part in schema] if isinstance(schema, list) else schema
+        read = {key: _to_read(part) for key, part in schema.items() if key != "default"}
+        return read | {"logicalType": DECIMAL} if read.get("logicalType") == "decimal" else read
+    return [_to_read(part) for part in schema] if isinstance(schema, list) else schema
 
 
 class _Extent:

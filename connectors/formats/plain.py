@@ -49,7 +49,7 @@ def number(value: decimal.Decimal) -> int | float:
     >>> number(decimal.Decimal("0.30")), number(decimal.Decimal(9007199254740993))
     (0.3, 9007199254740993)
     """
-    return int(value) if value.as_tuple().exponent == 0 and abs(value) < 2**63 else float(value)
+    return int(value) if value.as_tuple().exponent == 0 and -(2**63) <= value < 2**64 else float(value)
 
 
 def plain_id(id: Any) -> Any:

@@ -246,7 +246,7 @@ def _checkpoint(config: Config) -> list[str]:
         return [
             f"{every}, output, offsets and models move together in one transaction of Kafka.",
             "So a reader of committed records sees exactly one output for each input. Each prediction equals that of "
-            "the bare learner on the same partition, whatever crashed in between.",
+            f"the bare learner on the same partition{_but(config)}, whatever crashed in between.",
             f"Output becomes visible at the next checkpoint, up to {config.checkpoint.every:g} s later.",
         ]
     again = "the same prediction and the same header `source`"
@@ -261,6 +261,13 @@ def _checkpoint(config: Config) -> list[str]:
         f"with {again}. The models are as exact as with exactly_once.",
         "Output is visible at once.",
     ]
+
+
+def _but(config: Config) -> str:
+    """Return what else changes the model than its learner does."""
+    if config.mixing is not None:
+        return " with the same mixings"
+    return " that changes at the same drifts" if config.drift_plan and config.drift_plan.then != "warn" else ""
 
 
 def _snapshots(config: Config) -> list[str]:
@@ -316,6 +323,7 @@ def _others(config: Config) -> list[str]:
     writes = _and([name for role, name in names.items() if role not in ("input", "labels")])
     outputs = _and([name for role, name in names.items() if role not in ("input", "labels", "mixing")])
     is_exact = config.checkpoint.guarantee == "exactly_once"
+    described = f"DescribeConfigs on {names['input']}, " if config.snapshots.every is not None else ""
     return [
         f"Readers of {outputs} must set `isolation.level=read_committed`, which is not the default: otherwise they "
         "also see the output of aborted transactions, and then the same output again."
@@ -324,7 +332,7 @@ def _others(config: Config) -> list[str]:
         f"Nobody may reset the offsets of group `{config.name}`: an offset without its model is refused.",
         f"{_and([name for role, name in names.items() if role in ('input', 'labels')])} must keep records until they "
         "are read.",
-        f"Permissions: Read on {reads} and group `{config.name}`, Write on {writes}"
+        f"Permissions: Read on {reads} and group `{config.name}`, {described}Write on {writes}"
         + (f" and on transactional ids that begin with `{config.transactional_id_prefix}`." if is_exact else "."),
         _watched(config),
     ]

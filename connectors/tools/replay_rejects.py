@@ -198,6 +198,8 @@ class _Replay:
             self._consumer.join()
             try:
                 with progress.shown(self._source, total) as update:
+                    if self._is_first and not self._from_beginning and not self._dry_run:
+                        self._check_all(total)
                     self._work(update, total)
             finally:
                 self._close()
@@ -224,6 +226,15 @@ class _Replay:
             number: max(self._ends[number][0], committed.offset if (committed := every[number]) else 0)
             for number in numbers
         }
+
+    def _check_all(self, total: int) -> None:
+        """Read all rejects before the first commit: after it a replay is known, and their age counts no more."""
+        self._close()
+        self._dry_run = True
+        self._work(lambda done: None, total)
+        self._dry_run = False
+        self._done, self._sent = Counts(), set()
+        self._connect()
 
     def _work(self, update: Callable[[int], None], total: int) -> None:
         ownership: Ownership | None = None

@@ -195,6 +195,9 @@ class SnapshotAdmin:
         """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""
         files = needed(self._store, partition)  # also if the file has no labels any more
         unneeded = [files.pop(name, frozenset()) for name in names]
+        stay = {text for text in self._store.sizes(partition) if SnapshotName.parse(text)}.difference(names)
+        if not stay <= files.keys():  # what cannot be read may come back from a backup, and need any segment
+            unneeded = [own & {f"{name}{WAITING}"} for name, own in zip(names, unneeded, strict=True)]
         for name in [*names, *frozenset().union(*unneeded).difference(*files.values())]:
             self._store.delete(partition, name)
 
@@ -276,11 +279,13 @@ class SnapshotAdmin:
     @contextlib.contextmanager
     def _or_nothing(self) -> Iterator[None]:
         """Delete what was written for a move that is refused: else the newest snapshot would be no processor's."""
-        self._written = list[tuple[int, str]]()
+        self._written, self._are_sent = list[tuple[int, str]](), False
         try:
             yield
-        except (StateError, NotPermitted, OSError):
-            for number, name in self._written:
+        except BaseException as error:  # a lost broker and Ctrl-C among them
+            # The brokers may have taken offsets that were sent: only a refusal tells that they have not.
+            taken = [] if self._are_sent and not isinstance(error, StateError | NotPermitted) else self._written
+            for number, name in taken:
                 with contextlib.suppress(OSError):  # of a store that refuses, the first error tells more
                     self._store.delete(number, name)
             raise
@@ -355,6 +360,7 @@ class SnapshotAdmin:
 
     def _move(self, targets: dict[int, Committed]) -> list[Move]:
         before = self._committed()
+        self._are_sent = True
         try:
             self._consumer.alter_group_offsets(targets, self._timeouts.transaction)
         except LostOwnership as error:

@@ -46,3 +46,27 @@ def test_a_portfolio_is_a_list_of_learners(name):
     ((place, said),) = assemble([{name: {"portfolio": [{"AROWClassifier": {"half_lif": 250}}]}}])[1]
     assert place == (0, name, "portfolio", 0, "AROWClassifier", "half_lif")
     assert "did you mean `half_life`?" in said
+
+
+@pytest.mark.parametrize("number", [0, -1, 2.5, True, None])
+def test_a_hasher_needs_room(number):
+    """River's divides by it, in Rust, and what that raises ends the process."""
+    name = "river.preprocessing.FeatureHasher"
+    ((place, said),) = assemble([{name: {"n_features": number, "seed": 1}}, "PAClassifier"])[1]
+    assert place == (0, name, "n_features") and "must be a whole number of at least 1" in said
+    assert assemble([{name: {"n_features": 8, "seed": 1}}, "PAClassifier"])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("step", "place", "said"),
+    [
+        ({"river.preprocessing.StatImputer": {"imputers": [[1, 0]]}}, ("imputers", 0, 0), "`1`, put it in quotes"),
+        ({"Interactions": {"pairs": [["a", "b"], ["a", 2]]}}, ("pairs",), "`2` in it, put it in quotes"),
+        ({"BagOfWords": {"on": 1}}, ("on",), "`1`, put it in quotes"),
+        ({"river.feature_extraction.TFIDF": {"on": ["a"]}}, ("on",), "a list"),
+    ],
+)
+def test_names_of_features_are_texts(step, place, said):
+    """A number would be no field of any record."""
+    ((found, sentence),) = assemble([step, "PAClassifier"])[1]
+    assert found == (0, next(iter(step)), *place) and said in sentence

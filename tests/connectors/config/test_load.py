@@ -945,3 +945,20 @@ def test_the_advice_for_a_name_with_brackets_can_be_taken(problems, load):
 def test_a_user_name_of_digits_is_text(load):
     text = GOOD.replace("localhost:9092", "localhost:9092\n  sasl_plain_username: ${NAME_OF_USER}")
     assert load(text, NAME_OF_USER="004711").kafka.common["sasl_plain_username"] == "004711"
+
+
+def test_a_character_in_two_halves_is_one(load, problems):
+    """As `json.dumps` writes it, and YAML 1.2 holds all of JSON."""
+    text = GOOD.replace("C: 0.01", r'classes: ["\ud83d\ude00", "b"], class_weight: {"\ud83d\ude00": 2}')
+    found = load(text.replace("is_phishing", r'"\ud83d\ude00"'))
+    assert found.record.label == "\U0001f600"
+    parameters = found.build_learner()["PAClassifier"]
+    assert parameters.classes == ["\U0001f600", "b"] and parameters.class_weight == {"\U0001f600": 2}
+    (said,) = problems(GOOD.replace("is_phishing", r'"a\ud83d"'))
+    assert said.startswith("p.yaml:5:25: one half of a character")
+
+
+def test_a_character_that_there_is_not(problems):
+    for escape in (r"\U00110000", r"\UFFFFFFFF"):
+        (said,) = problems(GOOD.replace("is_phishing", f'"{escape}"'))
+        assert said == "p.yaml:5:26: there is no character of this number"

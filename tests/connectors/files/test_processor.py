@@ -889,7 +889,10 @@ def test_standard_input_and_output(folder):
 
 def test_positions_in_a_pipe_go_on_after_a_restart(folder):
     said = []
-    for line in (b'{"x": 1, "y": true}\n', b'{"x": 2, "y": true}\n'):
+    for line in (
+        b'\xef\xbb\xbf{"x": 1, "y": true}\n',
+        b'\xef\xbb\xbf{"x": 2, "y": true}\n',
+    ):  # each from a file of Windows
         with command(folder, subprocess.PIPE, **STANDARD) as process:
             said.append(json.loads(process.communicate(line, DEADLINE)[0])["id"])
     assert said == ["-:1", "-:2"]

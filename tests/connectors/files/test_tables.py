@@ -307,7 +307,9 @@ def test_the_index_of_pandas_is_not_a_field(tmp_path, suffix):
     assert TableReader(path).columns == ["x", "y"] and json.loads(only(path).value) == {"x": 1.0, "y": True}
 
 
-@pytest.mark.parametrize("text", ["0.30", "2.3", "19.99", "9007199254740993", "7"])
+@pytest.mark.parametrize(
+    "text", ["0.30", "2.3", "19.99", "9007199254740993", "18446744073709551615", "-9223372036854775808", "7"]
+)
 def test_a_decimal_is_the_number_that_json_reads_from_its_digits(tmp_path, text):
     array = pa.array([decimal.Decimal(text)])
     table = pa.table({"x": array, "y": pa.StructArray.from_arrays([array], ["z"])})
@@ -338,3 +340,27 @@ def test_categories_of_polars_within_lists_and_objects(tmp_path):
         {"x": ["a", None], "y": {"u": "a"}},
         {"x": ["b"], "y": {"u": None}},
     ]
+
+
+def test_times_as_spark_writes_them(tmp_path):
+    """Spark writes INT96. In nanoseconds, 64 bits hold the years from 1677 to 2262 only."""
+    days = [datetime.datetime(9999, 12, 31), datetime.datetime(1600, 1, 1)]
+    path = str(tmp_path / "a.parquet")
+    pyarrow.parquet.write_table(pa.table({"until": days}), path, use_deprecated_int96_timestamps=True)
+    assert [json.loads(record.value)["until"][:10] for record in TableReader(path)] == ["9999-12-31", "1600-01-01"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        *(pa.array([2**63 - 1], pa.timestamp(unit, zone)) for unit in ("s", "ms", "us") for zone in (None, "UTC")),
+        pa.array([86_400_000 * 2**32]).cast(pa.date64()),
+        pa.array([[{"a": 2**63 - 1}]], pa.list_(pa.struct({"a": pa.timestamp("ms")}))),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_a_time_that_no_calendar_has_is_a_reject(tmp_path, array):
+    """To a finer unit, Arrow multiplies it modulo 2^64."""
+    record = only(write(tmp_path / "a.arrow", pa.table({"x": array})))
+    assert str(record.known) == "the column `x` cannot be expressed in JSON: a time out of range"
+    assert json.loads(record.value) == {"x": None}

@@ -354,7 +354,15 @@ def test_large_arrays_of_records_that_may_be_null_are_read():
 
 @pytest.mark.parametrize(
     ("digits", "expected"),
-    [("9007199254740993", 9007199254740993), ("-7", -7), (str(2**63), 2.0**63), ("0.30", 0.3), ("7.00", 7.0)],
+    [
+        ("9007199254740993", 9007199254740993),
+        ("-7", -7),
+        (str(2**64 - 1), 2**64 - 1),
+        (str(-(2**63)), -(2**63)),
+        (str(2**64), 2.0**64),
+        ("0.30", 0.3),
+        ("7.00", 7.0),
+    ],
 )
 def test_a_decimal_is_the_number_that_json_reads_from_its_digits(digits, expected):
     """Oracle's ids are decimals without decimals: they stay apart, and are those of labels in JSON."""
@@ -382,3 +390,18 @@ def test_a_reject_names_the_field(value):
     value = value.ljust(10, b"\0")
     with pytest.raises(ValueError, match=r"`raw`: 'utf-8' codec|`card`: `limit`: JSON has no number inf"):
         Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t").decode(join(7, value))
+
+
+def test_a_decimal_has_all_of_its_digits_and_not_too_many():
+    """The precision of a schema is the writer's affair. To read a decimal takes the square of its length."""
+    price = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
+    codec = Avro(Memory({7: registries.Schema(json.dumps(schema_of({"a": price})))}), "t")
+
+    def value(content):
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, fastavro.parse_schema(schema_of({"a": "bytes"})), {"a": content})
+        return join(7, stream.getvalue())
+
+    assert codec.decode(value((123456789).to_bytes(4, "big"))) == {"a": 1234567.89}
+    with pytest.raises(ValueError, match="a decimal has 1,001 bytes"):
+        codec.decode(value(b"\x7f" * 1_001))

@@ -267,3 +267,12 @@ def test_a_codec_of_another_package_is_called_by_one_thread_at_a_time():
     values = [bytes([n] * 20) for n in range(200)]
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
         assert list(threads.map(parse, values)) == [{"bytes": list(value)} for value in values]
+
+
+def test_a_codec_that_reads_true_as_a_number_is_found(guest):
+    class Numbers(guest.Pipes):
+        def decode(self, value):
+            return {name: int(cell) if cell is True else cell for name, cell in super().decode(value).items()}
+
+    with pytest.raises(AssertionError, match=r"`decode` returns {'y': 1}, and not {'y': True}"):
+        check_codec(Numbers(), [(b"y=true", {"y": True})])

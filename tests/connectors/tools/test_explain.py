@@ -221,3 +221,23 @@ def test_a_learner_around_another_is_written_as_a_call(said):
 def test_lines_of_standard_input_are_not_promised_again(said, changes, again):
     text = said(FILES, **changes)
     assert "written again" not in text if again is None else again in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({}, ""),
+        ({"mixing": {"topic": "shared"}}, " with the same mixings"),
+        ({"drift": {"detector": "ADWIN"}}, ""),
+        ({"drift": {"detector": "ADWIN", "then": "reset"}}, " that changes at the same drifts"),
+    ],
+)
+def test_what_a_prediction_equals(said, changes, what):
+    part = f"Each prediction equals that of the bare learner on the same partition{what}, whatever crashed"
+    assert part in said(TOPICS, **changes)
+
+
+def test_every_permission_is_named(said):
+    text = said(TOPICS, snapshots={"every": "30s"})
+    assert "Permissions: Read on `mail` and group `spam`, DescribeConfigs on `mail`, Write on `verdicts`" in text
+    assert "DescribeConfigs" not in said(TOPICS)

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from kafka import KafkaProducer
@@ -180,3 +181,73 @@ def test_a_silent_broker_ends_the_command(monkeypatch):
     replay._producer, replay._opened, replay._source, replay._timeouts = Producer(), 1.0, "rejects", (1.0, 1.0, 0.05)
     replay._pending, replay._done, replay._sent, replay._sending = Counts(), Counts(), set(), set()
     replay._commit(Ownership(1, "member", frozenset({0}), None), {0: 5})
+
+
+def test_an_old_reject_after_new_ones_is_refused_before_anything_is_sent(monkeypatch):
+    """With `output.timestamp: input` a reject has the time of its record, and rejects are in no order of time."""
+    monkeypatch.setattr(replay_rejects, "MOST_RECORDS", 2)
+    now = int(time.time() * 1000)
+    times = [now, now, now, now - 8 * 24 * 3600 * 1000]
+    rejects = [
+        (0, n, b"k", b"{", [("reason", b"r"), ("source", b"events-0-%d" % n)], moment) for n, moment in enumerate(times)
+    ]
+    committed, sent = {}, []
+
+    class Consumer:
+        ownership, at = None, 0
+
+        def offset_range(self, number):
+            return 0, len(rejects)
+
+        def committed(self, numbers, seconds):
+            return {number: committed.get(number) for number in numbers}
+
+        def join(self):
+            pass
+
+        def seek(self, number, offset):
+            self.at = offset
+
+        def position(self, number):
+            return self.at
+
+        def poll(self, seconds):
+            if self.ownership is None:
+                self.ownership = Ownership(1, "member", frozenset({0}), None)
+                return []
+            self.at += len(found := rejects[self.at : self.at + 1])
+            return found
+
+    class Producer:
+        def __init__(self, *_):
+            self.open = []
+
+        begin = flush = check = close = lambda *_: None
+
+        def send(self, *message):
+            self.open.append(message)
+
+        def send_offsets(self, topic, offsets, ownership):
+            self.offsets = offsets
+
+        def commit(self):
+            sent.extend(self.open)
+            committed.update(self.offsets)
+            self.open = []
+
+    facts = Facts({}, [], {}, frozenset())
+    module = SimpleNamespace(Producer=Producer, read_facts=lambda *_: facts)
+    monkeypatch.setattr(replay_rejects, "client", lambda name: module)
+    kafka = SimpleNamespace(client="", timeouts=(1.0, 1.0, 1.0), consumer_settings={}, producer_settings={})
+    rejected = SimpleNamespace(topic="rejects")
+    config = SimpleNamespace(kafka=kafka, input=SimpleNamespace(topic="events"), labels=None, rejects=rejected)
+
+    def replay(from_beginning):
+        return _Replay(config, Consumer(), "group", {"events": 1, "rejects": 1}, False, from_beginning).run()
+
+    for _ in range(2):  # the second run is refused like the first one
+        with pytest.raises(StartError, match=r"older than 7 days.*--from-beginning"):
+            replay(False)
+        assert not sent and not committed
+    assert replay(True).sent.total() == len(sent) == 4
+    assert replay(False).sent.total() == 0

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import time
+from types import SimpleNamespace
 
 import pytest
 from kafka import KafkaAdminClient, TopicPartition
@@ -12,10 +13,17 @@ from kafka.structs import OffsetAndMetadata
 from typer.testing import CliRunner
 
 from connectors import cli
+from connectors.config.schema import Keep, Record
 from connectors.errors import ConnectorError, StateError
+from connectors.kafka import ClientError
+from connectors.labels import waiting_files
+from connectors.labels.waiting import WaitingRecords
+from connectors.model.records import Record as Message
 from connectors.snapshots.names import SnapshotName
+from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor, snapshot_admin
-from river_margins import snapshot
+from connectors.topics.offset_metadata import OffsetMetadata
+from river_margins import PAClassifier, snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 
@@ -446,3 +454,70 @@ def test_now_is_after_what_a_host_with_another_clock_wrote():
     name = SnapshotName(17, 12, 2**32, "0badcafe", False)
     entry = snapshot_admin.Entry(0, str(name), name, 4, False)
     assert snapshot_admin.choose([entry], [0], None, snapshot_admin.moment_of("now")) == {0: entry}
+
+
+@pytest.mark.parametrize("error", [ClientError("away"), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_move_that_was_not_sent_leaves_no_snapshot(tmp_path, error, is_sent):
+    """Else the newest snapshot, to which `--time now` goes, would be an empty one that no offset names."""
+    store = FolderStore(tmp_path)
+
+    class Consumer:
+        def committed(self, numbers, seconds):
+            return dict.fromkeys(numbers)
+
+        def offset_range(self, number):
+            if number == 1 and not is_sent:
+                raise error
+            return 0, 9
+
+        def alter_group_offsets(self, offsets, seconds):
+            raise error  # perhaps after the broker has taken them
+
+    topic = SimpleNamespace(partitions=2, id="id")
+    restorer = SimpleNamespace(
+        store=store, topic=topic, labels=None, partitions_before=lambda committed: 2, former=lambda number: None,
+        check_metadata=lambda *_: None, check_snapshot=lambda *_: None,
+    )  # fmt: skip
+    reads = SimpleNamespace(topic="events", start="earliest", new_partitions="start")
+    config = SimpleNamespace(
+        name="p", input=reads, labels=None, mixing=None, record=Record(), first_learner=PAClassifier
+    )
+    timeouts = SimpleNamespace(transaction=1.0, committed=1.0)
+    admin = snapshot_admin.SnapshotAdmin(config, Consumer(), restorer, timeouts)
+    with pytest.raises(type(error)):
+        admin.start_anew([0, 1], None)
+    assert [len(store.sizes(number)) for number in range(2)] == ([1, 1] if is_sent else [0, 0])
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_prune_keeps_what_an_index_that_cannot_be_read_may_need(tmp_path, is_lost):
+    store, files, names = FolderStore(tmp_path), waiting_files.WaitingFiles(WaitingRecords(10**12, 10**6)), []
+    for number in range(3):
+        record = Message(f"events-0-{number}", None, b"%d" % number)
+        record.prediction, record.score = True, 0.5
+        files.records.advance(number)
+        files.records.add(f"r{number}", number, record)
+        names.append(f"{number:020d}-0-20250101T00000{number}Z-{number:08x}")
+        prepared = files.prepare(names[-1], number, topic="labels")
+        for name, content in prepared.files.items():
+            store.write(0, name, content)
+        store.write(0, names[-1], b"model")
+        files.remember(prepared)
+    index = store.read(0, f"{names[-1]}-waiting")
+    if is_lost:
+        store.delete(0, f"{names[-1]}-waiting")
+    else:
+        store.write(0, f"{names[-1]}-waiting", b"damaged")
+    digest = prepared.sha256
+    committed = OffsetMetadata(names[-1], digest, "id", 1, "host", 2, 0, 0, 0, "labels", 2, digest).to_committed()
+    admin = object.__new__(snapshot_admin.SnapshotAdmin)
+    admin._store, admin._numbers = store, range(1)
+    admin._timeouts = SimpleNamespace(transaction=10.0, committed=1.0)
+    admin._config = SimpleNamespace(snapshots=SimpleNamespace(keep=Keep(last=1)), mixing=None)
+    admin._consumer = SimpleNamespace(committed=lambda numbers, seconds: {0: committed})
+    assert [entry.id for entry in admin.prune(False)] == names[:2]
+    store.write(0, f"{names[-1]}-waiting", index)  # from a backup, as the processor says
+    found = waiting_files.read(store, 0, names[-1], digest, 10**12, 10**6)
+    assert len(found.records.records) == 3
+    assert {name for name in store.sizes(0) if name.endswith("-waiting")} == {f"{names[-1]}-waiting"}

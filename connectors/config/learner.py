@@ -92,15 +92,9 @@ def texts_of(steps: Any) -> Iterator[str]:
     >>> list(texts_of(["StandardScaler", {"TFIDF": {"on": "body"}}]))
     ['body']
     """
-    if isinstance(steps, list | tuple):
-        for step in steps:
-            yield from texts_of(step)
-    elif isinstance(steps, Mapping):
-        for name, parameters in steps.items():
-            is_of_words = str(name).rpartition(".")[2] in STEPS_FOR_WORDS and isinstance(parameters, Mapping)
-            if is_of_words and isinstance(parameters.get("on"), str):
-                yield parameters["on"]
-            yield from texts_of(parameters)
+    for name, parameters in _with_parameters(steps):
+        if name.rpartition(".")[2] in STEPS_FOR_WORDS and isinstance(parameters.get("on"), str):
+            yield parameters["on"]
 
 
 def imputed_of(steps: Any) -> Iterator[str]:
@@ -109,15 +103,21 @@ def imputed_of(steps: Any) -> Iterator[str]:
     >>> list(imputed_of([{"river.preprocessing.StatImputer": {"imputers": [["age", 0], ["city", "none"]]}}]))
     ['age', 'city']
     """
+    for name, parameters in _with_parameters(steps):
+        if name == "river.preprocessing.StatImputer":
+            yield from (feature for feature, _ in parameters.get("imputers", ()))
+
+
+def _with_parameters(steps: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the names of the steps that have parameters, and these; also of the steps within others."""
     if isinstance(steps, list | tuple):
         for step in steps:
-            yield from imputed_of(step)
+            yield from _with_parameters(step)
     elif isinstance(steps, Mapping):
         for name, parameters in steps.items():
-            if name == "river.preprocessing.StatImputer" and isinstance(parameters, Mapping):
-                yield from (feature for feature, _ in parameters.get("imputers", ()))
-            else:
-                yield from imputed_of(parameters)
+            if isinstance(parameters, Mapping):
+                yield str(name), parameters
+            yield from _with_parameters(parameters)
 
 
 def assemble(steps: Any, key: str = "learner") -> tuple[Any, list[tuple[Path, str]]]:

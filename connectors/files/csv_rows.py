@@ -112,7 +112,7 @@ def parser(
         if found[0].strip() == columns[0] and [cell.strip() for cell in found] == list(columns):
             raise Reject("the row is the header once more, as where two files were joined")
         fields = {
-            name: cell.strip(" ") if name in texts and not cell.isspace() and cell else _plain(cell)
+            name: cell.strip(" ") if name in texts and cell.strip() else _plain(cell)
             for name, cell in zip(columns, found, strict=True)
             if name in nulls or (cell and not cell.isspace())
         }

@@ -444,7 +444,7 @@ class FileProcessor:
         data, examples = self._model.dumps(note_of(self._config.record)), self._model.examples
         name = SnapshotName.new(self._input.lines, examples, is_empty=not self._model.snapshot)
         self._store.write(PARTITION, name, data)
-        before = self._state.waiting.asked if self._state and self._state.waiting else None  # of a file with `queries`
+        before = self._state.waiting.asked if self._state and self._state.waiting else None  # by an earlier start
         self._kept = self._waiting.write(self._late.waiting, name, self._late.asked or before) if self._late else None
         self._health.metrics.note_snapshot(PARTITION, time.monotonic() - began, len(data))
         self._new = name, hashlib.sha256(data).hexdigest(), examples

@@ -246,7 +246,7 @@ def _checkpoint(config: Config) -> list[str]:
         return [
             f"{every}, output, offsets and models move together in one transaction of Kafka.",
             "So a reader of committed records sees exactly one output for each input. Each prediction equals that of "
-            f"the bare learner on the same partition{_but(config)}, whatever crashed in between.",
+            f"the bare learner on the same partition{_other_changes(config)}, whatever crashed in between.",
             f"Output becomes visible at the next checkpoint, up to {config.checkpoint.every:g} s later.",
         ]
     again = "the same prediction and the same header `source`"
@@ -263,8 +263,8 @@ def _checkpoint(config: Config) -> list[str]:
     ]
 
 
-def _but(config: Config) -> str:
-    """Return what else changes the model than its learner does."""
+def _other_changes(config: Config) -> str:
+    """Return what changes the model beside its learner, for the end of a sentence."""
     if config.mixing is not None:
         return " with the same mixings"
     return " that changes at the same drifts" if config.drift_plan and config.drift_plan.then != "warn" else ""

@@ -39,6 +39,20 @@ class AskingFolder(LateFolder):
         return (self.path / "queries.jsonl").read_bytes().splitlines()
 
 
+def test_the_bound_holds_over_a_time_without_queries(tmp_path):
+    queries = {"sampler": {"ShareSampler": {"share": 1.0, "seed": 3}}, "at_most": "3 per 100"}
+    folder = AskingFolder(tmp_path, queries=queries)
+    lines, *_ = late(list(route.datasets.Phishing().take(30)), 5)
+    folder.put_labels([])  # a record whose label is there already is not asked for
+    again = folder.settings["queries"] | {"file": str(tmp_path / "later.jsonl")}  # the first file was dropped
+    for count, changes in ((10, {}), (20, {"queries": None}), (30, {"queries": again})):
+        folder.put(lines[:count])
+        folder.run(**changes)
+        assert len(folder.output()) == count
+    assert [json.loads(query)["id"] for query in folder.queries()] == [0, 1, 2]
+    assert not (tmp_path / "later.jsonl").read_bytes()
+
+
 @pytest.mark.parametrize("sampler", SECTIONS)
 def test_the_queries_are_those_of_a_plain_loop(tmp_path, sampler):
     examples = list(route.datasets.Phishing().take(300))

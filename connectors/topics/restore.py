@@ -260,6 +260,7 @@ class Restorer:
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
                 f"{self._start_over(partition)}{_keep_model(metadata)}",
+                may_heal=False,
             )
 
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:

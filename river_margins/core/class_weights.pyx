@@ -15,7 +15,8 @@ cdef class ClassWeights:
     ----------
     parameter
         A mapping from labels to weights > 0, in which a missing label has the weight 1. Or "balanced": n/(k·n_y) for the
-        label y, where n examples with k different labels were seen, n_y of them with y; the present one counts.
+        label y, at most n_y, where n examples with k different labels were seen, n_y of them with y; the present one
+        counts.
     """
 
     def __init__(self, parameter):
@@ -50,7 +51,8 @@ cdef class ClassWeights:
         if self.balanced:
             if place < len(self.counts):
                 own += <long long> self.counts[place]
-            return <double> (self.examples + 1) / (<double> (self.kinds + (own == 1)) * own)
+            # The first example of a label that comes late would weigh n/k, and few learners recover from such a step.
+            return min(<double> (self.examples + 1) / (<double> (self.kinds + (own == 1)) * own), <double> own)
         self.check_labels(task)
         labels = (<Labels> task).labels
         return self.parameter.get(plain(y) if place == len(labels) else labels[place], 1.0)

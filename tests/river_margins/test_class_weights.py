@@ -55,11 +55,11 @@ def learned(model):
 
 
 def balanced_weights(labels):
-    """n/(k·n_y) before each example is learned, the example itself included."""
+    """n/(k·n_y), at most n_y, before each example is learned, the example itself included."""
     counts = Counter()
     for number, label in enumerate(labels, 1):
         counts[label] += 1
-        yield number / (len(counts) * counts[label])
+        yield min(number / (len(counts) * counts[label]), counts[label])
 
 
 def test_every_classifier_that_takes_sample_weights_takes_weights_of_classes():
@@ -83,22 +83,32 @@ def test_pa1_with_weight_2_has_twice_its_C():
 
 
 def test_balanced_by_hand():
-    """Of T, T, F, T the weights are 1/(1·1), 2/(1·2), 3/(2·1) and 4/(2·3)."""
+    """Of T, T, F, T, F the weights are 1/(1·1), 2/(1·2), the smaller of 3/(2·1) and 1, 4/(2·3) and 5/(2·2)."""
     model = rm.PAClassifier(0.125, class_weight="balanced", intercept=False)
-    for feature, label in zip("abcd", (True, True, False, True), strict=True):
+    for feature, label in zip("abcde", (True, True, False, True, False), strict=True):
         model.learn_one({feature: 1.0}, label)
-    assert dict(model.weights) == {"a": 0.125, "b": 0.125, "c": -0.1875, "d": 0.125 * 4 / 6}
+    assert dict(model.weights) == {"a": 0.125, "b": 0.125, "c": -0.125, "d": 0.125 * 4 / 6, "e": -0.125 * 5 / 4}
+
+
+def test_a_label_that_comes_late_does_not_outweigh_all_others():
+    """By the formula without its bound, the first of them would weigh 500 times as much as an example before it."""
+    model = rm.PAClassifier(0.0001, class_weight="balanced", classes=[False, True], intercept=False)
+    for number in range(1000):
+        model.learn_one({number: 1.0}, False)
+    for number, weight in (("first", 1), ("second", 2), ("third", 3)):
+        model.learn_one({number: 1.0}, True)
+        assert model.weights[number] == 0.0001 * weight
 
 
 def test_balanced_is_the_formula_of_scikit_learn():
-    """In every round the weight is that of the stream so far."""
+    """In every round the weight is that of the stream so far, and at most the number of examples with the label."""
     labels = [y for _, y in unbalanced(rm.PAClassifier, THREE)]
     model = rm.PAClassifier(1e-6, class_weight="balanced", classes=THREE, intercept=False)
     for number, label in enumerate(labels, 1):
         classes = np.unique(labels[:number])
         weight = dict(zip(classes, compute_class_weight("balanced", classes=classes, y=labels[:number]), strict=True))
         model.learn_one({number: 1.0}, label)  # a new feature: the loss is 1, so that C times the weight is the step
-        assert model.weights[label][number] == 1e-6 * weight[label]
+        assert model.weights[label][number] == 1e-6 * min(weight[label], labels[:number].count(label))
 
 
 @each
@@ -148,8 +158,6 @@ MISTAKES = "it moves on mistakes only, of which both classes already have about 
 WITHOUT_GAIN = {
     rm.Perceptron: MISTAKES,
     rm.AveragedPerceptron: MISTAKES,
-    rm.VotedPerceptron: MISTAKES,
-    rm.PocketPerceptron: MISTAKES,
     rm.PNormPerceptron: MISTAKES,
     rm.SecondOrderPerceptron: MISTAKES,
     rm.KernelPerceptron: MISTAKES,

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 # seconds for which metadata may lack the topic: a broker that was silent knows of no topic for a moment
 TOPIC_MISSING_TIMEOUT = 3.0
 COORDINATOR_TIMEOUT = 5.0  # seconds to find the coordinator of the group
+REQUEST_TIMEOUT_MS = 10_000  # for each end of a partition: a member that does not poll for long leaves its group
 JOIN_TIMEOUT = 1.0  # seconds for which one poll waits for an assignment; a signal is seen after it
 
 
@@ -184,9 +185,10 @@ class Consumer:
 
     def offset_range(self, partition: int) -> tuple[int, int]:
         place = self._place(partition)
+        wait = min(REQUEST_TIMEOUT_MS, self._consumer.config["request_timeout_ms"])
         with translated(self._permissions):
-            first = self._consumer.beginning_offsets([place])[place]
-            return first, self._consumer.end_offsets([place])[place]
+            first = self._consumer.beginning_offsets([place], wait)[place]
+            return first, self._consumer.end_offsets([place], wait)[place]
 
     def seek(self, partition: int, offset: int) -> None:
         place = self._place(partition)

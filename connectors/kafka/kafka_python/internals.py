@@ -146,12 +146,16 @@ def call_before_join(consumer: KafkaConsumer, before_join: Callable[[], None]) -
 
     The listener for revoked partitions that the library offers runs in its own thread, where nothing may wait, so it
     cannot commit.
+
+    The consumer joins then in any case. A leader joins because its metadata changed, and while the function works they
+    may change back: those of a broker that knew of no topic for a moment, for example.
     """
     coordinator = consumer._coordinator
     join = coordinator.ensure_active_group
 
     def tell_and_join(timeout_ms: float | None = None) -> bool:
         before_join()
+        coordinator.request_rejoin()
         return bool(join(timeout_ms=timeout_ms))
 
     coordinator.ensure_active_group = tell_and_join

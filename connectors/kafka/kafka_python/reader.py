@@ -55,7 +55,7 @@ class Reader:
         end = time.monotonic() + seconds
         with going_back(self), translated(self._permissions):
             consumer = self._connected()
-            last = consumer.end_offsets([self._place])[self._place]
+            last = consumer.end_offsets([self._place], int(seconds * 1000))[self._place]
             if last < self.position:
                 consumer = self._begin_again()
             while self.position < last:

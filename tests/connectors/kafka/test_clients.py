@@ -4,6 +4,7 @@ import contextlib
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import confluent_kafka
 import pytest
@@ -408,6 +409,24 @@ def test_a_compression_that_cannot_be_undone_is_named(kafka, monkeypatch):
     reader = place.module.Reader(place.name, place.name, place.settings)
     with contextlib.closing(reader), pytest.raises(NotAccepted, match=said):
         reader.read(DEADLINE)
+
+
+def test_the_questions_of_kafka_python_for_offsets_end_before_a_member_leaves_its_group(monkeypatch):
+    """A partition may have no leader for a while. The library would ask for it for half a minute, without a poll."""
+    module, asked = client("kafka-python"), []
+
+    def answer(places, timeout_ms=30_000):
+        asked.append(timeout_ms)
+        return dict.fromkeys(places, 0)
+
+    library = SimpleNamespace(config={"request_timeout_ms": 30_000}, beginning_offsets=answer, end_offsets=answer)
+    consumer = object.__new__(module.Consumer)
+    consumer._topic, consumer._permissions, consumer._consumer = "t", {}, library
+    assert consumer.offset_range(0) == (0, 0)
+    assert sum(asked) < kafka_python_settings.CONSUMER["max_poll_interval_ms"]
+    reader = module.Reader("t", "g", {})
+    monkeypatch.setattr(reader, "_connected", lambda: library)
+    assert reader.read(2.5) == [] and asked[2:] == [2500]
 
 
 def test_the_last_question_of_confluent_for_committed_offsets_ends(monkeypatch):

@@ -17,6 +17,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
 from kafka.consumer.fetcher import Fetcher
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.future import Future
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
@@ -182,6 +183,26 @@ def test_must_join_and_wait_for_assignment_and_resume_join(consumer):
     internals.resume_join(consumer)
     assert internals.must_join(consumer), broken(internals.resume_join)
     wait_for(is_assigned, broken(internals.resume_join))
+
+
+def test_call_before_join():
+    """Metadata without the topic make a leader join. The next ones, with the topic, come before it has begun to."""
+    coordinator = object.__new__(ConsumerCoordinator)
+    coordinator.config = {"api_version": (4, 0), "group_id": "g"}
+    coordinator._subscription = SimpleNamespace(partitions_auto_assigned=lambda: True, subscription={"a"})
+    coordinator._assignment_snapshot, coordinator._metadata_snapshot = {"a": {0}}, {"a": set()}
+    coordinator._joined_subscription, coordinator.rejoin_needed = None, False
+    needed = []
+    coordinator.ensure_active_group = lambda timeout_ms: needed.append(coordinator.need_rejoin())
+    assert coordinator.need_rejoin(), broken(internals.call_before_join)
+
+    def commit():
+        coordinator._metadata_snapshot = {"a": {0}}
+        assert not coordinator.need_rejoin(), needless(internals.call_before_join)
+
+    internals.call_before_join(SimpleNamespace(_coordinator=coordinator), commit)
+    coordinator.ensure_active_group(timeout_ms=10)
+    assert needed == [True], "it was told that the partitions are given back, and would wait for an assignment for ever"
 
 
 @pytest.fixture

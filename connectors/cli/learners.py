@@ -43,7 +43,7 @@ def evaluate(
     ] = None,
     delay: Annotated[
         int | None,
-        typer.Option(help="How many examples later each label becomes known; 0 and 1 are no delay.", min=0),
+        typer.Option(help="How many examples later each label becomes known; 0 and 1 mean no delay.", min=0),
     ] = None,
     plot: Annotated[
         pathlib.Path | None, typer.Option(help="Draws the metrics over the examples into this .png, .svg or .pdf file.")
@@ -62,8 +62,9 @@ def evaluate(
 def compare(file: File) -> None:
     """Compares `learner` with each of the `challengers` by the last checkpoint, and prints which is better.
 
-    Only records count on which both models were judged: all of them, and the last 10,000 of each partition. The loss of
-    a record is 1 for a wrong class and 0 for the right one, or the absolute error of a number.
+    It uses only the records on which both models were judged. It compares twice: over all of these, and over the last
+    10,000 judged records of each partition. The loss of a record is 1 for a wrong class and 0 for the right one, or the
+    absolute error of a number.
     """
     config = load(file)
     from connectors.cli.tables import show_table

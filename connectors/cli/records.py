@@ -84,12 +84,16 @@ def replay_rejects(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
     from_beginning: Annotated[
         bool,
-        typer.Option("--from-beginning", help="Also send rejects so old that brokers have forgotten what was sent."),
+        typer.Option(
+            "--from-beginning",
+            help="If the brokers know of no replay, send all rejects, however old: what was sent before and forgotten"
+            " is sent again.",
+        ),
     ] = False,
 ) -> None:
-    """Sends the rejects again where they came from, each one once, with what had gone wrong in a header `rejected`.
+    """Sends each reject once to the topic that it came from, with the reason in a header `rejected`.
 
-    It ends with the rejects that were there when it began. What was sent before is not sent again.
+    It ends after the rejects that were there when it began. A reject that was sent before is not sent again.
     """
     from connectors.config import load_topics
     from connectors.tools import replay_rejects

@@ -85,7 +85,7 @@ def export(
 def prune(
     file: File, dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False
 ) -> None:
-    """Deletes the snapshots that `snapshots.keep` does not keep and no committed offset names."""
+    """Deletes the snapshots that a processor would delete: superseded a while ago, and not kept by `snapshots.keep`."""
     with _opened(file) as admin:
         removed = admin.prune(dry_run)
     show_table(TITLES, map(_row, removed))
@@ -104,13 +104,16 @@ def rewind(
         typer.Option("--time", help="To the newest one not after this time, such as 2026-11-21T10:25:00Z, or `now`."),
     ] = None,
     empty: Annotated[
-        bool, typer.Option("--empty", help="To a new model, at `--offset`, else at the committed offset.")
+        bool,
+        typer.Option(
+            "--empty", help="To a new model, or that of `start_from`; at `--offset`, else at the committed offset."
+        ),
     ] = False,
     partition: Annotated[int | None, typer.Option(help="Only this partition; default: all.", min=0)] = None,
 ) -> None:
     """Moves offsets and models together to other snapshots. Stop all processors of the group first.
 
-    The processor then goes on from there: output of records that are read again is written again.
+    The processor then goes on from there: it reads the records since then again, and writes their output again.
     """
     if (to is not None) + (offset is not None and not empty) + (moment is not None) + empty != 1:
         raise typer.BadParameter("give exactly one of `--to`, `--offset`, `--time` and `--empty`")

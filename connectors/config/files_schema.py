@@ -106,8 +106,8 @@ class InputFile(Section):
 
 class OutputFile(Section):
     file: WrittenFile = Field(
-        description="The file to write, `.jsonl` or `.csv`, and then perhaps `.gz` or `.zst`. It must not exist at the"
-        " first start. `-`: JSON lines on standard output."
+        description="The file to write, `.jsonl` or `.csv`, and then perhaps `.gz` or `.zst`. At the first start it"
+        " must be absent or empty. `-`: JSON lines on standard output."
     )
     score: OutputScore = Field(default="learner", description=SCORE)
     explain: Count = Field(default=0, description=f"{EXPLAIN} For JSON lines.")
@@ -117,8 +117,8 @@ class OutputFile(Section):
 class RejectsFile(Section):
     file: Annotated[WrittenFile, AfterValidator(_json_lines)] = Field(
         description="The file for records that cannot be processed, JSON lines: the reason, the position, and the"
-        " original bytes as `text`, or as `base64` if they are not UTF-8. Without `rejects` they are logged and"
-        " counted."
+        " original bytes as `text`, or as `base64` if they are not UTF-8. At the first start it must be absent or"
+        " empty. Without `rejects` such records are logged and counted."
     )
 
 
@@ -130,14 +130,14 @@ class OutcomesFile(Section):
     file: WrittenFile = Field(
         description="The file for what became of a record, JSON lines:"
         ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in'
-        " milliseconds. It must not exist at the first start."
+        " milliseconds. At the first start it must be absent or empty."
     )
 
 
 class QueriesFile(AnyQueries):
     file: WrittenFile = Field(
         description='The file for records whose label is asked for, JSON lines: `{"id", "prediction", "score",'
-        ' "record"}`. It must not exist at the first start.'
+        ' "record"}`. At the first start it must be absent or empty.'
     )
 
 

@@ -154,7 +154,8 @@ class Record(Section):
 EXPLAIN = (
     "How many features each output names as `explanation`, those that contributed most to its score: `{feature:"
     " contribution}`, the largest first. With several classes it explains the score of the predicted one. 0: none."
-    " Learners with a kernel have no such answer."
+    " Only for learners whose score is a sum over features; others, such as learners with a kernel, `AutoClassifier`,"
+    " `Hedge` and networks, are refused."
 )
 
 
@@ -197,7 +198,8 @@ class Steps(Section):
 class Learner(Steps):
     name: Name | None = Field(
         default=None,
-        description="The name of the model beside its challengers. Letters, digits, `.`, `_`, `-`, at most 100.",
+        description="The name of the model, by which it is told from its challengers; needed with `challengers`. At"
+        " most 100 letters, digits, `.`, `_`, `-`; a letter or a digit first.",
     )
 
 
@@ -239,12 +241,13 @@ class AnyLabels(Section):
     )
     pending: Positive = Field(
         default=1_000_000,
-        description="At most so many records of a partition wait; the oldest give way. The same for labels that wait.",
+        description="The largest number of records of a partition that wait for their label; beyond it, the oldest give"
+        " way. Labels that wait for their record have the same bound.",
     )
     otherwise: Otherwise = Field(
         default=None,
-        description="What becomes of a record whose label did not come in time: `none`, it is not learned, or the label"
-        " with which it is learned then, such as `false`.",
+        description="What becomes of a record whose label did not come in time. `none`: it is not learned. Any other"
+        " value, such as `false`, is the label with which it is learned then.",
     )
 
     @property
@@ -319,7 +322,8 @@ class AnyConfig(Section):
 
     name: Name = Field(
         description="The folder of the snapshots; with topics also the consumer group, whose processes share the"
-        " partitions, and the prefix of the transactional ids. Letters, digits, `.`, `_`, `-`, at most 100."
+        " partitions, and the prefix of the transactional ids. At most 100 letters, digits, `.`, `_`, `-`; a letter or"
+        " a digit first."
     )
     record: Record = Field(default=Record(), description="The meaning of the fields of a record.")
     learner: Learner = Field(

@@ -100,6 +100,12 @@ def test_files_that_are_named_exist(page):
     assert [path for path in named if not ((ROOT / path).exists() or (ROOT / "tests" / path).exists())] == []
 
 
+def test_contributing_names_every_generator():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    writers = [path for path in (DOCS / "generators").glob("*.py") if "__main__" in path.read_text()]
+    assert writers and [path.name for path in writers if f"docs/generators/{path.name}" not in text] == []
+
+
 def test_every_field_of_an_entry_is_explained():
     page = (ROOT / "docs" / "adding-a-learner.md").read_text()
     assert [field.name for field in dataclasses.fields(Learner) if f"| `{field.name}` |" not in page] == []

@@ -6,6 +6,7 @@ import pytest
 
 from connectors import config
 from connectors.config import spark_schema
+from connectors.errors import ConfigError
 from tests.helpers.paths import ROOT
 
 PAGE = (ROOT / "docs" / "spark.md").read_text()
@@ -29,6 +30,14 @@ def test_the_file_with_labels_is_valid(tmp_path):
     (tmp_path / "p.yaml").write_text(blocks("yaml")[1])
     found = config.load_for_spark(tmp_path / "p.yaml").labels
     assert found is not None and (found.id, found.label, found.within) == ("payment", "is_fraud", 30 * 86400)
+
+
+@pytest.mark.parametrize(("section", "text"), [("record", "id: id, "), ("labels", "id: payment, ")])
+def test_labels_need_both_ids_as_the_page_says(section, text, tmp_path):
+    (tmp_path / "p.yaml").write_text(blocks("yaml")[1].replace(text, ""))
+    with pytest.raises(ConfigError, match=f"`{section}.id` is missing"):
+        config.load_for_spark(tmp_path / "p.yaml")
+    assert "`record.id` and `labels.id`" in PAGE
 
 
 @pytest.mark.parametrize(

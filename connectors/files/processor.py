@@ -540,6 +540,8 @@ def committed_snapshot(config: FileConfig) -> bytes | None:
             continue
         except (OSError, ValidationError) as error:
             raise StateError(f"the checkpoint `{path}` cannot be read: {error}") from error
+    if path.exists():
+        raise StateError(f"the snapshot that the checkpoint `{path}` names does not exist")
     return None
 
 

@@ -39,6 +39,8 @@ def parse(line: bytes) -> dict[str, Any]:
 
 def _number(text: str, what: str) -> int | float:
     try:
+        if "_" in text or not text.isascii():  # 1_5 is 15 to Python, and there are digits of other scripts
+            raise ValueError
         return int(text) if INTEGER.fullmatch(text) else float(text)
     except ValueError:
         raise Reject(f"not svmlight: {what} is `{text[:100]}`, and not a number") from None

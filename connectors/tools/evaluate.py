@@ -307,6 +307,9 @@ class DataSet:
         record = config.record
         features = None if record.features is None else named(record.features)
         weight = None if record.weight is None else FieldPath.parse(record.weight)
+        # A processor takes these out of a record before it learns the other fields.
+        apart = (record.id, record.label, record.time) if features is None else ()
+        self._apart = {FieldPath.parse(text).name for text in apart if text is not None}
         is_plain = features is None and record.nulls is None and weight is None
         self._pick = None if is_plain else Picker(None, None, weight, features, record.nulls)
 
@@ -315,6 +318,8 @@ class DataSet:
         for features, label in self.pairs():
             self.done += 1
             weight = None
+            if not self._apart.isdisjoint(features):
+                features = {name: value for name, value in features.items() if name not in self._apart}
             try:
                 if self._pick is not None:
                     _, _, weight, features = self._pick(features)

@@ -16,7 +16,7 @@ def shown(what: str, total: float | None = None, counts: bool = True) -> Iterato
     With `counts` both are numbers to show. Else they are bytes, and the time that is left says more.
     """
     last = (MofNCompleteColumn(), TimeElapsedColumn()) if counts else (TimeElapsedColumn(), TimeRemainingColumn())
-    columns = TextColumn("{task.description}"), BarColumn(), *last
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), *last
     with Progress(*columns, console=Console(stderr=True), disable=not is_terminal(), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda done, of=total: progress.update(task, completed=done, total=of)

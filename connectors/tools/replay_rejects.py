@@ -265,12 +265,17 @@ class _Replay:
                 self._close()
                 self._connect()
                 ownership = None
+        if len(positions) < len(self._ends):
+            raise ClientError(f"another run of this command, perhaps a dry one, reads `{self._source}`, too")
 
     def _take_over(self) -> tuple[Ownership | None, dict[int, int]]:
         """Read on where the group is, in the partitions of a new assignment."""
         if self._opened is not None:
             self._close()
             self._connect()
+        self._pending, self._sending = Counts(), set()  # what was not committed comes again
+        if self._dry_run:  # which commits nothing
+            self._done, self._sent = Counts(), set()
         ownership = self._consumer.ownership
         if ownership is None:
             return None, {}

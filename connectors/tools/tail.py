@@ -107,7 +107,9 @@ def _value(value: bytes | None, decode: Callable[[bytes], Any] | None) -> Any:
             return orjson.Fragment(orjson.dumps(decode(value)))
     if value is not None:
         with contextlib.suppress(orjson.JSONDecodeError, TypeError):  # TypeError: nested deeper than it can write
-            return orjson.Fragment(orjson.dumps(orjson.loads(value)))
+            orjson.dumps(orjson.loads(value))
+            # As it is: a number beyond 64 bits, which may be why it was rejected, would become another one.
+            return orjson.Fragment(value.replace(b"\n", b" ").replace(b"\r", b" "))
     return _text(value)
 
 

@@ -46,8 +46,8 @@ class AROWClassifier(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -231,8 +231,8 @@ class NAROWClassifier(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -331,8 +331,8 @@ class NHERDClassifier(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features

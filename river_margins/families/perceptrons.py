@@ -38,8 +38,8 @@ class Perceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     rivals
         With more than two classes, the wrong classes whose weights change: "max" (default) is the best-scoring one;
         "uniform" is all that score at least as high as the true class, in equal shares; "proportional" is the same
@@ -126,8 +126,8 @@ class MarginPerceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -211,8 +211,8 @@ class AveragedPerceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -376,8 +376,8 @@ class PNormPerceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -460,8 +460,8 @@ class VotedPerceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features
@@ -544,8 +544,8 @@ class PocketPerceptron(MarginClassifier):
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight
         A factor of the sample weight for each class: a mapping from labels to numbers > 0, in which a missing label has
-        1. Or "balanced": n/(k·n_y) for the label y, at most n_y, with the n examples and k labels seen so far, of which n_y
-        have y. None (default) is 1 for all.
+        1. Or "balanced": n/(k·n_y), at most n_y, for the label y, with the n examples and k labels seen so far, n_y of
+        them with y. None (default) is 1 for all.
     intercept
         Whether to add a constant feature of value 1; True by default.
     max_features

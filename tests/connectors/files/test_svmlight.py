@@ -19,6 +19,8 @@ from tests.helpers.streams import twin
     ("line", "reason"),
     [
         (b"1 2:x", "the value of 2 is `x`"),
+        (b"1 2:1_5", "the value of 2 is `1_5`"),
+        ("1 2:\uff11".encode(), "the value of 2 is `\uff11`"),
         (b"yes 2:1", "the label is `yes`"),
         (b"1 2:1 2:3", "the index 2 appears twice"),
         (b"1 2:1 b", "`b` is not `index:value`"),

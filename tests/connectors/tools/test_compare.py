@@ -145,3 +145,14 @@ def test_what_nobody_judges_is_told(tmp_path):
     done = CliRunner().invoke(app, ["compare", str(folder.file())])
     assert done.exit_code == 0
     assert "records whose label did not come were learned as `false` and are not compared" in done.output
+
+
+def test_a_snapshot_that_is_gone_is_told(tmp_path):
+    folder = Folder(tmp_path)
+    play(folder, "pa", "arow")
+    folder.put(lines_of(phishing(20)))
+    folder.run()
+    for path in (tmp_path / "snapshots").rglob("*.snapshot"):
+        path.unlink()
+    with pytest.raises(StateError, match=r"the snapshot that the checkpoint `.*checkpoint\.json` names does not exist"):
+        compare.compare(folder.config())

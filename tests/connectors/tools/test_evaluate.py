@@ -287,8 +287,9 @@ def test_a_processor_of_topics_needs_data(tmp_path):
 
 
 def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
-    write(tmp_path / "in.jsonl", phishing(3000))
-    report.run(settings())
+    data = tmp_path / "in[eu].jsonl"  # which is no style
+    write(data, phishing(3000))
+    report.run(settings(input={"file": str(data)}))
     assert capfd.readouterr().err == ""
     line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
     ours, theirs = pty.openpty()
@@ -300,7 +301,7 @@ def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
     finally:
         os.close(ours)
         os.close(theirs)
-    assert done.returncode == 0 and "━" in shown and "in.jsonl" in shown
+    assert done.returncode == 0 and "━" in shown and "in[eu].jsonl" in shown
 
 
 @pytest.mark.parametrize("delay", [None, 20])
@@ -338,6 +339,16 @@ def test_a_feature_of_a_data_set_may_be_the_weight(settings):
     for x, y in datasets.Phishing():
         weight = x.pop("empty_server_form_handler")
         learner.learn_one(x, y, w=weight)
+    assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
+
+
+def test_the_id_of_a_data_set_is_no_feature(settings):
+    """As in a processor to whose input `produce` sends the data set."""
+    config = settings(REGRESSOR, record={"id": "chick", "label": "weight"})
+    found, learner = ours.run(config, "ChickWeights"), config.build_learner()
+    for x, y in datasets.ChickWeights():
+        del x["chick"]
+        learner.learn_one(x, y)
     assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
 
 

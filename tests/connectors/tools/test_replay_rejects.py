@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaProducer
 
 from connectors.errors import ConfigError, StartError
-from connectors.kafka import Ownership, confluent, kafka_python
+from connectors.kafka import ClientError, Ownership, confluent, kafka_python
 from connectors.kafka import client as client_of
 from connectors.kafka.facts import Facts
 from connectors.runtime import watchdog
@@ -251,3 +251,61 @@ def test_an_old_reject_after_new_ones_is_refused_before_anything_is_sent(monkeyp
         assert not sent and not committed
     assert replay(True).sent.total() == len(sent) == 4
     assert replay(False).sent.total() == 0
+
+
+def beside_another_run(assignments, dry_run):
+    """A replay of four rejects by a member of a group that gives out their partition again, at these polls."""
+    rejects = [(0, n, b"k", b"{", [("reason", b"r"), ("source", b"events-0-%d" % n)], 0) for n in range(3)]
+    rejects.append((0, 3, b"k", None, [("reason", b"r"), ("source", b"events-0-3")], 0))
+
+    class Consumer:
+        ownership, at, polls = None, 0, 0
+
+        def offset_range(self, number):
+            return 0, len(rejects)
+
+        def committed(self, numbers, seconds):
+            return dict.fromkeys(numbers)
+
+        def join(self):
+            pass
+
+        def seek(self, number, offset):
+            self.at = offset
+
+        def position(self, number):
+            return self.at
+
+        def poll(self, seconds):
+            self.polls += 1
+            if self.polls in assignments:
+                self.ownership = Ownership(self.polls, "member", frozenset(assignments[self.polls]), None)
+                return []
+            self.at += len(found := rejects[self.at : self.at + 1])
+            return found
+
+    class Producer:
+        def __init__(self, *_):
+            pass
+
+        begin = send = flush = check = send_offsets = commit = close = lambda *_: None
+
+    kafka = SimpleNamespace(client="", timeouts=(1.0, 1.0, 1.0), consumer_settings={}, producer_settings={})
+    rejected = SimpleNamespace(topic="rejects")
+    config = SimpleNamespace(kafka=kafka, input=SimpleNamespace(topic="events"), labels=None, rejects=rejected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replay_rejects, "MOST_RECORDS", 1)
+        patch.setattr(replay_rejects, "client", lambda name: SimpleNamespace(Producer=Producer))
+        return _Replay(config, Consumer(), "group", {"events": 1, "rejects": 1}, dry_run, True).run()
+
+
+def test_a_dry_run_counts_once_what_it_reads_again():
+    counts = beside_another_run({1: [0], 5: [0]}, dry_run=True)
+    assert counts.sent == {"r": 3} and counts.left_out == {"without a value, which no processor takes": 1}
+
+
+@pytest.mark.parametrize(("assignments", "dry_run"), [({1: [0], 3: []}, False), ({1: []}, True)])
+def test_a_run_whose_partition_another_one_gets_says_so(assignments, dry_run):
+    """Else it would end as if it had read all of them, and what the other one only counts would not be sent."""
+    with pytest.raises(ClientError, match="another run of this command, perhaps a dry one, reads `rejects`"):
+        beside_another_run(assignments, dry_run)

@@ -116,6 +116,12 @@ def test_what_cannot_be_shown_as_json_is_text():
     assert json.loads(tail._shown(record, (), None)) == {"key": None, "value": value.decode()}
 
 
+def test_a_value_is_shown_as_it_is():
+    value = b'{"id": 12345678901234567890123,\r\n "a": 1.10}'
+    record = types.SimpleNamespace(key=None, value=value, headers=None)
+    assert tail._shown(record, (), None) == b'{"key":null,"value":{"id": 12345678901234567890123,   "a": 1.10}}'
+
+
 @pytest.mark.parametrize("what", ["output", "outcomes", "rejects"])
 def test_headers_of_the_input_are_not_taken_for_those_of_the_processor(what):
     names = ("label", "model", "reason", "source")

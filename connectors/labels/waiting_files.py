@@ -6,7 +6,6 @@ snapshot with which it was written, `NAME-segment` or `NAME-segment1`. So many s
 written once.
 """
 
-import contextlib
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from connectors.labels import state
 from connectors.labels.asking import Asked
 from connectors.labels.segments import Segment, plan
 from connectors.labels.waiting import BadState, Position, WaitingRecords
+from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import Store
 
 WAITING, SEGMENT = "-waiting", "-segment"
@@ -136,15 +136,29 @@ def _segments(store: Store, partition: int, segments: Iterable[Segment]) -> Iter
         yield data
 
 
-def needed(store: Store, partition: int) -> dict[str, frozenset[str]]:
-    """Return the files that each snapshot of a partition needs beside its own, as far as their indexes can be read."""
-    found = {}
-    for name in store.sizes(partition):
-        snapshot = name.removesuffix(WAITING)
-        if snapshot != name:
-            with contextlib.suppress(BadState):
-                found[snapshot] = files_of(snapshot, read_index(store, partition, snapshot)[0].segments)
+def needed(store: Store, partition: int, has_labels: bool = False) -> dict[str, frozenset[str]]:
+    """Return the files that each snapshot of a partition needs beside its own.
+
+    An index that cannot be read may come back from a backup, and need each segment that was written before it. With
+    `has_labels`, so may one that is not there.
+    """
+    found, names = {}, store.sizes(partition)
+    snapshots = {name.removesuffix(WAITING) for name in names if name.endswith(WAITING)}
+    if has_labels:
+        snapshots.update(name for name in names if SnapshotName.parse(name))
+    for snapshot in snapshots:
+        try:
+            found[snapshot] = files_of(snapshot, read_index(store, partition, snapshot)[0].segments)
+        except BadState:
+            segments = (name for name in names if _may_need(snapshot, name))
+            found[snapshot] = frozenset({f"{snapshot}{WAITING}", *segments})
     return found
+
+
+def _may_need(snapshot: str, file: str) -> bool:
+    """Tell whether a file is a segment that was written with this snapshot or before it."""
+    own, its = SnapshotName.parse(snapshot), SnapshotName.parse(file.rpartition(SEGMENT)[0])
+    return own is not None and its is not None and its.offset <= own.offset and its.time <= own.time
 
 
 def files_of(snapshot: str, segments: Iterable[Segment]) -> frozenset[str]:

@@ -115,8 +115,12 @@ class ContestModel(PartitionModel):
         return asked.prediction, known_score(asked, record.label, model.first_score)
 
     def _learn(self, record: Record, is_late: bool) -> None:
-        super()._learn(record, is_late)
         answers = record.answers or {}
+        # A drift may have promoted the champion since it refused the features, as a challenger: the others learn them.
+        if answers.get(self.name, ()) is None:
+            self._check_label(record.label)
+        else:
+            super()._learn(record, is_late)
         if any(answers.values()):  # else they only tell who refused the features, and nothing is judged
             self.standings.judge(self._losses(answers, record.label))
         for name, model in self.challengers.items():

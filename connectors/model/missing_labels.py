@@ -23,7 +23,8 @@ class MissingLabels:
 
     def look(self, counts: Counts, examples: int, least: int = LEAST) -> None:
         """Warn if at least so many records were predicted, and no label was learned or refused."""
-        if self._field is None or examples or counts.unteachable:
+        # a model that has begun anew after a drift has no examples
+        if self._field is None or examples or counts.learned or counts.unteachable:
             self._field = None
         elif counts.predicted >= least:
             self._log.warning(warning(self._field, counts.predicted))

@@ -154,7 +154,10 @@ class PartitionModel:
         if self._change is not None:
             self._change(self.learner)
         if self._next_watch is not None:
-            (self.watch,) = self._next_watch
+            (watch,) = self._next_watch
+            if watch is not None and self.watch is not None:  # which may have seen drifts since the last snapshot
+                watch.past = self.watch.past
+            self.watch = watch
 
     def dumps(self, about: Mapping[str, Any]) -> bytes:
         """Return a snapshot of the model, which also tells this about it."""
@@ -277,11 +280,7 @@ class PartitionModel:
             mine[name], others[name] = others[name], mine[name]
 
     def _learn(self, record: Record, is_late: bool) -> None:
-        try:
-            if self.check_label is not None:
-                self.check_label(record.label)
-        except ValueError as error:
-            raise _reject(error, Unlearnable, "label") from error
+        self._check_label(record.label)
         try:
             self._learn_one(record)
         except Exception as error:
@@ -292,6 +291,13 @@ class PartitionModel:
             value = record.value  # the bytes take less memory than the features
             self.learned.append(record if value is None else (value, record.label, 0) if is_late else value)
         self.examples += 1
+
+    def _check_label(self, label: Any) -> None:
+        try:
+            if self.check_label is not None:
+                self.check_label(label)
+        except ValueError as error:
+            raise _reject(error, Unlearnable, "label") from error
 
     def features_of(self, record: Record) -> dict[str, Any]:
         """Return features for the learner: a copy for one whose steps may change them, since others get them too."""

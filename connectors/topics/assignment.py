@@ -246,7 +246,8 @@ class Assignment:
         partition = self.partitions.get(number)  # there in a later commit, and others mix with what it has published
         published = None if partition is None else partition.published
         try:
-            files = needed(store, number)  # also if the file has no labels any more: what waited is deleted then
+            # also if the file has no labels any more: what waited is deleted then
+            files = needed(store, number, self._config.labels is not None)
             self._superseded.add_found(number, current, store, files, published)
         except OSError:
             self._superseded.note_unknown(number, self._find_superseded)

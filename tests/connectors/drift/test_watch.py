@@ -125,6 +125,25 @@ def test_inputs_that_are_read_again_are_watched_as_they_were(tmp_path):
         assert (again.watch and again.watch.plan) == plan and not again.is_to_change
 
 
+def test_drifts_are_counted_on_when_another_detector_takes_over(tmp_path):
+    """With `snapshots.every`, the former one watches until the next snapshot, and may see a drift."""
+    section = "drift: {detector: {PageHinkley: {threshold: 0.5, min_instances: 1}}, then: reset}\n"
+    (tmp_path / "p.yaml").write_text(FILE + section)
+    snapshots = {}
+    model = Builder(config.load(tmp_path / "p.yaml"), snapshots.__getitem__, DECODE, True).start()
+    take(model, (1.0, True))
+    snapshots["s"] = model.dumps({})
+    (tmp_path / "p.yaml").write_text(FILE + "drift: {detector: EDDM}\n")
+    settings = config.load(tmp_path / "p.yaml")
+    found = find(settings, snapshots["s"], "it", "start over")
+    again = Builder(settings, snapshots.__getitem__, DECODE, True).restore("s", 1, found)
+    take(again, (1.0, True), (1.0, True), (1.2, False))
+    assert again.has_drifted and again.examples == 0
+    again.prepare_snapshot()
+    again.saved_as("t")
+    assert again.watch.plan.detector == "EDDM" and again.watch.committed == 1
+
+
 def test_what_waited_before_there_was_a_watch_is_not_held_against_a_model_that_begins_anew():
     """The section `drift` is new, and labels of former records come before the next record."""
     decode, waiting = Decoder("id", "y", None, is_joined=True).decode, WaitingRecords(10**6, 100)

@@ -214,3 +214,24 @@ def test_what_waited_before_there_were_challengers_is_not_watched():
     record.prediction = False
     model.learn(record, is_late=True)
     assert model.watch.seen == [] and model.examples == model.challengers["pa"].examples == 1
+
+
+@pytest.mark.parametrize("otherwise", [None, False])
+def test_what_the_champion_refused_as_a_challenger_the_others_learn(otherwise):
+    """A drift has promoted it between the record and its label."""
+    model, counts = contest(PAClassifier(), failing=Failing()), Counts()
+    route = LateLearning(model, WaitingRecords(10, 100), LabelDecoder("of", "label"), ("s-", "l-"), otherwise)
+    for number, a in enumerate([9.0, -1.0, 1.0]):
+        value = json.dumps({"id": number, "a": a}).encode()
+        route.take_record(Record(f"s-{number}", None, value), number, 0, counts)
+    model.promote("failing")
+    outcomes, rejects = [], []
+    for number in range(3):
+        time = 0 if otherwise is None else 100
+        found = route.take_label(Record("l-0", None, b'{"of": %d, "label": false}' % number), number, time, counts)
+        outcomes += found.outcomes
+        rejects += [reject.known.kind for reject in found.rejects]
+    assert counts.learned == 3
+    assert (len(outcomes), rejects) == ((3, []) if otherwise is None else (0, ["late_label"] * 3))
+    assert model.name == "failing" and model.learner.learned == [1.0] and model.examples == 1
+    assert model.challengers["first"].examples == 3

@@ -35,3 +35,9 @@ def test_a_label_that_was_refused_is_no_missing_one(caplog, kind):
     counts.add_unlearned(kind, "events-0-0", "what is wrong")
     MissingLabels(log, "y").look(counts, 0)
     assert caplog.messages == []
+
+
+def test_a_model_that_has_just_begun_anew_has_had_labels(caplog):
+    """A drift that resets the model is committed at once, perhaps with the first commit of the process."""
+    MissingLabels(log, "y").look(Counts(predicted=LEAST, learned=LEAST), 0)
+    assert caplog.messages == []

@@ -8,6 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from connectors.config.schema import Keep
+from connectors.labels import waiting_files
+from connectors.labels.waiting import WaitingRecords
+from connectors.labels.waiting_files import WaitingFiles
+from connectors.model.records import Record
 from connectors.snapshots import names, retention
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import FolderStore, StoreError
@@ -319,3 +323,34 @@ def test_what_is_published_is_not_superseded_if_the_store_failed_before(clock, s
         superseded.delete({0: NAMES[7]}, store)
         concurrent.futures.wait(superseded._running)
     assert left(superseded, store) == [5, 7]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_what_an_index_that_cannot_be_read_may_need_stays(clock, tmp_path, is_lost):
+    """The index of a snapshot that is kept may come back from a backup; `prune` leaves its segments, too."""
+    store, files, digests = FolderStore(tmp_path), WaitingFiles(WaitingRecords(10**12, 10**6)), []
+    for number, name in enumerate(NAMES[:3]):
+        record = Record(f"events-0-{number}", None, b"%d" % number)
+        record.prediction, record.score = True, 0.5
+        files.records.advance(number)
+        files.records.add(f"r{number}", number, record)
+        for settled in ("r0", "r1") if number == 2 else ():  # so that the last snapshot needs only its own segment
+            files.records.settle(settled)
+        prepared = files.prepare(name, number)
+        for file, content in (prepared.files | {name: b"model"}).items():
+            store.write(0, file, content)
+        files.remember(prepared)
+        digests.append(prepared.sha256)
+    index = store.read(0, f"{NAMES[1]}-waiting")
+    if is_lost:
+        store.delete(0, f"{NAMES[1]}-waiting")
+    else:
+        store.write(0, f"{NAMES[1]}-waiting", b"damaged")
+    superseded = Superseded(Keep(last=2), transaction=10.0)
+    superseded.add_found(0, NAMES[2], store, waiting_files.needed(store, 0, has_labels=True))
+    clock.now += 71
+    superseded.delete({0: NAMES[2]}, store)
+    concurrent.futures.wait(superseded._running)
+    assert NAMES[0] not in store.sizes(0)
+    store.write(0, f"{NAMES[1]}-waiting", index)
+    assert len(waiting_files.read(store, 0, NAMES[1], digests[1], 10**12, 10**6).records.records) == 2

@@ -11,7 +11,14 @@ from river_margins.core.checks import inside_unit, one_of, whole
 from river_margins.core.explain import explanation, explanation_table
 from river_margins.core.learner import Learner
 from river_margins.families.delegating import copied, restored, state_of
-from river_margins.spaces import AveragedLinear, PocketLinear, VotedLinear
+from river_margins.spaces import (
+    AdaptiveThreshold,
+    AveragedLinear,
+    DualAveraging,
+    PocketLinear,
+    SoftThreshold,
+    VotedLinear,
+)
 from river_margins.theory.risk import bernstein_risk, hoeffding_risk
 
 __all__ = ["OnlineToBatch"]
@@ -194,6 +201,7 @@ def updates_of(learner: Any) -> int | None:
     """Return the number of updates of a learner whose predictions change with an update only; None for others."""
     space = getattr(learner, "space", None)
     predicts_apart = isinstance(space, AveragedLinear | PocketLinear | VotedLinear)
+    shrinks = isinstance(space, AdaptiveThreshold | DualAveraging | SoftThreshold)  # each weight, in each round
     # Rules that look ahead predict with the variances, which then grow in each round.
     forgets = getattr(space, "half_life", None) is not None and learner.rule.looks_ahead
-    return learner.n_updates if isinstance(learner, Learner) and not (predicts_apart or forgets) else None
+    return learner.n_updates if isinstance(learner, Learner) and not (predicts_apart or shrinks or forgets) else None

@@ -26,6 +26,8 @@ from river_margins.tasks.labels import plain
 cdef double LARGEST_ERROR = 1e300  # that counts in the mean error, which stays finite
 cdef double FAR = 100.0  # standard deviations of the labels from their mean: the prediction of an expert that diverges
 cdef double ERROR_MEMORY = 0.001  # the least weight of a new error in the mean error, so that the mean follows a drift
+# River's learners refuse a text by a TypeError, and a step such as FuncTransformer a missing feature by a KeyError.
+cdef tuple REFUSALS = (TypeError, ValueError, ArithmeticError, LookupError)
 cdef double LEAST_WEIGHT = 1e-300  # of an expert without a share, which could not come back from a weight of 0
 
 
@@ -211,7 +213,7 @@ cdef class Experts:
                             said[i] = None
                             said[i] = self.predict_learn(i, x, y, w, reading)
                         i += 1
-                except (TypeError, ValueError, ArithmeticError) as error:  # River's learners refuse a text by a TypeError
+                except REFUSALS as error:
                     if busy:
                         learner.learning = busy = False
                     reading.refused[i], refusals, refusal = True, refusals + 1, error
@@ -229,7 +231,7 @@ cdef class Experts:
         """Return what a learner predicts that has refused to learn, and so is unchanged."""
         try:
             return self.predict(i, x, reading)
-        except (TypeError, ValueError, ArithmeticError):
+        except REFUSALS:
             return None
 
     def predict_and_learn(self, x, y, double w=1.0):

@@ -37,7 +37,8 @@ class _Sampler(DelegatingClassifier):
         if not (isinstance(classifier, base.Classifier) and hasattr(classifier, "score_one")):
             raise TypeError(f"`classifier` must be a margin classifier, such as Perceptron(), not {short(classifier)}")
         learner = classifier.clone(include_attributes=True)  # the given classifier is a recipe and does not change
-        vars(self).update(classifier=classifier, learner=learner, n_rounds=0, n_queries=0, n_open=0)
+        # One object under both names, so that a copy has the parameters that `mutate` gave the learner.
+        vars(self).update(classifier=learner, learner=learner, n_rounds=0, n_queries=0, n_open=0)
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         """Return whether to request the label of x in round t, given |f|."""
@@ -60,7 +61,8 @@ class _Sampler(DelegatingClassifier):
         if isinstance(scores, dict):
             best = sorted(scores.values())[-2:]
             scores = best[1] - best[0] if len(best) == 2 else 0.0
-        asked = self._asks(x, abs(scores), self.n_rounds + 1)
+        # A parameter of numpy makes a bool of numpy, which would make numbers of numpy of the counts.
+        asked = bool(self._asks(x, abs(scores), self.n_rounds + 1))
         vars(self).update(n_rounds=self.n_rounds + 1, n_queries=self.n_queries + asked, n_open=self.n_open + asked)
         return asked
 
@@ -109,6 +111,9 @@ class _Sampler(DelegatingClassifier):
         """
         return _Asking(self)
 
+    def _recipe(self) -> dict[str, Any]:
+        return super()._recipe() | {"classifier": self.learner.clone()}
+
     def __getstate__(self) -> dict[str, Any]:
         return self.position | {"learner": self.learner.__getstate__()}
 
@@ -134,12 +139,17 @@ class _Drawing(_Sampler):
 
     @property
     def position(self) -> dict[str, Any]:
+        if self.seed is None and not self.n_rounds:
+            # Nothing was drawn. A snapshot of a wrapper has a clone that has learned nothing, and without a seed each
+            # clone has other random numbers: it could not be read back.
+            return super().position | {"generator": None}
         version, words, gauss = self._generator.getstate()
         return super().position | {"generator": [version, list(words), gauss]}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        version, words, gauss = position["generator"]
-        self._generator.setstate((version, tuple(words), gauss))
+        if position["generator"] is not None:
+            version, words, gauss = position["generator"]
+            self._generator.setstate((version, tuple(words), gauss))
         super().go_to(position)
 
 
@@ -199,9 +209,10 @@ class SelectiveSampler(_Sampler):
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         length = math.hypot(*x.values(), _has_constant(self.learner))
-        if length == 0.0 or self.n_queries == 0:
-            return length > 0.0 or bool(x)  # a scaler makes zeros of features that it has not learned
-        return confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
+        if not x and length == 0.0:
+            return False
+        # Zeros are asked about if their score is 0: a scaler makes them of features that it has not learned.
+        return self.n_queries == 0 or confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
 
 
 def _has_constant(classifier: Any) -> bool:

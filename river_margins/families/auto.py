@@ -13,7 +13,7 @@ from river_margins.core.experts import Experts, NumberExperts
 from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
-from river_margins.families.delegating import state_of
+from river_margins.families.delegating import innermost, state_of
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
 from river_margins.families.gradient import OGDClassifier, OGDRegressor
 from river_margins.families.passive_aggressive import AveragedPAClassifier, PAClassifier, PARegressor
@@ -80,12 +80,13 @@ class _Auto(Described, Estimator):
     def _check_weight(self, w: float) -> None:
         sample_weight(w)
         for expert in self._experts.members:
-            if hasattr(expert, "_check_weight"):
-                expert._check_weight(w)
-            elif not _takes_weights(expert):
-                raise ValueError(
-                    f"`{type(expert).__name__}` of the portfolio takes no sample weight, here {w}: leave it out"
-                )
+            for model in (innermost(expert), expert):  # pipelines and wrappers hand the weight on
+                if hasattr(model, "_check_weight"):
+                    model._check_weight(w)
+                elif not _takes_weights(model):
+                    raise ValueError(
+                        f"`{type(model).__name__}` of the portfolio takes no sample weight, here {w}: leave it out"
+                    )
 
     @property
     def _mutable_attributes(self) -> set[str]:
@@ -117,8 +118,10 @@ class _Auto(Described, Estimator):
 
 
 def _takes_weights(model: Any) -> bool:
+    if isinstance(model, compose.Pipeline):  # which drops a weight that its last step does not take
+        return _takes_weights([*model.steps.values()][-1])
     taken = inspect.signature(model.learn_one).parameters
-    if "w" in taken or "params" in taken:  # the latter is that of River's pipelines
+    if "w" in taken:
         return True
     # River's wrappers, such as DriftRetrainingClassifier, hand further arguments to the model that they wrap.
     hands_on = any(each.kind is each.VAR_KEYWORD for each in taken.values())

@@ -116,6 +116,10 @@ class CoinBettingRegressor(MarginRegressor):
     the bound is for those of at most 1. M and S never shrink: after one value (or one sample weight) V times as large
     as the others, a weight hardly moves for about V² rounds.
 
+    The first label decides the wealth: after one that is next to 0 beside the others, such as 1e-9, predictions stay
+    next to 0 for a thousand rounds and more, and after one V times too large, errors fall as V/t. Where the first label
+    may be such a one, write `AutoRegressor([CoinBettingRegressor()])`, whose learner sees standardised labels.
+
     Examples
     --------
     >>> import river_margins as rm

@@ -151,7 +151,8 @@ class SCWClassifier(MarginClassifier):
     half_life
         The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
         learner freezes after a change of concept. With noise, SCW-I also freezes with values above about 700, and
-        sooner where C times the size of the features is far above 1: scale them.
+        sooner where C times the size of the features is far above 1: scale them. After a change that makes nearly
+        every prediction wrong, SCW-I freezes with any value: take `mode=2` or `AROWClassifier`.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight

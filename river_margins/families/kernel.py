@@ -233,8 +233,10 @@ class KernelPARegressor(MarginRegressor):
         targets that all lie within eps of 0.
     budget
         `RandomRemoval(...)`, `OldestRemoval(...)`, `SmallestRemoval(...)`, or n for `SmallestRemoval(n)`; 1000 by
-        default. With `OldestRemoval`, errors grow without limit if the oldest supports carry targets far from 0. None
-        keeps every example that had a loss, as in the paper, which can be nearly every example.
+        default. With `OldestRemoval`, errors grow without limit if the oldest supports carry targets far from 0. With
+        `SmallestRemoval` and the modes 0 and 2, the supports of a huge target, or of targets that were much larger than
+        those of now, stay for ever, and errors remain large: write `mode=1`, or `RandomRemoval(n)`, which needs some
+        thousand rounds. None keeps every example that had a loss, as in the paper, which can be nearly every example.
     intercept
         Whether to add a constant feature of value 1; False by default. RBF and Laplace kernels do not change with it.
     max_features

@@ -314,10 +314,13 @@ cdef class SCW2Rule(Soft):
         Soft.__init__(self, C, eta=eta, phi=phi)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain, damped, part, root, step
+        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain, damping, damped, part, root, step
         if seen.weight == 0.0 or not self.is_short(seen):
             return 0
-        damped = gain + 0.5 / (self.C * seen.weight)
+        damping = 0.5 / (self.C * seen.weight)
+        if damping > 1e150:  # its square is beyond floating point, and the step next to 0
+            return 0
+        damped = gain + damping
         part = margin * (2.0 * damped + phi2 * gain)
         root = self.asked_phi * sqrt(phi2 * margin * margin * gain * gain + 4.0 * damped * gain * (damped + gain * phi2))
         if margin > 0.0:

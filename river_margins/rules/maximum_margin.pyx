@@ -1,6 +1,6 @@
 """Rules that approximate the separator with the largest margin, without a quadratic program."""
 
-from libc.math cimport sqrt
+from libc.math cimport fmin, sqrt
 
 from river_margins.rules.base cimport Rule, Seen, Step, is_mistake
 from river_margins.core.checks import positive, share
@@ -8,6 +8,7 @@ from river_margins.core.checks import positive, share
 # On noisy streams ROMMA's w grows without limit. Beyond this score the 1 of a half-space is far below the rounding errors of
 # scores, so only the direction of w matters, and a shorter w in this direction learns the same.
 cdef double LARGEST_SCORE = 1e75
+cdef double LARGEST_LENGTH = 1e100  # of w, after short examples: the next step has the third power of it
 
 
 cdef class ROMMARule(Rule):
@@ -63,7 +64,7 @@ cdef class ROMMARule(Rule):
             out.scale = 1.0 / seen.margin
         else:
             return 0
-        out.radius = LARGEST_SCORE / sqrt(seen.gain)
+        out.radius = fmin(LARGEST_SCORE / sqrt(seen.gain), LARGEST_LENGTH)
         return 0
 
 

@@ -48,7 +48,7 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
             continue
         try:
             new = _in_some_order(document, arrays, found, step, encode)
-            if new.get("class_weight") is not None:  # of labels, which only the trained learner knows
+            if _sets_class_weights(new):  # of labels, which only the trained learner knows
                 trained = _step_at(codec.decode(document["model"], arrays, nodes.put_together), found.path)
                 _check_labels(trained, new)
         except Exception as error:  # a learner raises because of the values, or because they do not suit each other
@@ -91,10 +91,16 @@ def _try(before: Any, new: dict[str, Any], step: Any, encode: Encode) -> None:
         raise ValueError(f"after that change, {left.sentence}")
 
 
+def _sets_class_weights(new: dict[str, Any]) -> bool:
+    """Tell whether new values weigh classes, also as a parameter of a learner within the step."""
+    found = [value if name == "class_weight" else getattr(value, "class_weight", None) for name, value in new.items()]
+    return any(value is not None for value in found)
+
+
 def _check_labels(trained: Any, new: dict[str, Any]) -> None:
     """Change a trained learner. Raise ValueError if it takes its own labels no more."""
     trained.mutate(copy.deepcopy(new))
-    for label in trained.__getstate__()["labels"] or ():
+    for label in trained.__getstate__().get("labels") or ():
         trained.check_label(label)
 
 

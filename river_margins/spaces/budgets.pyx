@@ -47,6 +47,9 @@ cdef class OldestRemoval(Budget):
 cdef class SmallestRemoval(Budget):
     """Keep `size` supports: remove the one whose removal moves w least, or the oldest of several.
 
+    Where steps become smaller and smaller, as with `ALMARule` and with the usual schedule of `GradientDescent`, that is the
+    newest one: a full space keeps its first supports for ever, and learns no more. Take another removal for these rules.
+
     Parameters
     ----------
     size

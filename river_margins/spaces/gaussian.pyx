@@ -167,7 +167,7 @@ cdef class Gaussian(Space):
 
     cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i
-        cdef double unit
+        cdef double unit, length
         for i in range(direction.length):
             if direction.terms[i].block < self.blocks:
                 unit = self.block[direction.terms[i].block].unit
@@ -175,7 +175,9 @@ cdef class Gaussian(Space):
                     return False
                 if self.lookahead_rule is None and not isfinite(unit * step.step):
                     return False
-        return isfinite(self.largest_mean + fabs(step.step) * self.largest_change) and isfinite(step.shrink * seen.gain)
+        # The square too, as in `Linear`: else one label near the largest float would be learned, and no later one after it.
+        length = self.largest_mean + fabs(step.step) * self.largest_change
+        return isfinite(length * length) and isfinite(step.shrink * seen.gain)
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
         cdef Py_ssize_t i

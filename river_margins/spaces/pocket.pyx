@@ -94,7 +94,7 @@ cdef class PocketLinear(Linear):
             self.reserve(self.reader.size() + row.fresh, self.stride)
             self.pocket.reserve(self.reader.size() + row.fresh, self.stride)
             self.reader.add_features(row)
-        if self.recent.rows >= 2 * self.longest:
+        if self.recent.rows - self.longest >= self.longest:  # no product, which a huge window would take beyond an int
             self.recent.drop(self.recent.rows - self.longest)
         self.recent.reserve(1, row.known)
         for i in range(row.known):

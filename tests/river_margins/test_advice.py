@@ -49,6 +49,17 @@ def test_small_labels_are_learned_unless_eps_is_larger(kind):
     assert error(kind(eps=0.1), numbers(2000, 0.03, 0.01)) > 2 * mean
 
 
+def test_a_first_label_next_to_0_needs_standardised_labels():
+    errors = {}
+    for model in (rm.CoinBettingRegressor(), rm.AutoRegressor([rm.CoinBettingRegressor()])):
+        model.learn_one({name: 1.0 for name in "abc"}, 0.1 + 0.2 - 0.3)
+        kind, errors[type(model)] = type(model), 0.0
+        for t, (x, y) in enumerate(numbers(2000, 0.0, 1.0)):
+            errors[kind] += (t >= 1500) * abs(model.predict_one(x) - y) / 500
+            model.learn_one(x, y)
+    assert errors[rm.AutoRegressor] < 0.4 < 0.8 < errors[rm.CoinBettingRegressor]
+
+
 def test_calibrated_probabilities_rank_rare_labels():
     def measured(model):
         loss, ranks, model = metrics.LogLoss(), metrics.ROCAUC(200), rm.StandardScaler() | model
@@ -98,6 +109,29 @@ def test_how_soon_a_late_change_is_followed(make, is_followed, change=40_000):
     assert (right > 850) == is_followed, right
 
 
+@pytest.mark.parametrize(
+    ("make", "goes_on"),
+    [
+        *((kind, True) for kind in (rm.PAClassifier, rm.AveragedPAClassifier, rm.MIRAClassifier, rm.ROMMAClassifier)),
+        *((kind, True) for kind in (rm.ALMAClassifier, rm.IELLIPClassifier, rm.SCWClassifier, rm.AdalineClassifier)),
+        (rm.PegasosClassifier, True),
+        *((kind, False) for kind in (rm.AROWClassifier, rm.NAROWClassifier, rm.NHERDClassifier, rm.Perceptron)),
+        *((kind, False) for kind in (rm.FTRLProximalClassifier, rm.AdaGradRDAClassifier, rm.CoinBettingClassifier)),
+        *((kind, False) for kind in (rm.OGDClassifier, rm.FOBOSClassifier)),
+    ],
+)
+def test_what_one_huge_value_leaves(make, goes_on):
+    draw, model, right = random.Random(1), make(), 0
+    for t in range(4000):
+        x = {name: draw.gauss(0, 1) for name in "abc"}
+        y = x["a"] + 0.5 * x["b"] > 0
+        if t == 20:
+            x, y = x | {"a": 1e6}, False
+        right += t >= 3000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert (right > 930) == goes_on, right
+
+
 def test_products_of_texts_need_larger_steps():
     draw, right = random.Random(1), {}
     good = {(user, item): draw.gauss(0, 1) > 0 for user in range(20) for item in range(20)}
@@ -144,3 +178,18 @@ def test_rare_outliers_are_not_followed(level, size):
             found.update(y, model.predict_one(x))
         model.learn_one(x, learned)
     assert found.get() < mean
+
+
+@pytest.mark.parametrize("huge", [1, 1000], ids=["one target", "many"])
+def test_a_kernel_regressor_gets_over_huge_targets_as_advised(huge):
+    models = {
+        "default": rm.KernelPARegressor(budget=100),
+        "mode 1": rm.KernelPARegressor(budget=100, mode=1),
+        "random": rm.KernelPARegressor(budget=rm.RandomRemoval(100)),
+    }
+    errors = dict.fromkeys(models, 0.0)
+    for t, (x, y) in enumerate(numbers(7000 + huge, 0.0, 1.0)):
+        for name, model in models.items():
+            errors[name] += (t >= 6500) * abs(model.predict_one(x) - y) / (500 + huge)
+            model.learn_one(x, y if t < 50 or t >= 50 + huge else y + 1e6 if huge == 1 else 1000.0 * y)
+    assert max(errors["mode 1"], errors["random"]) < 3 < errors["default"]

@@ -406,6 +406,16 @@ def test_a_change_that_does_not_suit_the_labels_of_a_snapshot_is_refused():
     assert snapshot.changes(data, rm.PAClassifier(class_weight={"spam": 3.0})).refused == []
 
 
+def test_such_a_change_within_a_wrapper_is_refused():
+    model = rm.Calibrated(rm.PAClassifier())
+    for label in ("ham", "spam"):
+        model.learn_one({label: 1.0}, label)
+    data = snapshot.dumps(model)
+    found = snapshot.changes(data, rm.Calibrated(rm.PAClassifier(class_weight={True: 3.0})))
+    assert found.made == [] and "label True is a bool" in found.refused[0]
+    assert snapshot.changes(data, rm.Calibrated(rm.PAClassifier(class_weight={"spam": 3.0}))).refused == []
+
+
 def test_a_weight_for_a_label_that_was_not_learned_changes_nothing():
     model = trained(rm.PAClassifier())
     before = pickle.dumps(model)

@@ -173,3 +173,14 @@ def test_a_learner_that_forgets_has_a_new_hypothesis_in_each_round():
     for x, y in stream(rounds=20):
         model.learn_one(x, y)
     assert [each.born for each in model._hypotheses] == [*range(21)]
+
+
+@pytest.mark.parametrize(
+    "learner", [rm.FOBOSClassifier(lam=0.1), rm.FOBOSClassifier(schedule="adagrad"), rm.AdaGradRDAClassifier(lam=0.1)]
+)
+def test_a_learner_whose_weights_shrink_has_a_new_hypothesis_in_each_round(learner):
+    """Its thresholds move weights without an update."""
+    model = rm.OnlineToBatch(learner)
+    for _ in range(20):
+        model.learn_one({"a": 3.0, "b": 1.0}, False)
+    assert [each.born for each in model._hypotheses] == [*range(21)]

@@ -80,6 +80,16 @@ def test_the_round_that_is_asked_about_counts():
     assert [model.query_one({"a": 1.0}) for t in (2, 3)] == [False, True]
 
 
+@pytest.mark.parametrize("learner", [rm.Winnow(theta=2.0), rm.KernelPAClassifier(rm.RBF(1.0), C=1.0)])
+def test_zeros_are_asked_about_only_while_their_score_is_0(learner):
+    """|f| <= |x|·√(c·ln(t)/n) never holds for |x| = 0 and another score, which a threshold or a kernel can give."""
+    model = rm.SelectiveSampler(learner)
+    for _ in range(20):
+        model.learn_one({"a": 0.0, "b": 0.0}, False)
+    assert model.score_one({"a": 0.0, "b": 0.0}) < 0.0
+    assert (model.n_rounds, model.n_queries) == (20, 1)
+
+
 def test_asking_for_everything_is_the_bare_learner():
     rows = list(stream(2))
     model, learner = rm.SelectiveSampler(rm.PAClassifier(), c=1e9), rm.PAClassifier()
@@ -237,6 +247,24 @@ def test_a_copy_goes_on_with_the_same_questions(make, duplicate):
 
 
 @samplers
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.deepcopy,
+        lambda model: model.clone(),
+        lambda model: model.clone(include_attributes=True),
+        lambda model: snapshot.loads(snapshot.dumps(model)),
+    ],
+    ids=["deepcopy", "fresh clone", "clone", "snapshot"],
+)
+def test_a_copy_has_the_parameters_that_the_learner_has_now(make, duplicate):
+    model = make(rm.PAClassifier(C=0.1))
+    played(model, stream(11, rounds=20))
+    model.learner.mutate({"C": 0.5})
+    assert duplicate(model).learner.C == 0.5
+
+
+@samplers
 def test_what_is_given_is_a_recipe(make):
     learner = rm.PAClassifier(C=1.0, intercept=False)
     learner.learn_one({"a": 1.0}, True)
@@ -385,6 +413,20 @@ def test_a_position_written_as_json_goes_on(make):
     assert twin.position == model.position
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda learner: rm.MarginSampler(learner, margin=np.float64(1.0)),
+        lambda learner: rm.RandomizedSelectiveSampler(learner, b=np.float64(1.0), seed=1),
+        lambda learner: rm.ShareSampler(learner, share=np.float64(1.0), seed=1),
+    ],
+)
+def test_a_parameter_of_numpy_makes_no_counts_of_numpy(make):
+    model = make(rm.PAClassifier())
+    assert model.query_one({"a": 1.0}) is True
+    assert json.loads(json.dumps(model.position)) == model.position
+
+
 def test_rivers_entropy_sampler_asks_for_calibrated_votes():
     model = active.EntropySampler(rm.Calibrated(rm.AutoClassifier()), discount_factor=1, seed=1)
     (step,) = evaluate.iter_progressive_val_score(Phishing(), model, metrics.Accuracy(), step=1250)
@@ -428,3 +470,18 @@ def test_a_calibrated_classifier_is_asked_about_like_the_bare_one():
         bare.learn_one(x, y)
         wrapped.learn_one(x, y)
         assert bare.n_queries == wrapped.n_queries
+
+
+@pytest.mark.parametrize("kind", [rm.RandomizedSelectiveSampler, rm.ShareSampler])
+@pytest.mark.parametrize("wrap", [rm.Calibrated, rm.Conservative, rm.OnlineToBatch, lambda model: model])
+def test_a_snapshot_of_a_sampler_without_a_seed_goes_on(kind, wrap):
+    model = wrap(kind(rm.PAClassifier()))
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(model))) == snapshot.dumps(model)
+    rows = list(stream(10, rounds=60))
+    for x, y in rows[:30]:
+        model.learn_one(x, y)
+    twin = snapshot.loads(snapshot.dumps(model))
+    for x, y in rows[30:]:
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    assert snapshot.dumps(twin) == snapshot.dumps(model)

@@ -8,7 +8,7 @@ import random
 
 import numpy as np
 import pytest
-from river import base, datasets, drift, dummy, linear_model, multioutput, stats
+from river import base, compose, datasets, drift, dummy, linear_model, multioutput, stats
 from river.datasets import synth
 from sklearn.datasets import make_regression
 
@@ -822,3 +822,35 @@ def test_experts_that_are_all_far_from_the_mean_are_not_left_out():
     for y in [0.0] * 15_000 + [1.0] * 3:
         model.learn_one({"a": 1.0}, y)
     assert model.predict_one({"a": 1.0}) > 0.5
+
+
+@pytest.mark.parametrize("kind", [rm.Hedge, rm.AutoClassifier])
+def test_a_pipeline_that_misses_a_feature_refuses_the_example_for_itself(kind):
+    """Its KeyError refuses nothing for the others, of which some have learned by then."""
+    picky = compose.FuncTransformer(lambda x: {"a": x["a"]}) | linear_model.LogisticRegression()
+    model = kind([rm.PAClassifier(), picky, rm.AROWClassifier()])
+    model.learn_one({"a": 1.0, "b": 1.0}, True)
+    model.learn_one({"b": 1.0}, False)
+    first, _, last = model._experts.members
+    assert first.n_seen == last.n_seen == 2
+
+
+@pytest.mark.parametrize(
+    "expert",
+    [
+        rm.StandardScaler() | rm.CWClassifier(),
+        rm.StandardScaler() | rm.EllipsoidClassifier(),
+        rm.Calibrated(rm.CWClassifier()),
+        rm.Calibrated(rm.EllipsoidClassifier()),
+        rm.StandardScaler() | rm.Conservative(rm.PAClassifier(mode=0)),
+    ],
+    ids=str,
+)
+def test_a_weight_that_the_learner_in_an_expert_cannot_take_is_refused_and_nobody_learns(expert):
+    model = rm.AutoClassifier([rm.PAClassifier(), expert])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"sample weight"):
+        model.learn_one({0: 1.0}, True, w=2.0)
+    assert pickle.dumps(model) == before
+    taken = rm.AutoClassifier([rm.PAClassifier(), rm.StandardScaler() | rm.Calibrated(rm.PAClassifier())])
+    taken.learn_one({0: 1.0}, True, w=2.0)

@@ -306,3 +306,16 @@ def test_with_b_of_0_only_the_first_round_shrinks_the_ellipsoid():
     for label in (True, False):  # margins of 0 and -1, so w becomes 1, and 1 - 2
         model.learn_one({"a": 1.0}, label)
     assert model.weights["a"] == pytest.approx(-1.0)
+
+
+@covariances
+@pytest.mark.parametrize("half_life", [None, 100])
+def test_a_label_next_to_the_largest_float_is_refused_and_later_ones_are_learned(half_life, covariance):
+    model, draw = rm.AROWRegressor(covariance=covariance, half_life=half_life), np.random.default_rng(0)
+    with pytest.raises(OverflowError):
+        model.learn_one({"a": 1.0, "b": -0.5}, 1.7976931348623157e308)
+    assert model.n_seen == 0
+    for _ in range(300):
+        a, b = draw.normal(size=2).tolist()
+        model.learn_one({"a": a, "b": b}, a - b)
+    assert model.predict_one({"a": 1.0, "b": -1.0}) == pytest.approx(2.0, abs=0.1)

@@ -36,3 +36,16 @@ def test_short_examples_need_long_weights():
         model.learn_one({"a": a, "b": b}, sign > 0)
         assert sign * model.score_one({"a": a, "b": b}) >= 1 - 1e-9
     assert np.linalg.norm(list(model.weights.values())) > 1e75
+
+
+@pytest.mark.parametrize("size", [1e-104, 1e-120, 1e-150])
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_long_examples_are_learned_after_a_very_short_one(aggressive, size):
+    """|w| is 1/size at first, and the third power of that is beyond floating point."""
+    draw, model, right = np.random.default_rng(0), rm.ROMMAClassifier(aggressive=aggressive, intercept=False), 0
+    model.learn_one({"a": size, "b": size}, True)
+    for number in range(1000):
+        a, b = draw.normal(size=2).tolist()
+        right += number >= 500 and model.predict_one({"a": a, "b": b}) == (a > b)
+        model.learn_one({"a": a, "b": b}, a > b)
+    assert right > 490

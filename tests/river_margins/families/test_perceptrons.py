@@ -263,3 +263,13 @@ def test_lr_changes_predictions_at_ties_only():
     rounded = predictions_with(0.1, stream)
     first = next(number for number, (one, other) in enumerate(zip(exact, rounded, strict=True)) if one != other)
     assert scores[first] == 0
+
+
+@pytest.mark.parametrize("window", [2**62, 2**63 - 1])
+def test_a_window_may_be_as_large_as_an_int(window):
+    """Twice this is no int of a processor."""
+    models = [rm.PocketPerceptron(window=window), rm.PocketPerceptron(window=1000)]
+    for x, y in datasets.Phishing().take(300):
+        for model in models:
+            model.learn_one(x, y)
+    assert dict(models[0].weights) == dict(models[1].weights)

@@ -243,3 +243,13 @@ def test_a_normalised_step_of_least_mean_squares_ends_at_the_target_with_any_wei
         model.learn_one(x, 3.0, w=100.0)
     assert model.predict_one(x) == pytest.approx(3.0)
     assert rm.LeastMeanSquares(1.5, normalised=True).step(rm.Seen(target=1.0, gain=1.0)).step == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-300, 1e-200, 1e-150])
+@pytest.mark.parametrize("mode", [1, 2])
+def test_scw_takes_weights_next_to_0(mode, w):
+    model = rm.SCWClassifier(mode=mode)
+    model.learn_one({"a": 1.0}, True, w=w)
+    assert model.n_seen == 1 and abs(model.score_one({"a": 1.0})) < 1e-100
+    model.learn_one({"a": 1.0}, True)
+    assert model.score_one({"a": 1.0}) > 0.1

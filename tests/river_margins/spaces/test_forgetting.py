@@ -323,3 +323,17 @@ def test_confident_learners_follow_right_labels_after_wrong_ones(model, a=2.0):
         found = a / (1 + a * kept["decays"][0] * kept["variances"][0])
         assert found.min(initial=a) >= a / 1024 * (1 - 1e-9)
     assert right > 950
+
+
+@pytest.mark.parametrize(
+    ("model", "follows"), [(rm.SCWClassifier(half_life=300), False), (rm.SCWClassifier(mode=2, half_life=300), True)]
+)
+def test_after_labels_that_are_turned_round_scw_ii_follows_as_advised(model, follows):
+    """Each prediction is wrong then, and shrinks the variances, although C limits the steps of SCW-I."""
+    draw, right = np.random.default_rng(0), 0
+    for number in range(9000):
+        x = dict(enumerate(draw.normal(size=5).tolist()))
+        y = (x[0] + x[1] > 0) == (number < 3000)
+        right += number >= 8000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert (right > 900) == follows, right

@@ -489,3 +489,25 @@ def test_a_projectron_reads_a_snapshot_with_the_inverse_itself(error):
     assert twin.__getstate__()["space"]["inverse_factor"] == pytest.approx(
         factor, rel=1e-2, abs=1e-2 * np.abs(factor).max()
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "learns"),
+    [
+        (rm.GradientDescent(0.3), False),
+        (rm.ALMARule(), False),
+        (rm.GradientDescent(0.3, schedule="constant"), True),
+        (rm.PA1(0.3), True),
+        (rm.PegasosRule(0.01), True),
+    ],
+    ids=repr,
+)
+def test_the_smallest_removal_suits_steps_that_do_not_shrink(rule, learns):
+    """The budget is full of supports with labels by chance when the labels become right."""
+    draw, model, right = random.Random(0), rm.MarginClassifier(rule, rm.Kernel(rm.RBF(), rm.SmallestRemoval(50))), 0
+    for n in range(3000):
+        x = {name: draw.gauss(0, 1) for name in "abc"}
+        y = x["a"] > x["b"] if n >= 1000 else draw.random() < 0.5
+        right += n >= 2500 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert (right > 425) == learns, right

@@ -30,7 +30,7 @@ help:  ## this list
 demo: .venv/demo  ## the main job: Kafka, learner, kill -9 half-way, and the proof that nothing was lost or doubled
 	$(BIN)/river-margins demo
 
-test: .venv/dev  ## the whole suite, on a real Kafka
+test: .venv/dev  ## all tests but those of Spark and of the image, on a real Kafka
 	$(BIN)/python -m pytest -n $(PROCESSES)
 
 check: .venv/dev  ## a minute's worth between two edits: ruff, mypy, and tests without Kafka that cover most

@@ -541,7 +541,10 @@ def committed_snapshot(config: FileConfig) -> bytes | None:
         except (OSError, ValidationError) as error:
             raise StateError(f"the checkpoint `{path}` cannot be read: {error}") from error
     if path.exists():
-        raise StateError(f"the snapshot that the checkpoint `{path}` names does not exist")
+        raise StateError(
+            f"the snapshot that the checkpoint `{path}` names does not exist: restore it from a backup, or run the "
+            "file, which says how to start over"
+        )
     return None
 
 

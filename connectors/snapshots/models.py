@@ -202,14 +202,14 @@ class Builder:
         standings.keep(frozenset(found.data))
         examples_of = {each: counts.get(each, 0) if each in found.data else 0 for each in learners}
         changes = {each: changes.apply for each, changes in found.changes.items() if changes.made}
-        watch = self._watch(self._config.drift_plan, found.drift)
         if found.champion != self._config.champion and found.drift is not None:
             log.warning(
                 "`%s` is the champion since the drift at %s, and the file still names `%s` as `learner`: exchange both",
                 found.champion, found.drift.past.last, self._config.champion,
             )  # fmt: skip
-        elif watch is not None:
-            watch.past.instead_of = ""
+        elif found.drift is not None:
+            found.drift.past.instead_of = ""
+        watch = self._watch(self._config.drift_plan, found.drift)
         first, is_put_off = watch, (self._can_replay or replays) and bool(found.other_drift)
         if is_put_off:  # inputs that are read again were learned under the watch of the snapshot
             first = self._watch(found.drift.plan, found.drift) if found.drift else None

@@ -156,7 +156,7 @@ def replay(config: Config, dry_run: bool = False, from_beginning: bool = False) 
         if topic not in found:
             raise StartError(f"the topic `{topic}` does not exist; `river-margins topics create FILE` creates it")
     group = GROUP.format(name=config.name)
-    with _plainly(config, group):
+    with _plainly(config, group, dry_run):
         consumer = client(config.kafka.client).Consumer(rejects, group, config.kafka.consumer_settings)
         with contextlib.ExitStack() as stack:
             stack.callback(consumer.close, 5.0)
@@ -266,7 +266,8 @@ class _Replay:
                 self._connect()
                 ownership = None
         if len(positions) < len(self._ends):
-            raise ClientError(f"another run of this command, perhaps a dry one, reads `{self._source}`, too")
+            who = "another run of this command, perhaps a dry one"
+            raise ClientError(f"{who}, reads `{self._source}`, too: wait until it has ended")
 
     def _take_over(self) -> tuple[Ownership | None, dict[int, int]]:
         """Read on where the group is, in the partitions of a new assignment."""
@@ -344,7 +345,7 @@ class _Replay:
 
 
 @contextlib.contextmanager
-def _plainly(config: Config, group: str) -> Iterator[None]:
+def _plainly(config: Config, group: str, dry_run: bool) -> Iterator[None]:
     assert config.rejects is not None
     topics, rejects = " and ".join(f"`{topic}`" for topic in targets_of(config)), config.rejects.topic
     try:
@@ -360,4 +361,5 @@ def _plainly(config: Config, group: str) -> Iterator[None]:
             f"{topics} and on transactional id `{group}` to this user"
         ) from error
     except ClientError as error:
-        raise StartError(f"the rejects were not all sent to {topics}, repeat this: {error}") from error
+        done = "counted" if dry_run else f"sent to {topics}"
+        raise StartError(f"the rejects were not all {done}, repeat this: {error}") from error

@@ -193,11 +193,10 @@ class SnapshotAdmin:
 
     def _delete(self, partition: int, names: list[str]) -> None:
         """Delete snapshots, and what no other snapshot needs of the files in which their records wait for labels."""
-        files = needed(self._store, partition)  # also if the file has no labels any more
+        # also if the file has no labels any more
+        has_labels = any(text.endswith(WAITING) for text in self._store.sizes(partition))
+        files = needed(self._store, partition, has_labels)
         unneeded = [files.pop(name, frozenset()) for name in names]
-        stay = {text for text in self._store.sizes(partition) if SnapshotName.parse(text)}.difference(names)
-        if not stay <= files.keys():  # what cannot be read may come back from a backup, and need any segment
-            unneeded = [own & {f"{name}{WAITING}"} for name, own in zip(names, unneeded, strict=True)]
         for name in [*names, *frozenset().union(*unneeded).difference(*files.values())]:
             self._store.delete(partition, name)
 

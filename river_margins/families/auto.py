@@ -13,7 +13,7 @@ from river_margins.core.experts import Experts, NumberExperts
 from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
-from river_margins.families.delegating import innermost, state_of
+from river_margins.families.delegating import state_of
 from river_margins.families.gaussian import AROWClassifier, AROWRegressor
 from river_margins.families.gradient import OGDClassifier, OGDRegressor
 from river_margins.families.passive_aggressive import AveragedPAClassifier, PAClassifier, PARegressor
@@ -80,7 +80,7 @@ class _Auto(Described, Estimator):
     def _check_weight(self, w: float) -> None:
         sample_weight(w)
         for expert in self._experts.members:
-            for model in (innermost(expert), expert):  # pipelines and wrappers hand the weight on
+            for model in _with_inner(expert):
                 if hasattr(model, "_check_weight"):
                     model._check_weight(w)
                 elif not _takes_weights(model):
@@ -115,6 +115,19 @@ class _Auto(Described, Estimator):
                 expert.__setstate__(inner)  # type: ignore[attr-defined]
             else:
                 members[i] = inner
+
+
+def _with_inner(model: Any) -> Iterator[Any]:
+    """Yield a model, and before it those to which pipelines and wrappers, also those of River, hand a weight on."""
+    if isinstance(model, compose.Pipeline):
+        inner = [*model.steps.values()][-1]
+    elif isinstance(model, base.Wrapper):
+        inner = model._wrapped_model
+    else:
+        inner = getattr(model, "classifier", getattr(model, "learner", None))
+    if inner is not None:
+        yield from _with_inner(inner)
+    yield model
 
 
 def _takes_weights(model: Any) -> bool:

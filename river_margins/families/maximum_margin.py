@@ -38,7 +38,8 @@ class ROMMAClassifier(MarginClassifier):
     If u separates with margin 1 and R is the length of the longest example: Σ l² over the updates <= R²|u|², n_mistakes
     <= R²|u|², and |w| never exceeds |u|. With `aggressive=False, tie_update=False` the bound is that of `n_updates`,
     because a tie without an update counts as a mistake. On noisy streams |w| grows without limit, because there is no C
-    that limits the step. Beyond a score of 1e75 only the direction of w matters, and w is shortened to |w||x| = 1e75.
+    that limits the step. Beyond a score of 1e75 only the direction of w matters, and w is shortened to |w||x| = 1e75,
+    and to |w| = 1e100 after examples shorter than 1e-25.
 
     Examples
     --------

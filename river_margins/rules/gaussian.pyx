@@ -314,7 +314,8 @@ cdef class SCW2Rule(Soft):
         Soft.__init__(self, C, eta=eta, phi=phi)
 
     cdef int respond(self, Seen seen, Step out) except -1:
-        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain, damping, damped, part, root, step
+        cdef double phi2 = self.asked_phi * self.asked_phi, margin = seen.margin, gain = seen.gain
+        cdef double damping, damped, part, root, step
         if seen.weight == 0.0 or not self.is_short(seen):
             return 0
         damping = 0.5 / (self.C * seen.weight)

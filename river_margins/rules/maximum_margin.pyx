@@ -17,7 +17,7 @@ cdef class ROMMARule(Rule):
 
     The half-space has no price, so sample weights are refused.
 
-    On noisy streams w becomes longer and longer. It is shortened where |w||x| is beyond 1e75.
+    On noisy streams w becomes longer and longer. It is shortened where |w||x| is beyond 1e75, or |w| beyond 1e100.
 
     Parameters
     ----------

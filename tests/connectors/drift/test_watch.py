@@ -144,6 +144,21 @@ def test_drifts_are_counted_on_when_another_detector_takes_over(tmp_path):
     assert again.watch.plan.detector == "EDDM" and again.watch.committed == 1
 
 
+def test_a_promotion_that_the_file_has_ended_is_forgotten_when_another_watch_takes_over(tmp_path):
+    """The challengers were taken out of the file, and `snapshots.every` written into it."""
+    (tmp_path / "p.yaml").write_text(FILE + "drift: {detector: DDM}\n")
+    model = Builder(config.load(tmp_path / "p.yaml"), {}.__getitem__, DECODE, True).start()
+    take(model, (1.0, True))
+    model.watch.past.instead_of = "old"
+    snapshots = {"s": model.dumps({})}
+    (tmp_path / "p.yaml").write_text(FILE + "drift: {detector: EDDM}\n")
+    settings = config.load(tmp_path / "p.yaml")
+    found = find(settings, snapshots["s"], "it", "start over")
+    again = Builder(settings, snapshots.__getitem__, DECODE, True).restore("s", 1, found)
+    again.prepare_snapshot()
+    assert again.watch.plan.detector == "EDDM" and again.watch.past.instead_of == ""
+
+
 def test_what_waited_before_there_was_a_watch_is_not_held_against_a_model_that_begins_anew():
     """The section `drift` is new, and labels of former records come before the next record."""
     decode, waiting = Decoder("id", "y", None, is_joined=True).decode, WaitingRecords(10**6, 100)

@@ -843,6 +843,8 @@ def test_a_pipeline_that_misses_a_feature_refuses_the_example_for_itself(kind):
         rm.Calibrated(rm.CWClassifier()),
         rm.Calibrated(rm.EllipsoidClassifier()),
         rm.StandardScaler() | rm.Conservative(rm.PAClassifier(mode=0)),
+        drift.DriftRetrainingClassifier(rm.CWClassifier()),
+        rm.StandardScaler() | drift.DriftRetrainingClassifier(rm.Calibrated(rm.CWClassifier())),
     ],
     ids=str,
 )

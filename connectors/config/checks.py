@@ -50,19 +50,19 @@ def _learners(values: ValidValues) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def _check_fields(values: ValidValues) -> Iterator[PathProblem]:
-    taken: dict[FieldPath, str] = {}
+    taken: dict[tuple[str | int, ...], str] = {}  # `a.b` is also `a["b"]`
     for key in ("id", "label", "weight", "time"):
         text = values.get("record", key)
         if text is None:
             continue
-        first = taken.setdefault(FieldPath.parse(text), f"the {key}")
+        first = taken.setdefault(FieldPath.parse(text).keys, f"the {key}")
         if first != f"the {key}":
             sentence = f"`record.{key}`: `{text}` is {first} already, the {key} must be another field"
             yield PathProblem(("record", key), sentence, blames_key=False)
     names = set()
     for name, path in named(values.get("record", "features") or []):
-        if path in taken:
-            said = f"`{path.name}` is {taken[path]}, and cannot be a feature as well"
+        if path.keys in taken:
+            said = f"`{path.name}` is {taken[path.keys]}, and cannot be a feature as well"
         elif name in names:
             said = f"`{name}` appears twice"
         else:
@@ -140,11 +140,11 @@ def _check_labels(values: ValidValues) -> Iterator[PathProblem]:
             )
             yield PathProblem(("record", "time"), f"{sentence}: leave it out", blames_key=False)
         return
-    taken: dict[FieldPath, str] = {}
+    taken: dict[tuple[str | int, ...], str] = {}  # `a.b` is also `a["b"]`
     for key in ("id", "label", "time"):
         text = values.get("labels", key)
         if text is not None:
-            first = taken.setdefault(FieldPath.parse(text), key)
+            first = taken.setdefault(FieldPath.parse(text).keys, key)
             if first != key:
                 sentence = f"`labels.{key}`: `{text}` is the {first} already, the {key} must be another field"
                 yield PathProblem(("labels", key), sentence, blames_key=False)

@@ -41,6 +41,9 @@ FUNCTIONS = {"preprocessor", "tokenizer"}
 # Parameters that take a rule, a space or a kernel.
 PARTS = {"rule", "space", "kernel"}
 
+# Parameters that hold names of fields, or labels: one may be like the name of a class.
+OF_RECORDS = {"on", "class_weight"}
+
 # Tasks whose examples a record cannot carry, by the name of their class in `river.base`.
 _REASONS_TO_USE_PYTHON = {
     "MultiLabelClassifier": "learns sets of labels, and a record has one label: use it in Python",
@@ -231,7 +234,9 @@ def why_no_weights(learner: Any) -> str | None:
     if hasattr(last, "classifier"):  # a learner around another one
         return why_no_weights(last.classifier)
     if "w" in inspect.signature(last.learn_one).parameters and getattr(rule, "weighted", True):
-        return None
+        # a wrapper, or many experts, which hand the weight on
+        inner = [last.learner] if hasattr(last, "learner") else getattr(last, "portfolio", None) or []
+        return next(filter(None, map(why_no_weights, inner)), None)
     is_regressor = isinstance(last, base.Regressor)
     others = "`PARegressor` or `AROWRegressor`" if is_regressor else "`PAClassifier` or `AROWClassifier`"
     which = f"with the rule `{rule!r}` " if rule is not None else ""
@@ -370,6 +375,8 @@ class LearnerBuilder:
             return [self.build_step(item, (*path, index)) for index, item in enumerate(value)]
         if key == "imputers" and isinstance(value, list):
             return [self.build_imputer(item, (*path, index)) for index, item in enumerate(value)]
+        if key in OF_RECORDS:
+            return copy.deepcopy(value)
         name = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else value
         is_rivers = kind.__module__.split(".")[0] == "river"
         if is_rivers and key == "dtype" and isinstance(value, str):  # a file names a type
@@ -580,9 +587,12 @@ def _with_names_of_records(model: Any, path: pathlib.Path) -> Any:
         return model
     if any(type(step) is not StandardScaler for step in before):  # others may make names of their own
         return model
-    vectors = [each for each in weights.values() if isinstance(each, Mapping)] or [weights]
-    names = (name for vector in vectors for name in vector if name is not INTERCEPT)
-    first = next(names, None)
+    try:
+        vectors = [each for each in weights.values() if isinstance(each, Mapping)] or [weights]
+        names = (name for vector in vectors for name in vector if name is not INTERCEPT)
+        first = next(names, None)
+    except ValueError:  # of a kernel, or of random features, which have no weights by feature
+        return model
     if isinstance(first, int) and all(isinstance(name, int) for name in names):
         raise ConfigError(
             f"`{path}`: its features have numbers as names, such as {first}, as by `learn_csr`, and the names "

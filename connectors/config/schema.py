@@ -363,8 +363,11 @@ class AnyConfig(Section):
 
     @property
     def text_fields(self) -> list[str]:
-        """The fields with a text that a step such as `BagOfWords` reads: a text also if it looks like a number."""
-        return self._fields_of(texts_of, [self.learner.steps, *(each.steps for each in self.challengers.values())])
+        """The fields with a text that a step of `learner`, such as `BagOfWords`, reads: a text also if like a number.
+
+        Not those of a challenger: with them, `learner` would get texts for numbers, and predict as it does not alone.
+        """
+        return self._fields_of(texts_of, [self.learner.steps])
 
     @property
     def imputed_fields(self) -> list[str]:

@@ -34,6 +34,7 @@ HINTS = (
     (r"'\t'", " (indent with blanks, not with tabs)"),
     ("cannot start any token", " (text that begins with `{}` needs quotes)"),
     ("alias", " (text that begins with `*` needs quotes)"),
+    ("anchor", " (text that begins with `&` needs quotes)"),
     (
         "mapping values are not allowed",
         " (text with a colon and a blank in it needs quotes; or a line before is indented otherwise)",
@@ -129,11 +130,19 @@ class _Loader(yaml.BaseLoader):
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         """Return no tag for a node without one."""
 
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Return the next node. An anchor of nothing is refused: it is text without its quotes, which would be lost."""
+        event: Any = self.peek_event()
+        if isinstance(event, yaml.ScalarEvent) and event.anchor is not None and not event.value and not event.style:
+            raise yaml.MarkedYAMLError(problem="found an anchor of nothing", problem_mark=event.start_mark)
+        return super().compose_node(parent, index)
+
 
 def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -> None:
     mark = error.problem_mark or error.context_mark
     place = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
     sentence = "this is not YAML: " + ", ".join(part for part in (error.context, error.problem) if part)
+    sentence = re.sub(r"\b(alias|anchor) '.*?'", r"\1", sentence)  # the name may be a password without its quotes
     lines = text.splitlines()
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     sentence += next((hint.format(line[place.column - 1 :][:1]) for said, hint in HINTS if said in sentence), "")
@@ -160,7 +169,8 @@ class _Reader:
         self.document.values[path] = place
         self.nodes.add(id(node))
         if node.tag is not None:
-            self.report(path, place, f"the tag `{node.tag}` is not supported, remove it")
+            named = "a tag" if is_secret(_key_of(path)) else f"the tag `{node.tag}`"  # it may be a password, too
+            self.report(path, place, f"{named} is not supported, remove it (text that begins with `!` needs quotes)")
             return None
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path)
@@ -203,7 +213,7 @@ class _Reader:
     def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
         text = VARIABLE.sub(lambda match: self.variable(match, path, place), self.whole(node.value, path, place))
         plain = node.style is None and not self.document.is_broken(path)
-        key = str(path[-1]) if path[:1] in SECTIONS_WITH_SECRETS else ""
+        key = _key_of(path)
         is_text = (is_secret(key) or "username" in key) and WORDS.get(node.value, "") is not None  # 0123 is not 123
         return plain_value(text) if plain and not is_text else text
 
@@ -256,6 +266,11 @@ class _Reader:
     def report(self, path: Path, place: Place, sentence: str) -> None:
         self.document.problems.append(Problem(place, sentence))
         self.document.broken.add(path)
+
+
+def _key_of(path: Path) -> str:
+    """Return the key at a path where a secret may be; nothing elsewhere."""
+    return str(path[-1]) if path[:1] in SECTIONS_WITH_SECRETS else ""
 
 
 def plain_value(text: str) -> Any:

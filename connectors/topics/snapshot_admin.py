@@ -465,7 +465,8 @@ def _of_model(data: bytes) -> list[tuple[str, str]]:
         kind = type(step).__name__
         rows += [(f"{kind}.{count}", str(getattr(step, count))) for count in COUNTS if hasattr(step, count)]
         if hasattr(step, "weights"):
-            rows.append((f"{kind}.weights", str(_size(step.weights))))
+            with contextlib.suppress(ValueError):  # of a kernel, or of random features: no weights by feature
+                rows.append((f"{kind}.weights", str(_size(step.weights))))
     return rows
 
 

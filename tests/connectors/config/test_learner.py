@@ -25,6 +25,22 @@ def test_a_model_with_numbers_as_names_is_no_first_model(tmp_path):
     assert first_learner(rm.PAClassifier(max_features=8), path).n_seen == 3
 
 
+@pytest.mark.parametrize("kind", [rm.KernelPerceptron, rm.KernelPAClassifier, rm.FOGDClassifier])
+@pytest.mark.parametrize("labels", [[True, False], ["a", "b"]])
+def test_a_model_without_weights_by_feature_is_a_first_model(tmp_path, kind, labels):
+    model, path = kind(), tmp_path / "kernel.snapshot"
+    for label in labels:
+        model.learn_one({"x": 1.0, "y": -1.0}, label)
+    snapshot.save(model, path)
+    assert first_learner(kind(), path).n_seen == 2
+
+
+def test_a_field_and_a_label_may_have_the_name_of_a_class():
+    model, said = assemble([{"BagOfWords": {"on": "Step"}}, {"PAClassifier": {"class_weight": {"PA": 20}}}])
+    assert said == []
+    assert model["BagOfWords"].on == "Step" and model["PAClassifier"].class_weight == {"PA": 20}
+
+
 def test_a_step_is_never_a_part():
     for wrong, right in {"AROW": "AROWClassifier", "ALMA": "ALMAClassifier", "SCW": "SCWClassifier"}.items():
         assert assemble([wrong])[1] == [((0,), f"there is no class `{wrong}`, did you mean `{right}`?")]

@@ -347,6 +347,11 @@ def test_a_challenger_may_have_the_name_of_a_key(problems):
         ("{features: [a, a]}", "5:20: `record.features`: `a` appears twice"),
         ("{features: [b, {c: a.b}, c]}", "5:20: `record.features`: `c` appears twice"),
         ("{label: a.b, features: [{c: a.b}]}", "5:32: `record.features`: `a.b` is the label, and cannot be a feature"),
+        (
+            "{label: a.b, features: ['a[\"b\"]']}",
+            '5:32: `record.features`: `a["b"]` is the label, and cannot be a feature',
+        ),
+        ("{id: a.b, label: 'a[\"b\"]'}", '5:26: `record.label`: `a["b"]` is the id already'),
         ("{features: [a..b]}", "5:21: `record.features[0]`: `a..b` is not a path (from character 2 on)"),
         ("{features: [a, {c: '[0]'}]}", "5:24: `record.features[1]`: `[0]` is not a path (from character 1 on)"),
         ("{features: [{a: b, c: d}]}", "5:21: `record.features[0]`: a feature is a path, or one `name: path`; found"),
@@ -378,6 +383,9 @@ def test_fields_of_a_record_differ(problems, record, expected):
         ("PARegressor: {mode: 0}", "such as `PARegressor` or `AROWRegressor`"),
         ("Calibrated: {classifier: ROMMAClassifier}", "`ROMMAClassifier` with the rule `ROMMARule("),
         ("SelectiveSampler: {classifier: Forgetron}", "`Forgetron` with the rule `"),
+        ("Averaged: {learner: CWClassifier}", "`CWClassifier` with the rule `CWRule("),
+        ("OnlineToBatch: {learner: {Conservative: {learner: ROMMAClassifier}}}", "`ROMMAClassifier` with the rule `"),
+        ("AutoClassifier: {portfolio: [PAClassifier, IELLIPClassifier]}", "`IELLIPClassifier` with the rule `"),
     ],
 )
 def test_weights_need_a_learner_that_takes_them(problems, learner, said):
@@ -389,8 +397,12 @@ def test_weights_need_a_learner_that_takes_them(problems, learner, said):
 
 
 @pytest.mark.parametrize(
-    "learner", ["PARegressor", "AROWClassifier", "Calibrated: {classifier: AROWClassifier}", "SCWClassifier: {mode: 2}"]
-)
+    "learner",
+    [
+        "PARegressor", "AROWClassifier", "Calibrated: {classifier: AROWClassifier}", "SCWClassifier: {mode: 2}",
+        "Averaged: {learner: AROWClassifier}", "AutoClassifier", "AutoRegressor",
+    ],
+)  # fmt: skip
 def test_weights_of_records(load, learner):
     text = GOOD.replace("label: is_phishing}", "label: y, weight: meta.w}")
     assert load(text.replace("PAClassifier: {C: 0.01, mode: 1}", learner)).record.weight == "meta.w"
@@ -447,6 +459,14 @@ def test_mistakes_of_yaml_itself(problems):
     assert problems(aliased)[0].startswith("p.yaml:10:1: aliases (`*name`) are not")
     aliased = with_lines("*a : b").replace("name: ", "name: &a ")
     assert problems(aliased)[0].startswith("p.yaml:10:") and "aliases (`*name`) are not" in problems(aliased)[0]
+
+
+@pytest.mark.parametrize("mark", ["*", "!", "&"])
+def test_a_password_without_its_quotes_is_neither_shown_nor_lost(problems, mark):
+    text = GOOD.replace("  bootstrap", f"  sasl_plain_password: {mark}S3cret\n  bootstrap")
+    (found,) = problems(text)
+    assert found.startswith("p.yaml:3:24: ") and found.endswith(f"(text that begins with `{mark}` needs quotes)")
+    assert "S3cret" not in found
 
 
 def test_a_file_that_cannot_be_read(tmp_path):

@@ -1002,6 +1002,13 @@ def test_texts_of_csv_stay_texts(tmp_path):
     assert (counts.learned, counts.rejected) == (4, 0)
 
 
+def test_a_challenger_for_words_changes_nothing_for_the_learner(tmp_path):
+    folder = Folder(tmp_path, "csv", record={"label": "y"}, learner={"name": "pa", "steps": ["PAClassifier"]})
+    folder.put(b"code,y\n100,0\n300,1\n")
+    counts = folder.run(challengers={"words": [{"BagOfWords": {"on": "code"}}, "PAClassifier"]})
+    assert (counts.learned, counts.rejected) == (2, 0)
+
+
 def test_what_comes_from_a_pipe_is_lost(tmp_path):
     """The next start cannot read it again."""
     (tmp_path / "p.yaml").write_text(

@@ -23,7 +23,7 @@ from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.stores import FolderStore
 from connectors.topics import processor, snapshot_admin
 from connectors.topics.offset_metadata import OffsetMetadata
-from river_margins import PAClassifier, snapshot
+from river_margins import KernelPerceptron, PAClassifier, snapshot
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import Stream, ended, phishing, running, twin, wait_for
 
@@ -120,6 +120,13 @@ def all_outputs(stream):
 
 def id_at(operator, offset):
     return [row["snapshot"] for row in operator.table("list") if row["offset"] == str(offset)][-1]
+
+
+def test_show_of_a_kernel_names_no_weights():
+    model = KernelPerceptron()
+    model.learn_one({"x": 1.0}, True)
+    shown = dict(snapshot_admin.contents(snapshot.dumps(model)))
+    assert shown["KernelPerceptron.n_seen"] == "1" and "KernelPerceptron.weights" not in shown
 
 
 def test_list_and_show_and_export(stream, operator, tmp_path):

@@ -123,3 +123,10 @@ def no_generation() -> LostOwnership:
 
 def no_outcome() -> ClientError:
     return ClientError("a message has no outcome")
+
+
+def no_topic_id(topic: str) -> NotAccepted:
+    return NotAccepted(
+        f"topic `{topic}` has no id, by which one that is created again is known: the brokers must be Kafka 2.8 or "
+        f"newer, also by their `inter.broker.protocol.version`"
+    )

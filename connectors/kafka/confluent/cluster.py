@@ -12,6 +12,7 @@ from connectors.kafka import Cluster, Topic
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import admin_settings
+from connectors.kafka.errors import no_topic_id
 from connectors.kafka.retry import retry
 
 
@@ -54,6 +55,8 @@ def _describe(admin: Admin, topics: list[str], seconds: float) -> Cluster:
         else:
             # the same text as of other clients, because committed metadata hold it
             id = uuid.UUID(bytes=base64.urlsafe_b64decode(f"{topic.topic_id}=="))
+            if not id.int:
+                raise no_topic_id(name)
             found[name] = Topic(str(id), len(topic.partitions))
     with admin.errors.translated():
         names = admin.client.list_topics(timeout=seconds).topics if set(topics) - set(found) else found

@@ -212,9 +212,10 @@ class Consumer:
 
     def seek(self, partition: int, offset: int) -> None:
         number = partition if partition >= 0 else ~partition
-        if not (self._is_assigned and self.ownership and number in self.ownership.partitions):
+        if not (self.ownership and number in self.ownership.partitions):
             raise not_assigned(partition)
-        self._positions[partition], self._has_new_positions = offset, True
+        if self._is_assigned:  # else the partitions were given back in order, and the next assignment seeks again
+            self._positions[partition], self._has_new_positions = offset, True
 
     def pause(self, partition: int) -> None:
         if self._positions.pop(partition, None) is not None:

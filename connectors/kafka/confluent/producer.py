@@ -45,6 +45,7 @@ class Producer:
                 | {
                     "enable.idempotence": True,
                     "acks": "all",
+                    "allow.auto.create.topics": False,
                     "partitioner": "murmur2_random",
                     "delivery.report.only.error": True,
                     "on_delivery": self._on_failure,

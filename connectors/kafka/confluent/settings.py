@@ -92,6 +92,7 @@ _OWNED: dict[str, Settings] = {
         "enable.idempotence": OWNED["idempotence"],
         "acks": OWNED["acks"],
         "retries": "`delivery.timeout.ms` says how long to try",
+        "allow.auto.create.topics": OWNED["creation"],
         "partitioner": "keys go where the Java client puts them, so it is `murmur2_random`",
         "delivery.report.only.error": "only failures are reported, so it is on",
         "batch.num.messages": "`batch.size` says how much goes together",

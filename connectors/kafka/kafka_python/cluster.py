@@ -9,6 +9,7 @@ from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.kafka import Cluster, NotPermitted, Topic
+from connectors.kafka.errors import no_topic_id
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translate, translated
 from connectors.kafka.kafka_python.settings import admin_settings
@@ -29,6 +30,8 @@ def _describe(topics: list[str], settings: Mapping[str, Any], seconds: float) ->
                 name = topic["name"]
                 raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
             if topic["error_code"] == 0:
+                if topic.get("topic_id") is None:
+                    raise no_topic_id(topic["name"])
                 found[topic["name"]] = Topic(str(topic["topic_id"]), len(topic["partitions"]))
         names = admin.list_topics() if set(topics) - set(found) else found
         return Cluster(admin.describe_cluster()["cluster_id"], found, sorted(names))

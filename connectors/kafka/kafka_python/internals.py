@@ -65,6 +65,23 @@ def keep_refreshing_metadata(consumer: KafkaConsumer) -> None:
         cluster.start_refresh_loop()
 
 
+def look_for_the_next_leader() -> None:
+    """Let a question for the ends of partitions look for their leader when the broker that is asked leads them no more.
+
+    The library asks the same broker again at once, thousands of times a second until the time is over, and no broker
+    for the leader.
+    """
+    ask = Fetcher._send_list_offsets_requests
+
+    async def ask_or_look(fetcher: Fetcher, timestamps: Any) -> Any:
+        found, refused = await ask(fetcher, timestamps)
+        if refused and not found:
+            raise kafka_errors.StaleMetadata
+        return found, refused
+
+    Fetcher._send_list_offsets_requests = ask_or_look
+
+
 # Polls
 
 
@@ -111,6 +128,39 @@ def drop_unreadable_batch() -> None:
             raise
 
     Fetcher.PartitionRecords.take = take_or_drop
+
+
+def take_up_parked_records() -> None:
+    """Let the library go on with a partition that was paused while a part of its records was still to be returned.
+
+    It puts them aside, fetches nothing of this partition as long as they are there, and takes them up again where it
+    has no other records: but those of another partition that are all returned count as some, and may stay for ever.
+    """
+    fetched = Fetcher.fetched_records
+
+    def fetched_or_parked(fetcher: Fetcher, *arguments: Any, **options: Any) -> Any:
+        if not fetcher._next_partition_records:
+            fetcher._next_partition_records = None
+        return fetched(fetcher, *arguments, **options)
+
+    Fetcher.fetched_records = fetched_or_parked
+
+
+def pass_empty_markers() -> None:
+    """Let the library read on past a marker of a transaction that has no record any more.
+
+    Compaction may empty the last marker of a producer and keep its batch. The library takes its first record to see
+    what the marker says, and fails for that with a RuntimeError each time.
+    """
+    contains = Fetcher.PartitionRecords._contains_abort_marker
+
+    def contains_or_is_empty(records: Any, batch: Any) -> bool:
+        try:
+            return bool(contains(records, batch))
+        except StopIteration:
+            return False
+
+    Fetcher.PartitionRecords._contains_abort_marker = contains_or_is_empty
 
 
 # Membership of a group
@@ -164,10 +214,12 @@ def call_before_join(consumer: KafkaConsumer, before_join: Callable[[], None]) -
 def was_replaced(consumer: KafkaConsumer) -> bool:
     """Tell whether the broker has answered a heartbeat with the news that another member has the same instance id.
 
-    The library then only ends its heartbeats, and reads on.
+    The library then only ends its heartbeats, and reads on. It pauses them, too, while it joins: if the coordinator
+    went away before a join has begun, this is still a member.
     """
     coordinator = consumer._coordinator
-    return coordinator.state is MemberState.STABLE and not coordinator._heartbeat_enabled
+    is_silent = not coordinator._heartbeat_enabled and not coordinator.rejoining
+    return is_silent and coordinator.state is MemberState.STABLE
 
 
 def send_heartbeat(consumer: KafkaConsumer, seconds: float) -> None:
@@ -458,3 +510,6 @@ return_data_before_disconnect()
 measure_null_headers()
 read_any_header_name()
 drop_unreadable_batch()
+take_up_parked_records()
+pass_empty_markers()
+look_for_the_next_leader()

@@ -459,6 +459,20 @@ def test_the_last_question_of_confluent_for_committed_offsets_ends(monkeypatch):
     assert asked == [2.0, 0.0]
 
 
+def test_a_seek_of_confluent_while_partitions_are_given_back():
+    """Such as that of a model that has been loaded meanwhile. It is no failure: the next assignment seeks again."""
+    consumer = client("confluent").Consumer("t", "g", {"bootstrap_servers": "127.0.0.1:1"})
+    with contextlib.closing(consumer._consumer):
+        consumer.ownership = Ownership(1, "m", frozenset({0}), b"")
+        consumer.seek(0, 5)
+        assert consumer.position(0) == 0
+        with pytest.raises(LostOwnership):
+            consumer.seek(1, 5)
+        consumer.ownership = None
+        with pytest.raises(LostOwnership):
+            consumer.seek(0, 5)
+
+
 def test_the_message_that_is_too_large_is_named(place):
     producer = place.producer(max_request_size=1000)
     producer.send(place.name, 0, None, b"x", [], "small")

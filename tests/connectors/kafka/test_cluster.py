@@ -7,11 +7,12 @@ import struct
 import threading
 import time
 import uuid
+from types import SimpleNamespace
 
 import pytest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from connectors.kafka import CLIENTS, ClientError, client
+from connectors.kafka import CLIENTS, ClientError, NotAccepted, client
 
 TIMEOUT = 25.0  # seconds
 
@@ -123,3 +124,14 @@ def test_a_broker_that_stays_fenced_is_given_up(kafka, topic, library):
         with pytest.raises(ClientError):
             client(library).describe([topic], broker.settings, 4.0)
         assert time.monotonic() - began > 3.0
+
+
+@pytest.mark.parametrize("id", [{}, {"topic_id": None}])
+def test_a_topic_without_an_id_is_refused(monkeypatch, id):
+    """As brokers before Kafka 2.8 tell it, and newer ones with an older `inter.broker.protocol.version`."""
+    topic = {"error_code": 0, "name": "t", "partitions": [{}]} | id
+    admin = SimpleNamespace(describe_topics=lambda _: [topic])
+    found = "connectors.kafka.kafka_python.cluster.opened_admin"
+    monkeypatch.setattr(found, lambda *_: contextlib.nullcontext(admin))
+    with pytest.raises(NotAccepted, match="topic `t` has no id"):
+        client("kafka-python").describe(["t"], {}, TIMEOUT)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.confluent.settings import check_settings, seconds_between_refreshes, timeouts
 
 OWNED = {
@@ -14,7 +15,7 @@ OWNED = {
     "enable.auto.commit enable.auto.offset.store auto.offset.reset allow.auto.create.topics enable.partition.eof "
     "partition.assignment.strategy on_commit error_cb logger plugin.library.paths default.topic.config",
     "producer": "bootstrap.servers transactional.id enable.idempotence acks request.required.acks retries partitioner "
-    "message.send.max.retries delivery.report.only.error on_delivery stats_cb",
+    "message.send.max.retries allow.auto.create.topics delivery.report.only.error on_delivery stats_cb",
 }
 
 
@@ -25,6 +26,14 @@ def test_settings_that_the_guarantee_owns_are_refused(side):
         ((found_side, found_key, sentence),) = check_settings(consumer, producer)
         assert (found_side, found_key) == (side, key)
         assert f"`{key}` cannot be set: " in sentence and sentence.endswith("; leave it out")
+
+
+def test_a_producer_lets_no_broker_create_a_topic(monkeypatch):
+    """By default librdkafka does for a producer, also again after a topic was deleted."""
+    given = {}
+    monkeypatch.setattr("confluent_kafka.Producer", given.update)
+    Producer(None, {"bootstrap.servers": "127.0.0.1:1"})
+    assert given["allow.auto.create.topics"] is False
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,18 @@ from types import SimpleNamespace
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka import errors as kafka_errors
-from kafka.consumer.fetcher import Fetcher
+from kafka.consumer.fetcher import CompletedFetch, Fetcher
+from kafka.consumer.subscription_state import SubscriptionState
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.future import Future
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
+from kafka.protocol.consumer import IsolationLevel
 from kafka.protocol.consumer.group import JoinGroupResponse
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
-from kafka.structs import OffsetAndMetadata
+from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.consumer import Consumer
@@ -140,6 +142,44 @@ def test_keep_refreshing_metadata(consumer, topic, admin):
     wait_for(sees_third_partition, broken(function))
 
 
+def test_look_for_the_next_leader():
+    """Without a broker: node 1 refuses, because node 2 leads the partition now, as the next metadata tell."""
+    asked, leaders, place = [], [1], TopicPartition("a", 0)
+
+    class Cluster:
+        need_update = False
+
+        def leader_for_partition(self, _):
+            return leaders[-1]
+
+        def request_update(self):
+            leaders.append(2)
+            return Future().success(self)
+
+    class Manager:
+        cluster, _net = Cluster(), None
+
+        def call_soon(self, function, *arguments):
+            return function(*arguments)
+
+        async def wait_for(self, awaited, _):
+            return awaited.value if isinstance(awaited, Future) else await awaited
+
+        async def send(self, _, node_id):
+            asked.append(node_id)
+            code = 0 if node_id == 2 else kafka_errors.NotLeaderForPartitionError.errno
+            found = SimpleNamespace(partition_index=0, error_code=code, offset=7, timestamp=-1, leader_epoch=-1)
+            return SimpleNamespace(API_VERSION=7, topics=[SimpleNamespace(name="a", partitions=[found])])
+
+    library = Fetcher(
+        SimpleNamespace(_manager=Manager()), SubscriptionState("none"), isolation_level="read_committed", metrics=None
+    )
+    with pytest.raises(StopIteration) as ended:
+        library._fetch_offsets_by_times_async({place: -1}, 500).send(None)
+    assert ended.value.value[place].offset == 7, broken(internals.look_for_the_next_leader)
+    assert asked == [1, 2], broken(internals.look_for_the_next_leader)
+
+
 def timeouts_left(kafka, topic, consumer):
     """How many time-outs are left to the garbage collector by a poll without records, once the fetch has an answer."""
     gc.collect()
@@ -248,6 +288,15 @@ def test_static_and_dynamic_members_share_partitions_evenly(kafka, topics):
             assert sorted(given) == expected, (kinds, broken(internals.static_members_first))
     finally:
         consumer.close(DEADLINE)
+
+
+def test_was_replaced():
+    """`test_an_instance_that_was_replaced_can_know_it` has it through our consumer."""
+    coordinator = SimpleNamespace(state=MemberState.STABLE, _heartbeat_enabled=False, rejoining=False)
+    consumer = SimpleNamespace(_coordinator=coordinator)
+    assert internals.was_replaced(consumer)
+    coordinator.rejoining = True
+    assert not internals.was_replaced(consumer), "a join that has not begun pauses the heartbeats, too"
 
 
 def test_fetch_committed(consumer, topic):
@@ -459,6 +508,59 @@ def test_drop_unreadable_batch():
     with pytest.raises(kafka_errors.CorruptRecordError):
         records.take(10)
     assert not records, broken(internals.drop_unreadable_batch)
+
+
+@pytest.fixture
+def fetcher():
+    """A fetcher without a broker, of two partitions that are read from their beginning."""
+    subscriptions = SubscriptionState("none")
+    subscriptions.subscribe(["a", "b"])
+    places = [TopicPartition("a", 0), TopicPartition("b", 0)]
+    subscriptions.assign_from_subscribed(places)
+    for place in places:
+        subscriptions.seek(place, 0)
+    client = SimpleNamespace(_manager=SimpleNamespace(_net=None))
+    made = Fetcher(client, subscriptions, isolation_level="read_committed", metrics=None)
+    return made, subscriptions, places
+
+
+def fetched(place, count):
+    """The response to a fetch from offset 0, with so many records."""
+    builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10_000)
+    for offset in range(count):
+        builder.append(offset, 0, b"k", b"v", [])
+    data = SimpleNamespace(
+        error_code=0, high_watermark=count, records=bytes(builder.build()), aborted_transactions=None,
+        diverging_epoch=None, preferred_read_replica=-1,
+    )  # fmt: skip
+    return CompletedFetch(place, 0, 12, data, None)
+
+
+def test_take_up_parked_records(fetcher):
+    """One partition is paused after a part of its records, and the records of the other one are all returned then."""
+    library, subscriptions, (paused, other) = fetcher
+    library._completed_fetches.append(fetched(paused, 10))
+    assert [len(some) for some in library.fetched_records(4)[0].values()] == [4]
+    subscriptions.pause(paused)
+    library._completed_fetches.append(fetched(other, 3))
+    assert list(library.fetched_records(4)[0]) == [other]
+    assert paused in library._paused_partition_records, broken(internals.take_up_parked_records)
+    subscriptions.resume(paused)
+    offsets = [one.offset for _ in range(2) for some in library.fetched_records(4)[0].values() for one in some]
+    assert offsets == [4, 5, 6, 7, 8, 9], "the partition is neither returned nor fetched again, for ever"
+
+
+def test_pass_empty_markers():
+    class Marker(DefaultRecordBatchBuilder):
+        def _get_attributes(self, *arguments):
+            return super()._get_attributes(*arguments) | self.CONTROL_MASK
+
+    marker = Marker(2, 0, 1, 7, 0, -1, 10_000)
+    batch = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 10_000)
+    batch.append(0, 0, b"k", b"v", [])
+    data = MemoryRecords(bytes(marker.build()) + bytes(batch.build()))
+    records = Fetcher.PartitionRecords(0, TopicPartition("t", 0), data, isolation_level=IsolationLevel.READ_COMMITTED)
+    assert [record.value for record in records.take(10)] == [b"v"], broken(internals.pass_empty_markers)
 
 
 def test_position(consumer, topic, monkeypatch):

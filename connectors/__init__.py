@@ -102,7 +102,8 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
     config
         The processor's file, as `load` returns it.
     stop
-        Ends the processor when its `requested` is set; default: signals only. Signals are handled in the main thread.
+        Ends the processor when its `requested` is set; default: signals only. Signals are handled in the main thread,
+        which must wait for the end of a `run` in another one: after its own end, nothing can be committed.
         A start that waits for brokers does not see it: it ends with a StartError after 15 s.
     health
         Where the processor keeps the state that other threads look at; default: a new one.

@@ -189,14 +189,14 @@ class UrlStore:
     """
 
     def __init__(self, url: str, seconds: float = STORE_TIMEOUT) -> None:
-        self.folder, self._seconds = url, seconds
+        self.folder, self._seconds, self._is_lost = url, seconds, False
         protocol = url.partition("://")[0]
         # Without a cache, files of other processes are seen at once. SFTP has none, and hands options to `connect`.
-        options = {} if protocol in ("sftp", "ssh") else {"use_listings_cache": False}
+        self._options = {} if protocol in ("sftp", "ssh") else {"use_listings_cache": False}
         try:
             import fsspec
 
-            self._files, self._root = fsspec.url_to_fs(url, **options)
+            self._files, self._root = fsspec.url_to_fs(url, **self._options)
         except (ImportError, ValueError) as error:
             raise StartError(
                 f"the snapshots at `{url}` need the extra `stores` (`pip install 'river-margins[stores]'`) and "
@@ -232,13 +232,28 @@ class UrlStore:
         from fsspec import asyn, exceptions
 
         if not self._files.async_impl:
-            with _ONE_AT_A_TIME:
-                return getattr(self._files, what)(*arguments, **options)
+            return self._call(what, *arguments, **options)
         seconds, method = self._seconds * factor, getattr(self._files, f"_{what}")
         try:
             return asyn.sync(self._files.loop, method, *arguments, timeout=seconds, **options)
         except exceptions.FSTimeoutError as error:
             raise OSError(f"no answer within {seconds:g} s; is the store running, and the network up?") from error
+
+    def _call(self, what: str, *arguments: Any, **options: Any) -> Any:
+        """Call a method without a time limit. After a failure, connect anew: SFTP keeps a connection that is lost."""
+        import fsspec
+
+        with _ONE_AT_A_TIME:
+            if self._is_lost:
+                self._files, _ = fsspec.url_to_fs(self.folder, **self._options)
+                self._is_lost = False
+            try:
+                return getattr(self._files, what)(*arguments, **options)
+            except Exception as error:
+                if not isinstance(error, FileNotFoundError):
+                    type(self._files).clear_instance_cache()  # else fsspec hands the same one on to later stores
+                    self._is_lost = True
+                raise
 
     def path(self, partition: int, name: str) -> str:
         return f"{self.folder}/{partition}/{name}{SUFFIX}"
@@ -256,8 +271,7 @@ class UrlStore:
         self._ask("makedirs", folder, exist_ok=True)
         try:
             self._ask("pipe_file", new, data)
-            with _ONE_AT_A_TIME:
-                self._files.mv(new, path)
+            self._call("mv", new, path)
         except BaseException:  # each attempt has another name: on a full disk, they would take all room that is made
             with contextlib.suppress(Exception):
                 self._ask("rm_file", new)
@@ -296,12 +310,12 @@ def _checked(name: str) -> str:
 
 @contextlib.contextmanager
 def _refusals(done: str, path: str) -> Iterator[None]:
-    """Turn every exception of the store's own library into a StoreError, except FileNotFoundError."""
+    """Turn every exception of the store's own library into a StoreError, but that a file to be read does not exist."""
     try:
         yield
-    except FileNotFoundError:
-        raise
     except Exception as error:
+        if done == "read" and isinstance(error, FileNotFoundError):
+            raise
         number = getattr(error, "errno", None) or errno.EIO
         raise StoreError(number, f"`{path}` cannot be {done}: {_reason(error)}") from error
 

@@ -174,6 +174,23 @@ def test_a_file_in_the_way(tmp_path):
         FolderStore(tmp_path / "group").write(0, "a", b"one")
 
 
+def test_a_bucket_that_is_gone_is_named(tmp_path, monkeypatch):
+    """What cannot be found is an answer when a snapshot is read; nobody who writes expects it."""
+    store = UrlStore(f"local://{tmp_path}/models")
+
+    def missing(*arguments, **options):
+        raise FileNotFoundError("The specified bucket does not exist")
+
+    monkeypatch.setattr(store._files, "pipe_file", missing)
+    with pytest.raises(StoreError, match=r"models/0/a.snapshot` cannot be written: The specified bucket does"):
+        store.write(0, "a", b"one")
+    monkeypatch.undo()
+    with pytest.raises(FileNotFoundError):
+        store.read(0, "a")
+    store.delete(0, "a")
+    assert store.sizes(0) == {}
+
+
 # A processor whose store fails
 
 
@@ -370,3 +387,25 @@ def test_a_failed_upload_leaves_nothing(tmp_path, monkeypatch):
         patch.setattr(store._files, "mv", lambda *_: 1 / 0)
         store.write(0, "b", b"two")
     assert [path.name for path in (tmp_path / "models" / "0").iterdir()] == ["a.snapshot"]
+
+
+def test_after_a_failure_a_store_connects_anew(tmp_path):
+    """A connection of SFTP that the server has ended fails for ever, and fsspec gives it to all stores of a thread."""
+    url = f"local://{tmp_path}/models"
+    store = UrlStore(url)
+    store.write(0, "a", b"one")
+    files = store._files
+    with pytest.raises(FileNotFoundError):
+        store.read(0, "b")
+    assert UrlStore(url)._files is store._files is files, "that is an answer, and no failure"
+
+    def ended(*arguments, **options):
+        raise OSError("Socket is closed")
+
+    for name in ("makedirs", "pipe_file", "mv", "cat_file", "ls", "rm_file"):
+        setattr(files, name, ended)
+    with pytest.raises(StoreError, match="Socket is closed"):
+        store.read(0, "a")
+    assert UrlStore(url).read(0, "a") == store.read(0, "a") == b"one"
+    store.write(0, "b", b"two")
+    assert store.sizes(0) == {"a": 3, "b": 3}

@@ -133,7 +133,8 @@ class _Loader(yaml.BaseLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Return the next node. An anchor of nothing is refused: it is text without its quotes, which would be lost."""
         event: Any = self.peek_event()
-        if isinstance(event, yaml.ScalarEvent) and event.anchor is not None and not event.value and not event.style:
+        is_scalar = isinstance(event, yaml.ScalarEvent)
+        if is_scalar and event.anchor is not None and not event.value and not event.style:
             raise yaml.MarkedYAMLError(problem="found an anchor of nothing", problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 

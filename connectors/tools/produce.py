@@ -21,6 +21,9 @@ from connectors.topics.startup import instead_of_missing
 
 SELDOM = 500  # records between two looks at outcomes and at the progress bar
 KNOWN = 10_000  # records after which all must be acknowledged, so that an error can say how many are written
+# Bytes after which they must be, too: a client gives a record up that has waited for 10 s to be sent, by default, and
+# would take more at once than a slow line sends in that time.
+KNOWN_BYTES = 2 * 1024 * 1024
 LONGEST_FLUSH = 60.0  # seconds
 JSON = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
@@ -106,16 +109,17 @@ def produce(
         records = source.total if isinstance(source, evaluate.DataSet) else None
         total = min(filter(None, (records, limit)), default=None)
         with progress.shown(source.name, total) as update, contextlib.suppress(KeyboardInterrupt):
-            began = time.monotonic()
+            began, size = time.monotonic(), 0
             for message in _messages(fields, source, counts):
                 if rate is not None:
                     time.sleep(max(0.0, began + counts.sent / rate - time.monotonic()))
                 producer.send(topic, None, message.key, message.value, [], message.place)
                 counts.sent += 1
-                if counts.sent % KNOWN == 0:
+                size += len(message.value)
+                if counts.sent % KNOWN == 0 or size >= KNOWN_BYTES:
                     producer.flush(LONGEST_FLUSH)
                     producer.check()
-                    counts.acknowledged = counts.sent
+                    counts.acknowledged, size = counts.sent, 0
                 if rate is not None or counts.sent % SELDOM == 0:
                     update(counts.sent)
                 if counts.sent == limit:  # before the next one is taken: a pipe may have none for long

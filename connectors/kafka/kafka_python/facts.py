@@ -34,7 +34,8 @@ def _read_facts(topics: list[str], group: str, settings: Mapping[str, Any], seco
             elif topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
                 found[topic["name"]] = TopicFacts()
         names = admin.list_topics() if set(topics) - set(found) else topics
-        brokers = admin.describe_cluster()["brokers"]
+        # The library also asks for those that are down, or gone for good, which Kafka 4 tells.
+        brokers = [each for each in admin.describe_cluster()["brokers"] if not each.get("is_fenced")]
         if not brokers:
             raise ClientError("the cluster has no broker that takes part")
         broker = read_configs(admin, ConfigResourceType.BROKER, str(brokers[0]["broker_id"]))

@@ -1,6 +1,7 @@
 """What is asked of the cluster before a start, also while its broker does not take part yet."""
 
 import contextlib
+import importlib
 import socket
 import socketserver
 import struct
@@ -135,3 +136,20 @@ def test_a_topic_without_an_id_is_refused(monkeypatch, id):
     monkeypatch.setattr(found, lambda *_: contextlib.nullcontext(admin))
     with pytest.raises(NotAccepted, match="topic `t` has no id"):
         client("kafka-python").describe(["t"], {}, TIMEOUT)
+
+
+def test_the_settings_of_a_broker_are_those_of_one_that_is_there(monkeypatch):
+    """Kafka 4 also tells kafka-python of brokers that are down, or were taken away and are still registered."""
+    facts = importlib.import_module("connectors.kafka.kafka_python.facts")
+    asked = []
+    brokers = [{"broker_id": 1, "is_fenced": True}, {"broker_id": 2, "is_fenced": False}, {"broker_id": 3}]
+    admin = SimpleNamespace(
+        describe_topics=lambda _: [],
+        list_topics=list,
+        describe_cluster=lambda: {"brokers": brokers},
+        describe_groups=lambda _: {"g": {"error": None, "authorized_operations": ["READ"]}},
+    )
+    monkeypatch.setattr(facts, "opened_admin", lambda *_: contextlib.nullcontext(admin))
+    monkeypatch.setattr(facts, "read_configs", lambda _, kind, name: asked.append(name) or {})
+    facts.read_facts(["a"], "g", {}, TIMEOUT)
+    assert asked == ["2"]

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -108,6 +109,29 @@ def test_a_record_that_is_too_large(stream, tmp_path, monkeypatch):
     with pytest.raises(StartError, match=f"too large for topic `{stream.input}`: raise `max.message.bytes`") as refused:
         produce.produce(stream.config(), str(tmp_path / "large.jsonl"))
     assert "the first 20 records are written, some of the next 5 may be" in str(refused.value)
+
+
+def test_large_records_do_not_wait_behind_one_another(stream, monkeypatch):
+    """A client gives up what it could not send within some seconds, however much was handed over before."""
+    waiting, most = [0], [0]
+
+    class Producer:
+        def __init__(self, *_):
+            pass
+
+        def send(self, topic, partition, key, value, headers, place):
+            waiting.append(waiting[-1] + len(value))
+
+        def flush(self, seconds):
+            most.append(waiting[-1])
+            waiting[:] = [0]
+
+        check = close = lambda self: None
+
+    monkeypatch.setattr(produce, "client", lambda _: SimpleNamespace(Producer=Producer))
+    monkeypatch.setattr(produce, "KNOWN_BYTES", 2000)
+    assert produce.produce(stream.config(), "Phishing", limit=100).sent == 100
+    assert len(most) > 5 and max(most) < 2500
 
 
 def test_rows_that_json_cannot_express_are_not_sent(stream, tmp_path):

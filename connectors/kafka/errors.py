@@ -51,6 +51,10 @@ class NotAccepted(ClientError):
     """The broker refuses a setting or a member, or a library is missing: no attempt will succeed."""
 
 
+class TopicWithoutId(NotAccepted):
+    """The brokers are too old to give topics ids."""
+
+
 class OutOfRange(ClientError):
     """The next record to read is no longer in the topic."""
 
@@ -125,8 +129,8 @@ def no_outcome() -> ClientError:
     return ClientError("a message has no outcome")
 
 
-def no_topic_id(topic: str) -> NotAccepted:
-    return NotAccepted(
+def no_topic_id(topic: str) -> TopicWithoutId:
+    return TopicWithoutId(
         f"topic `{topic}` has no id, by which one that is created again is known: the brokers must be Kafka 2.8 or "
         f"newer, also by their `inter.broker.protocol.version`"
     )

@@ -9,7 +9,8 @@ from connectors.config import Config
 from connectors.config.topics_schema import FILE_SETTINGS, Kafka
 from connectors.errors import AccessError, StartError
 from connectors.formats.registry import RegistryUnavailable
-from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotAccepted, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
+from connectors.kafka.errors import TopicWithoutId
 from connectors.kafka.retry import PAUSE, retry
 from connectors.snapshots.stores import Store, StoreError, open_store
 from connectors.suggest import did_you_mean
@@ -200,7 +201,7 @@ def make_first_restorer(config: Config, settings: dict[str, Any]) -> Restorer:
         return restorer
     except NotPermitted as error:
         raise AccessError(f"the broker at `{servers}` refuses to describe the topics: {error}") from error
-    except NotAccepted as error:
+    except TopicWithoutId as error:
         raise StartError(f"the broker at `{servers}`: {error}") from error
     except StoreError as error:
         raise StartError(f"the snapshots of group `{config.name}`: {error}") from error

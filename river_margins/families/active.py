@@ -209,10 +209,9 @@ class SelectiveSampler(_Sampler):
 
     def _asks(self, x: Mapping[Any, Any], confidence: float, t: int) -> bool:
         length = math.hypot(*x.values(), _has_constant(self.learner))
-        if not x and length == 0.0:
-            return False
-        # Zeros are asked about if their score is 0: a scaler makes them of features that it has not learned.
-        return self.n_queries == 0 or confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
+        if length == 0.0 or self.n_queries == 0:
+            return length > 0.0 or bool(x)  # a scaler makes zeros of features that it has not learned
+        return confidence <= length * math.sqrt(self.c * math.log(t) / self.n_queries)
 
 
 def _has_constant(classifier: Any) -> bool:

@@ -80,16 +80,6 @@ def test_the_round_that_is_asked_about_counts():
     assert [model.query_one({"a": 1.0}) for t in (2, 3)] == [False, True]
 
 
-@pytest.mark.parametrize("learner", [rm.Winnow(theta=2.0), rm.KernelPAClassifier(rm.RBF(1.0), C=1.0)])
-def test_zeros_are_asked_about_only_while_their_score_is_0(learner):
-    """|f| <= |x|·√(c·ln(t)/n) never holds for |x| = 0 and another score, which a threshold or a kernel can give."""
-    model = rm.SelectiveSampler(learner)
-    for _ in range(20):
-        model.learn_one({"a": 0.0, "b": 0.0}, False)
-    assert model.score_one({"a": 0.0, "b": 0.0}) < 0.0
-    assert (model.n_rounds, model.n_queries) == (20, 1)
-
-
 def test_asking_for_everything_is_the_bare_learner():
     rows = list(stream(2))
     model, learner = rm.SelectiveSampler(rm.PAClassifier(), c=1e9), rm.PAClassifier()

@@ -131,14 +131,10 @@ def _with_inner(model: Any) -> Iterator[Any]:
 
 
 def _takes_weights(model: Any) -> bool:
-    if isinstance(model, compose.Pipeline):  # which drops a weight that its last step does not take
-        return _takes_weights([*model.steps.values()][-1])
+    """Tell whether a model takes a weight, or hands it to the model within it, as pipelines and River's wrappers do."""
     taken = inspect.signature(model.learn_one).parameters
-    if "w" in taken:
-        return True
-    # River's wrappers, such as DriftRetrainingClassifier, hand further arguments to the model that they wrap.
-    hands_on = any(each.kind is each.VAR_KEYWORD for each in taken.values())
-    return hands_on and isinstance(model, base.Wrapper) and _takes_weights(model._wrapped_model)
+    is_open = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    return "w" in taken or (is_open and isinstance(model, compose.Pipeline | base.Wrapper))
 
 
 def _copy(expert: Any, kind: type[Any]) -> Any:

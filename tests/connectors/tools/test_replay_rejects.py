@@ -183,6 +183,37 @@ def test_a_silent_broker_ends_the_command(monkeypatch):
     replay._commit(Ownership(1, "member", frozenset({0}), None), {0: 5})
 
 
+class Member:
+    """A consumer of one partition of rejects, to which its group gives these partitions at these polls."""
+
+    def __init__(self, rejects, assignments, committed):
+        self.rejects, self.assignments, self.of_group = rejects, assignments, committed
+        self.ownership, self.at, self.polls = None, 0, 0
+
+    def offset_range(self, number):
+        return 0, len(self.rejects)
+
+    def committed(self, numbers, seconds):
+        return {number: self.of_group.get(number) for number in numbers}
+
+    def join(self):
+        pass
+
+    def seek(self, number, offset):
+        self.at = offset
+
+    def position(self, number):
+        return self.at
+
+    def poll(self, seconds):
+        self.polls += 1
+        if self.polls in self.assignments:
+            self.ownership = Ownership(self.polls, "member", frozenset(self.assignments[self.polls]), None)
+            return []
+        self.at += len(found := self.rejects[self.at : self.at + 1])
+        return found
+
+
 def test_an_old_reject_after_new_ones_is_refused_before_anything_is_sent(monkeypatch):
     """With `output.timestamp: input` a reject has the time of its record, and rejects are in no order of time."""
     monkeypatch.setattr(replay_rejects, "MOST_RECORDS", 2)
@@ -192,31 +223,6 @@ def test_an_old_reject_after_new_ones_is_refused_before_anything_is_sent(monkeyp
         (0, n, b"k", b"{", [("reason", b"r"), ("source", b"events-0-%d" % n)], moment) for n, moment in enumerate(times)
     ]
     committed, sent = {}, []
-
-    class Consumer:
-        ownership, at = None, 0
-
-        def offset_range(self, number):
-            return 0, len(rejects)
-
-        def committed(self, numbers, seconds):
-            return {number: committed.get(number) for number in numbers}
-
-        def join(self):
-            pass
-
-        def seek(self, number, offset):
-            self.at = offset
-
-        def position(self, number):
-            return self.at
-
-        def poll(self, seconds):
-            if self.ownership is None:
-                self.ownership = Ownership(1, "member", frozenset({0}), None)
-                return []
-            self.at += len(found := rejects[self.at : self.at + 1])
-            return found
 
     class Producer:
         def __init__(self, *_):
@@ -243,7 +249,8 @@ def test_an_old_reject_after_new_ones_is_refused_before_anything_is_sent(monkeyp
     config = SimpleNamespace(kafka=kafka, input=SimpleNamespace(topic="events"), labels=None, rejects=rejected)
 
     def replay(from_beginning):
-        return _Replay(config, Consumer(), "group", {"events": 1, "rejects": 1}, False, from_beginning).run()
+        member = Member(rejects, {1: [0]}, committed)
+        return _Replay(config, member, "group", {"events": 1, "rejects": 1}, False, from_beginning).run()
 
     for _ in range(2):  # the second run is refused like the first one
         with pytest.raises(StartError, match=r"older than 7 days.*--from-beginning"):
@@ -258,32 +265,6 @@ def beside_another_run(assignments, dry_run):
     rejects = [(0, n, b"k", b"{", [("reason", b"r"), ("source", b"events-0-%d" % n)], 0) for n in range(3)]
     rejects.append((0, 3, b"k", None, [("reason", b"r"), ("source", b"events-0-3")], 0))
 
-    class Consumer:
-        ownership, at, polls = None, 0, 0
-
-        def offset_range(self, number):
-            return 0, len(rejects)
-
-        def committed(self, numbers, seconds):
-            return dict.fromkeys(numbers)
-
-        def join(self):
-            pass
-
-        def seek(self, number, offset):
-            self.at = offset
-
-        def position(self, number):
-            return self.at
-
-        def poll(self, seconds):
-            self.polls += 1
-            if self.polls in assignments:
-                self.ownership = Ownership(self.polls, "member", frozenset(assignments[self.polls]), None)
-                return []
-            self.at += len(found := rejects[self.at : self.at + 1])
-            return found
-
     class Producer:
         def __init__(self, *_):
             pass
@@ -296,7 +277,9 @@ def beside_another_run(assignments, dry_run):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replay_rejects, "MOST_RECORDS", 1)
         patch.setattr(replay_rejects, "client", lambda name: SimpleNamespace(Producer=Producer))
-        return _Replay(config, Consumer(), "group", {"events": 1, "rejects": 1}, dry_run, True).run()
+        return _Replay(
+            config, Member(rejects, assignments, {}), "group", {"events": 1, "rejects": 1}, dry_run, True
+        ).run()
 
 
 def test_a_dry_run_counts_once_what_it_reads_again():

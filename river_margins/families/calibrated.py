@@ -25,6 +25,7 @@ STEEPNESS = 6.0  # of the second function of the lead, in units of its root mean
 LARGEST_LEAD = 1e150  # whose square is finite
 LARGEST_LOGIT = 1e6
 LARGEST_JUMP = 100.0  # of a lead that is learned, in units of the root mean square of those before
+LATELY = 16  # rounds in which the largest lead of late falls to a half, unless there are larger ones
 
 
 class Calibrated(Described, Estimator, base.Classifier):
@@ -234,6 +235,7 @@ class _Calibration:
         self.curvature = (0.0, 0.0, 0.0)  # of the first slope, of both, of the second slope
         self.rounds = 0.0  # the discounted sum of the weights
         self.squares = 0.0  # that of the squared leads of the best class
+        self.top = 0.0  # the largest lead of late
         self.constants: dict[Any, tuple[float, float]] = {}  # by class, with their curvatures
 
     def probabilities(self, scores: Mapping[Any, float]) -> dict[Any, float]:
@@ -279,11 +281,18 @@ class _Calibration:
         limit = LARGEST_JUMP * self._unit()
         if lead > limit:  # else the square of one huge lead would hide all others for many half-lives
             scores, lead = {label: score * (limit / lead) for label, score in scores.items()}, limit
-        rounds, squares = discount * self.rounds + weight, discount * self.squares + weight * lead * lead
+        # A tie says nothing about the size of leads.
+        top = max(lead, self.top * 0.5 ** (1.0 / LATELY)) if lead > 0.0 else self.top
+        # A huge lead that came first would hide all others for as long: it has no other beside which it is huge.
+        most = LARGEST_JUMP * top / self._unit()
+        share = min(most * most, 1.0) if self.squares > 0.0 else 1.0
+        rounds, squares = discount * self.rounds + weight, discount * share * self.squares + weight * lead * lead
         if not math.isfinite(squares + rounds):  # nothing can be learned from a lead beyond `LARGEST_LEAD`
             return
         old_prior = self._prior()
-        self.rounds, self.squares = rounds, squares
+        ff, fg, gg = self.curvature
+        self.curvature = ff * share, fg * math.sqrt(share), gg
+        self.rounds, self.squares, self.top = rounds, squares, top
         functions, _ = self._functions(scores, self._unit())
         chances = self._softmax(functions)
         self._move_slopes(functions, chances, y, weight, discount, old_prior)
@@ -336,6 +345,7 @@ class _Calibration:
             "curvature": list(self.curvature),
             "rounds": self.rounds,
             "squares": self.squares,
+            "top": self.top,
             "labels": list(self.constants),
             "constants": [constant for constant, _ in self.constants.values()],
             "curvatures": [curvature for _, curvature in self.constants.values()],
@@ -343,13 +353,14 @@ class _Calibration:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the numbers of a state; raise ValueError if they are not finite."""
-        numbers = [*state["slopes"], *state["curvature"], state["rounds"], state["squares"]]
+        top = state.get("top", LARGEST_LEAD)  # states of earlier versions have none
+        numbers = [*state["slopes"], *state["curvature"], state["rounds"], state["squares"], top]
         numbers += [*state["constants"], *state["curvatures"]]
         if not all(map(math.isfinite, numbers)):
             raise ValueError("the numbers of a calibration must be finite")
         first, second = state["slopes"]
         ff, fg, gg = state["curvature"]
         self.slopes, self.curvature = (first, second), (ff, fg, gg)
-        self.rounds, self.squares = state["rounds"], state["squares"]
+        self.rounds, self.squares, self.top = state["rounds"], state["squares"], top
         pairs = zip(state["constants"], state["curvatures"], strict=True)
         self.constants = dict(zip(state["labels"], pairs, strict=True))

@@ -415,3 +415,32 @@ def test_one_huge_score_does_not_hide_all_others(outlier):
             own += model.classifier.predict_one(x) == y
         model.learn_one(x, y)
     assert loss < 0.28 and right > own - 20
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e20])
+def test_a_huge_score_that_comes_first_does_not_hide_all_others(outlier):
+    draw, model = random.Random(1), rm.Calibrated(rm.PAClassifier(C=0.1))
+    model.learn_one({"a": 1.0}, True)
+    model.learn_one({"a": outlier}, True)
+    right = own = 0
+    for n in range(4000):
+        x = {name: draw.gauss(0, 1) for name in "ab"}
+        y = x["a"] + x["b"] > 0.7
+        if n >= 3000:
+            right += model.predict_one(x) == y
+            own += model.classifier.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > own - 20
+
+
+def test_a_state_that_does_not_know_the_largest_lead_is_read():
+    model = rm.Calibrated(rm.PAClassifier())
+    for n in range(20):
+        model.learn_one({"a": float(n % 3)}, n % 3 > 0)
+    calibration, read = model._calibration, type(model._calibration)()
+    state = calibration.state()
+    del state["top"]
+    read.restore(state)
+    assert read.probabilities({True: 1.0, False: -1.0}) == calibration.probabilities({True: 1.0, False: -1.0})
+    read.learn({True: 1.0, False: -1.0}, True, 1.0, 0.999)
+    assert read.squares > 0.999 * calibration.squares

@@ -5,7 +5,7 @@ import concurrent.futures
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from connectors.config import Config
 from connectors.kafka import ClientError, Committed, Consumer
@@ -16,7 +16,7 @@ from connectors.runtime.metrics import Metrics
 from connectors.runtime.watchdog import watchdog
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
-from connectors.snapshots.stores import THREADS
+from connectors.snapshots.stores import THREADS, Store
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.mixing import Mixer
@@ -86,6 +86,7 @@ class Committer:
         self._mixer, self._mixing = mixer, set[int]()
         self._superseded = superseded
         self._writers = concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="snapshot")
+        self._begun: list[tuple[concurrent.futures.Future[None], int, str]] = []
         self._writes_all_snapshots = False
         self._missing_labels = MissingLabels(log, None if config.labels else config.record.label)
 
@@ -125,9 +126,10 @@ class Committer:
             self._restart_interval()
             return
         self._check_committed()
-        self.write_snapshots()  # 1
-        self.flush()  # 2
-        self.check_sends()  # 3
+        with self._files_or_nothing():
+            self.write_snapshots()  # 1
+            self.flush()  # 2
+            self.check_sends()  # 3
         with watchdog(self._timeouts.commit):
             self.send_offsets()  # 4
             self.end_transaction()  # 5
@@ -166,6 +168,19 @@ class Committer:
                     f"of this process: the topic was created again, or the offset was moved or deleted"
                 )
 
+    @contextlib.contextmanager
+    def _files_or_nothing(self) -> Iterator[None]:
+        """Delete the files of a commit that fails before its offsets were sent: no offset can ever name them.
+
+        Each attempt has other names. A store that is full for one partition would take those of the others each time.
+        """
+        self._begun = []
+        try:
+            yield
+        except Exception:
+            self._writers.submit(_delete, self._assignment.restorer.store, self._begun)
+            raise
+
     def write_snapshots(self) -> None:
         self._new, self._waiting = {}, {}
         if self._mixer is not None and self._mixing:
@@ -178,6 +193,7 @@ class Committer:
                     writing.popleft().result()
                 self._new[number], write = self._snapshot(number, partition)
                 writing.append(self._writers.submit(write))
+                self._begun.append((writing[-1], number, self._new[number].snapshot))
             else:
                 last = OffsetMetadata.from_text(partition.committed.metadata)
                 assert last is not None
@@ -213,6 +229,7 @@ class Committer:
 
         # begun before `write`, which waits for them: so no thread waits for a file that none has begun
         writing = [self._writers.submit(store.write, number, name, content) for name, content in files.items()]
+        self._begun += [(each, number, name) for each, name in zip(writing, files, strict=True)]
 
         def write() -> None:
             for each in writing:
@@ -321,3 +338,11 @@ class Committer:
         if is_open:
             with contextlib.suppress(ClientError):
                 self._outbox.abort_transaction()
+
+
+def _delete(store: Store, begun: Sequence[tuple[concurrent.futures.Future[None], int, str]]) -> None:
+    """Delete files once nobody writes them any more; a store that refuses is not asked for each of them."""
+    concurrent.futures.wait([writing for writing, _, _ in begun])
+    with contextlib.suppress(OSError):
+        for _, number, name in begun:
+            store.delete(number, name)

@@ -146,7 +146,6 @@ class Consumer:
         consumer = self._consumer
         internals.keep_refreshing_metadata(consumer)
         self._check_topic()
-        internals.resume_join(consumer)
         if self._instance and internals.was_replaced(consumer):
             raise Replaced("the group has given the place of this member to another one")
         with translated(self._permissions, self._labels):

@@ -23,6 +23,7 @@ from kafka.structs import MemberState, OffsetAndMetadata
 
 TRIED_VERSIONS = ("3.0.12",)
 CONNECTION_LOGGER = "kafka.net.manager"
+NOT_READY_MS = 20  # that the thread that sends waits for a broker, unless something happens before
 GROUP_OPERATIONS_VERSION = 5
 
 
@@ -171,17 +172,6 @@ def must_join(consumer: KafkaConsumer) -> bool:
     return bool(consumer._coordinator.need_rejoin())
 
 
-def resume_join(consumer: KafkaConsumer) -> None:
-    """Let the consumer go on with a join that it has forgotten.
-
-    A leader joins again because partitions were added or deleted, and takes note of them before it has a response. When
-    a poll ends then, the library forgets that it is joining, and never reads on.
-    """
-    coordinator = consumer._coordinator
-    if coordinator.rejoining and not coordinator.need_rejoin():
-        coordinator.request_rejoin()
-
-
 def wait_for_assignment(consumer: KafkaConsumer, seconds: float) -> None:
     """Poll the coordinator until the consumer has an assignment, for so many seconds at most.
 
@@ -198,7 +188,8 @@ def call_before_join(consumer: KafkaConsumer, before_join: Callable[[], None]) -
     cannot commit.
 
     The consumer joins then in any case. A leader joins because its metadata changed, and while the function works they
-    may change back: those of a broker that knew of no topic for a moment, for example.
+    may change back: those of a broker that knew of no topic for a moment, for example. It also takes note of the change
+    before it has a response: when a poll ends then, the library would forget that it is joining, and never read on.
     """
     coordinator = consumer._coordinator
     join = coordinator.ensure_active_group
@@ -306,6 +297,26 @@ def survive_refused_coordinator(producer: KafkaProducer) -> None:
     """
     client = producer._sender._client
     client.await_ready = _false_on_error(client.await_ready)
+
+
+def wait_for_leaders(producer: KafkaProducer) -> None:
+    """Let the thread that sends wait as long as it can send nothing, instead of taking all of a processor.
+
+    It takes the seconds before the next connection for milliseconds, and waits for no connection that is being made,
+    and for none that the broker slows down. If a partition has no leader it asks for metadata in each round, also if
+    nothing is left to send to it, and each question wakes it up again.
+    """
+    client, cluster = producer._sender._client, producer._metadata
+    delay, request = client.connection_delay, cluster.request_update
+
+    def delay_in_ms(node_id: Any) -> float:
+        return max(1000 * float(delay(node_id)), NOT_READY_MS)
+
+    def request_once() -> Any:
+        asked = cluster._future
+        return asked if cluster.need_update and asked is not None and not asked.is_done else request()
+
+    client.connection_delay, cluster.request_update = delay_in_ms, request_once
 
 
 def never_bump_epoch(producer: KafkaProducer) -> None:

@@ -1,6 +1,8 @@
 """A producer on kafka-python, with the defects of that library fenced in.
 
 - Each send is checked before a commit: the library commits a transaction in which a record has expired.
+- A failure is raised by the next send: without transactions, the library never sends again after some that it tells
+  nobody of.
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
 - What the library has no public way for is in `connectors.kafka.kafka_python.internals`.
 """
@@ -45,6 +47,7 @@ class Producer:
                 allow_auto_create_topics=False,
             )
         internals.never_create_produced_topic(self._producer)
+        internals.wait_for_leaders(self._producer)
         if transactional_id is not None:
             internals.survive_refused_coordinator(self._producer)
             internals.never_bump_epoch(self._producer)
@@ -79,6 +82,8 @@ class Producer:
         opaque: Any,
         timestamp: int = 0,
     ) -> None:
+        if self._failed:  # the library may send nothing any more, and keeps what it is given, up to the next `check`
+            self._raise_failure()
         try:
             if key is None and value is None:
                 with internals.null_message(self._producer) as marked_value:
@@ -114,6 +119,11 @@ class Producer:
             if isinstance(error, kafka_errors.InvalidTimestampError):
                 raise BadTimestamp(str(error)) from error
 
+    def _raise_failure(self) -> None:
+        self._raise_refused()
+        for _, error in self._failed[:1]:
+            raise self._explain(error) from error
+
     def flush(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         with self._checked():
@@ -121,14 +131,15 @@ class Producer:
                 try:
                     return self._producer.flush(timeout=0.5)
                 except (kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
-                    # the library splits a batch that the broker found too large, and its own future never ends
-                    if all(future.is_done for future in self._sent):
+                    # the library splits a batch that the broker found too large, and its own future never ends; and
+                    # after a failure, which `check` reports, the others may have no outcome, either
+                    if self._failed or all(future.is_done for future in self._sent):
                         return None
                     if time.monotonic() > deadline:
                         raise
 
     def check(self) -> None:
-        self._raise_refused()
+        self._raise_failure()
         for future in self._sent:
             if not future.is_done:
                 raise no_outcome()

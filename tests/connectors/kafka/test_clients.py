@@ -514,20 +514,6 @@ def test_describe(place, kafka):
     assert cluster == client("kafka-python").describe([place.name, "no-such-topic"], place.settings, DEADLINE)
 
 
-def test_kafka_python_goes_on_joining_when_it_has_forgotten_that_it_does(kafka):
-    """A leader that joins anew because of new metadata needs no joining any more by then, in its own eyes."""
-    place = Place(kafka, "kafka-python")
-    consumer = place.consumer()
-    before = join(consumer, {0, 1})
-    coordinator = consumer._consumer._coordinator
-    coordinator.rejoining = True
-    assert not coordinator.need_rejoin()
-    wait_for(lambda: consumer.poll(0.1) or consumer.ownership not in (None, before), "another assignment")
-    assert consumer.ownership.generation > before.generation and not coordinator.rejoining
-    for close in place.opened:
-        close()
-
-
 def test_kafka_python_looks_up_metadata_after_a_look_up_has_failed(kafka):
     """Its loop waits for a look-up that is under way, and dies with it; nobody would hear of new partitions then."""
     place = Place(kafka, "kafka-python")

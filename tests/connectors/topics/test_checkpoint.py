@@ -1,18 +1,24 @@
 """The checkpoint: a failure before or after any of its steps neither loses nor doubles a record."""
 
+import errno
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from connectors.config.schema import Record
 from connectors.errors import CommitTimeoutError
 from connectors.kafka import ClientError
 from connectors.model.counts import Counts
+from connectors.model.partition_model import PartitionModel
+from connectors.model.replay_proof import ReplayProof
 from connectors.snapshots import retention as module
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import FolderStore
+from connectors.snapshots.stores import FolderStore, StoreError
 from connectors.topics import processor
 from connectors.topics.commit import Committer
-from river_margins import snapshot
+from connectors.topics.partition import Partition
+from river_margins import PAClassifier, snapshot
 from tests.helpers.streams import (
     BOTH_CLIENTS,
     DEADLINE,
@@ -301,3 +307,44 @@ def test_no_offset_names_a_snapshot_that_could_not_be_written(kafka, tmp_path, m
         process.end()
     assert_exact(stream, records)
     assert failed and not {stream.pointer(number).snapshot for number in range(stream.partitions)} & set(failed)
+
+
+@pytest.mark.parametrize("fails", ["the store", "a message"])
+def test_a_commit_that_fails_before_its_offsets_are_sent_keeps_no_files(tmp_path, fails):
+    """The store is full for the large model only: each attempt would take more of the room that is left."""
+
+    class Full(FolderStore):
+        def write(self, partition, name, data):
+            if partition == 1 and fails == "the store":
+                raise StoreError(errno.ENOSPC, "it is full")
+            super().write(partition, name, data)
+
+    def refuse():
+        raise ClientError("a message is too large")
+
+    store, numbers = Full(tmp_path), (0, 1, 2)
+    partitions = {
+        n: Partition(f"events-{n}-", PartitionModel(PAClassifier(), "", 0, {}.get), ReplayProof(7, 0, False), None)
+        for n in numbers
+    }
+    assignment = SimpleNamespace(
+        ownership=object(), partitions=partitions, told=3,
+        restorer=SimpleNamespace(store=store, topic=SimpleNamespace(id="t")),
+    )  # fmt: skip
+    config = SimpleNamespace(
+        labels=None, record=Record(label="y"), checkpoint=SimpleNamespace(guarantee="exactly_once", every=1.0),
+        snapshots=SimpleNamespace(every=None),
+    )  # fmt: skip
+    outbox = SimpleNamespace(
+        moved=set(numbers), add_moved=lambda numbers: None, flush=lambda seconds: None, check_sends=refuse
+    )
+    consumer = SimpleNamespace(committed=lambda numbers, seconds: dict.fromkeys(numbers))
+    committer = Committer(
+        config, consumer, assignment, outbox, SimpleNamespace(committed=1.0, transaction=1.0), None,
+        SimpleNamespace(note_snapshot=lambda *_: None), SimpleNamespace(ready=lambda partitions: {}),
+    )  # fmt: skip
+    for _ in range(3):
+        with pytest.raises((StoreError, ClientError)):
+            committer.commit()
+    committer._writers.shutdown()
+    assert not any(store.sizes(number) for number in numbers)

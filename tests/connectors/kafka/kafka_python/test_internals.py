@@ -20,10 +20,13 @@ from kafka.consumer.subscription_state import SubscriptionState
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.consumer import ConsumerCoordinator
 from kafka.future import Future
+from kafka.net.compat import KafkaNetClient
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer import producer_batch, sender
+from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.protocol.consumer import IsolationLevel
 from kafka.protocol.consumer.group import JoinGroupResponse
+from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.structs import MemberState, OffsetAndMetadata
@@ -207,7 +210,7 @@ def test_forget_timeouts(kafka, topic, consumer):
     assert not timeouts_left(kafka, topic, consumer), broken(internals.forget_timeouts)
 
 
-def test_must_join_and_wait_for_assignment_and_resume_join(consumer):
+def test_must_join_and_wait_for_assignment(consumer):
     assert internals.must_join(consumer), broken(internals.must_join)
 
     def is_assigned():
@@ -216,13 +219,6 @@ def test_must_join_and_wait_for_assignment_and_resume_join(consumer):
 
     wait_for(is_assigned, broken(internals.wait_for_assignment))
     assert len(consumer.assignment()) == 2, broken(internals.wait_for_assignment)
-    internals.resume_join(consumer)
-    assert not internals.must_join(consumer), broken(internals.resume_join)
-    assert consumer._coordinator.rejoining is False, broken(internals.resume_join)
-    consumer._coordinator.rejoining = True
-    internals.resume_join(consumer)
-    assert internals.must_join(consumer), broken(internals.resume_join)
-    wait_for(is_assigned, broken(internals.resume_join))
 
 
 def test_call_before_join():
@@ -338,6 +334,51 @@ def test_survive_refused_coordinator(producer):
     assert client.await_ready("coordinator", timeout_ms=10) is False, broken(function)
     with pytest.raises(kafka_errors.KafkaError):
         type(client).await_ready(client, "no-such-node", timeout_ms=10)
+
+
+@contextlib.contextmanager
+def stuck_sender(has_leader):
+    """What the thread that sends runs, without a broker: the leader does not answer, or there is none."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        client = KafkaNetClient(bootstrap_servers=f"127.0.0.1:{port}")
+        cluster, place = client.cluster, TopicPartition("a", 0)
+        client._manager._bootstrap_future = Future().success(True)
+
+        async def refresh(_):
+            await client._net.sleep(0.001)
+            asked, cluster._future, cluster._need_update = cluster._future, None, False
+            cluster._last_refresh_ms = cluster._last_successful_refresh_ms = 1000 * time.monotonic()
+            if asked:
+                asked.success(cluster)
+
+        cluster._do_refresh_metadata = refresh
+        cluster._brokers = {1: MetadataResponse.MetadataResponseBroker(1, "127.0.0.1", port, None)}
+        cluster._partitions = {"a": {0: SimpleNamespace(leader_id=1 if has_leader else -1)}}
+        waiting = RecordAccumulator(linger_ms=0, request_timeout_ms=5_000, delivery_timeout_ms=10_000)
+        waiting.append(place, None, b"k", b"v", [])
+        if not has_leader:
+            waiting._batches[place].clear()  # all that was sent is acknowledged
+        with contextlib.closing(client):
+            yield sender.Sender(client, cluster, waiting)
+
+
+def rounds(stuck, seconds=0.15):
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        stuck.run_once()
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("has_leader", [True, False])
+def test_wait_for_leaders(has_leader):
+    function = internals.wait_for_leaders
+    with stuck_sender(has_leader) as stuck:
+        assert rounds(stuck) > 500, needless(function)
+    with stuck_sender(has_leader) as stuck:
+        function(SimpleNamespace(_sender=stuck, _metadata=stuck._metadata))
+        assert rounds(stuck) < 50, broken(function)
 
 
 def test_transaction_error(kafka, topic, producer):

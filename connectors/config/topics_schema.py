@@ -66,6 +66,8 @@ def _location(value: Any) -> Any:
         return str(absolute(value))
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
         raise ValueError(f"`{value}` is not a URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
+    if scheme == "memory":
+        raise ValueError("the memory of a process ends with it, and the offsets stay: give a folder or a bucket")
     if re.match(r"[^/]*?:(?![0-9]*/)[^@]*@", rest):  # and not only a port
         raise ValueError("a URL must not hold a password: credentials come from the environment")
     return value

@@ -88,6 +88,8 @@ class PartitionModel:
         As given.
     has_drifted
         Whether there was a drift since the snapshot.
+    is_other_set
+        Whether the snapshot holds other models than the file names, or another champion.
     learned
         What it has learned since the snapshot, by which a failure is undone; empty if it can replay. A record whose
         label came later is there as bytes, its label, and the place in the bytes where the record begins.
@@ -138,8 +140,8 @@ class PartitionModel:
 
     @property
     def is_to_change(self) -> bool:
-        """Whether parameters of the learner, or its watch, change with the next snapshot."""
-        return self._change is not None or self._next_watch is not None
+        """Whether parameters of the learner, its watch, or who the models are, change with the next snapshot."""
+        return self._change is not None or self._next_watch is not None or self.is_other_set
 
     def change_watch(self, watch: Watch | None) -> None:
         """Let another watch, or none, take over with the next snapshot: inputs before it may have to be replayed."""
@@ -169,7 +171,7 @@ class PartitionModel:
     def saved_as(self, snapshot: str) -> None:
         """Note that this snapshot holds the model of this moment: failures go back to it."""
         self.snapshot = snapshot
-        self._change, self.has_drifted = None, False
+        self._change, self.has_drifted, self.is_other_set = None, False, False
         self._next_watch = None
         self._first: Callable[[], Any] | None = None
         self._saved_examples = self.examples

@@ -68,6 +68,11 @@ class Found:
         found += self.other_drift
         return [*found, *(f"the model `{name}` is dropped, as the file does not name it" for name in self.dropped)]
 
+    def is_other_set(self, awaited: Collection[str]) -> bool:
+        """Return whether the models of the file, but those that take part later, are others, or in other roles."""
+        is_other_champion = self.contest is not None and self.champion not in ("", self.contest.champion)
+        return is_other_champion or bool(self.dropped) or bool(set(self.new).difference(awaited))
+
 
 def split(data: bytes, champion: str) -> tuple[dict[str, bytes], Contest | None]:
     """Return the snapshots of all models in one, by name, and what it tells about them. Raise SnapshotError.
@@ -217,6 +222,7 @@ class Builder:
         model = self._model(name, learners, examples_of, changes, standings, found.champion, first, awaited)
         if is_put_off:
             model.change_watch(watch)
+        model.is_other_set = found.is_other_set(awaited)
         return model
 
     def _watch(self, plan: Plan | None, drift: Drift | None = None) -> Watch | None:

@@ -114,6 +114,8 @@ class Committer:
             self._outbox.add_moved(self._mixing)
         ready, partitions = self._newcomers.ready(self._assignment.partitions), self._assignment.partitions
         self._outbox.add_moved(ready)
+        # also where no record comes: the file may make one of these models the champion before the next record
+        self._outbox.add_moved([n for n, each in partitions.items() if self._has_other_set(each)])
         if self._config.snapshots.every is not None:  # also where no record comes any more: those to read again expire
             self._outbox.add_moved(
                 [n for n, each in partitions.items() if each.model.snapshot and self._needs_snapshot(each)]
@@ -250,8 +252,12 @@ class Committer:
         named = metadata._replace(labels=topic.id, labels_offset=labels.position, waiting=prepared.sha256)
         return named, prepared.files
 
+    @staticmethod
+    def _has_other_set(partition: Partition) -> bool:
+        return partition.model.is_other_set and not partition.is_replaying
+
     def _needs_snapshot(self, partition: Partition) -> bool:
-        if not partition.model.snapshot or partition.labels is not None:
+        if not partition.model.snapshot or partition.labels is not None or self._has_other_set(partition):
             return True
         if not partition.proof.inputs or partition.is_replaying:
             return False

@@ -144,14 +144,37 @@ class Restorer:
         """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
         self.check_former(partition, before)
-        if (elsewhere := self.other_cluster(partition)) and elsewhere not in self.said:
+        if (elsewhere := self.elsewhere(partition)) and elsewhere not in self.said:
             self.said.add(elsewhere)
             log.warning("%s", elsewhere)
+        if self.config.input.start == "latest" and partition < before:
+            offset, labels_offset = self._begun_at(partition, offset, labels_offset)
         labels = None if labels_offset is None else Committed(labels_offset, "")
         committed, waiting = Committed(offset, "", labels), None
         if section := self.config.labels:
             waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
         return self._partition(partition, self._builder(partition).start(), committed, waiting)
+
+    def _begun_at(self, partition: int, offset: int, labels_offset: int | None) -> tuple[int, int | None]:
+        """Return where the group has begun with a partition that has read nothing since, if its offset was lost.
+
+        The name of its empty model tells that. `latest` would skip the records that have come since then. Without such
+        a model, return the given offsets.
+        """
+        names = [(name.order, text) for text in self.store.sizes(partition) if (name := SnapshotName.parse(text))]
+        began, text = max(names, default=((0, offset, 0), ""))
+        if not text or began[1] >= offset:  # there are no others than empty ones, see `check_start`
+            return offset, labels_offset
+        if labels_offset is not None and self.labels is not None:
+            with contextlib.suppress(BadState):  # of a group that had no labels
+                index, _, _ = waiting_files.read_index(self.store, partition, text)
+                if index.topic == self.labels.id:
+                    labels_offset = min(index.labels_offset, labels_offset)
+        log.warning(
+            "the offset of %s was lost: it goes on at offset %d, where its empty model `%s` has begun",
+            self._of(partition), began[1], text, extra=where(self.config.input.topic, partition, began[1]),
+        )  # fmt: skip
+        return began[1], labels_offset
 
     def _waiting(self, partition: int, metadata: OffsetMetadata) -> WaitingFiles | None:
         """Return what waits for labels according to the metadata of an offset."""
@@ -307,8 +330,8 @@ class Restorer:
                 return store.folder
         return None
 
-    def other_cluster(self, partition: int) -> str | None:
-        """Return a sentence about models of this topic of another cluster, with which a new model does not begin."""
+    def elsewhere(self, partition: int) -> str | None:
+        """Return a sentence about models of another cluster or input, with which a new model does not begin."""
         if self.config.start_from is not None:
             return None
         for cluster in open_store(self.store.folder.rpartition("/")[0]).beside():
@@ -319,6 +342,12 @@ class Restorer:
                         f"cluster lie in `{store.folder}`: to go on from them, see `Another Kafka cluster` in "
                         f"docs/operating.md"
                     )
+        for store in self.store.beside():
+            if not self._is_of_input(store) and _learned(store, partition):
+                return (
+                    f"the models of `{self.config.input.topic}` begin anew; those of another input lie in "
+                    f"`{store.folder}`: to go on from them, see `Another input` in docs/operating.md"
+                )
         return None
 
     def _is_of_input(self, store: Store) -> bool:
@@ -331,11 +360,14 @@ class Restorer:
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
             names = _learned(self.store, partition)
+            elsewhere = self.elsewhere(partition)  # a tool that copies topics may have copied the offsets, too
             models = (
                 f": an offset cannot be reset alone; `river-margins snapshots rewind` moves it together with a model, "
                 f"`{REWIND} --offset {committed.offset} --partition {partition}` to the newest one that had read no "
                 f"further; if that was a mistake, {self._go_on_from_newest(names)}"
                 if names
+                else f": {elsewhere}"
+                if elsewhere
                 else ""  # the group was another program's
             )
             raise PartitionStateError(
@@ -443,9 +475,15 @@ class Restorer:
 
     def _rewind_each(self, metadata: OffsetMetadata) -> str:
         """Return the command that keeps a model, in a problem of all partitions."""
+        again = (  # of a processor with `snapshots.every` that was killed
+            f", which goes back by {metadata.inputs} inputs, whose output comes again: to avoid that, put the "
+            f"file back as it was, and start and stop the processor in order before"
+            if metadata.inputs
+            else ""
+        )
         return (
             f"`{REWIND} --to {metadata.snapshot}`, and so in each partition (`river-margins lint --check-broker "
-            f"FILE` names all commands); {self._start_over()}"
+            f"FILE` names all commands){again}; {self._start_over()}"
         )
 
     def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:

@@ -296,6 +296,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is not a URL"),
         ("snapshots: s3://key:se/cret@a/b", "10:1: `snapshots.folder`: a URL must not hold a password"),
         ("snapshots: sftp://me@corp:secret@a/b", "10:1: `snapshots.folder`: a URL must not hold a password"),
+        ("snapshots: memory://models", "10:1: `snapshots.folder`: the memory of a process ends with it"),
         ("snapshots: hdfs://host:8020/a@b", None),
         ("snapshots: sftp://me@host:22/a@b", None),
         ("snapshots: ~nobody-here/a", "10:1: `snapshots.folder`: `~nobody-here/a` begins with the home folder of a"),

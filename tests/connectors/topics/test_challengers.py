@@ -123,3 +123,21 @@ def test_roles_were_exchanged_and_the_offset_moves_without_a_record():
     committer.write_snapshots()
     found = OffsetMetadata.from_text(committer._offsets()[0].metadata)
     assert found is not None and (found.snapshot, found.offset, found.examples) == (before.snapshot, 8, 5)
+
+
+def test_roles_are_exchanged_where_no_record_came(kafka, tmp_path):
+    """The snapshot of an idle partition has the challenger, too: else it would refuse the new champion."""
+    stream = Stream(kafka, tmp_path, partitions=2, checkpoint={"every": "50ms"})
+    records = phishing(40)
+    stream.produce(records[:20], partition=1)
+    with running(stream.config(learner=STEPS["pa"])) as process:
+        stream.read(stream.output, 20)
+        process.end()
+    for count, names in ((30, ["pa", "arow"]), (40, ["arow", "pa"])):
+        stream.produce(records[count - 10 : count], partition=1)
+        with running(stream.config(**roles(stream, *names))) as process:
+            stream.read(stream.output, count)
+            process.end()
+        models, contest = models_of(stream, 0)
+        assert (set(models), contest.champion) == (set(names), names[0])
+        assert stream.committed(0).offset == 0

@@ -1,6 +1,8 @@
 """What stops a processor before it joins the group: each error says what is wrong and what to do."""
 
 import concurrent.futures
+import contextlib
+import json
 import logging
 import signal
 import socket
@@ -11,6 +13,7 @@ import uuid
 from types import SimpleNamespace
 
 import pytest
+from kafka import KafkaProducer
 
 from connectors import config
 from connectors.errors import AccessError, StartError, StateError
@@ -202,6 +205,34 @@ def test_an_empty_model_of_a_start_that_died_is_no_loss(stream):
         stream.read(stream.output, 1)
 
 
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_latest_skips_nothing_where_a_group_has_begun_and_lost_its_offset(stream, has_labels):
+    """Brokers forget the offsets of a group that nobody uses; a partition that has read nothing has no other trace."""
+    stream.settings["input"]["start"] = "latest"
+    if has_labels:
+        labels, outcomes = f"{stream.name}-labels", f"{stream.name}-outcomes"
+        stream.kafka.create_topics({labels: 1, outcomes: 1})
+        stream.settings |= {"record": {"id": "id"}, "outcomes": {"topic": outcomes}}
+        stream.settings["labels"] = {"topic": labels, "id": "id", "label": "y", "within": "1h", "wait": "100ms"}
+    stream.produce([b'{"a": 1, "id": 1}'])
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0), "the first commit")
+        process.end()
+    wait_for(lambda: not stream.members(), "the end of the last member")
+    with stream.admin() as admin:
+        admin.delete_groups([stream.name])
+    stream.produce([b'{"a": 1, "id": 2, "y": true}'])
+    if has_labels:
+        with contextlib.closing(KafkaProducer(bootstrap_servers=stream.kafka.bootstrap_servers)) as producer:
+            producer.send(labels, b'{"id": 2, "y": true}').get(DEADLINE)
+    with running(stream.config()) as process:
+        (message,) = stream.read(stream.output, 1)
+        assert json.loads(message.value)["id"] == 2
+        if has_labels:
+            assert len(stream.read(outcomes, 1)) == 1
+        process.end()
+
+
 @BOTH_CLIENTS
 def test_records_deleted_before_they_were_read(learned):
     learned.produce(phishing(10))
@@ -251,6 +282,27 @@ def test_models_of_another_cluster_are_named(learned, caplog):
     assert said in caplog.text and "another-cluster" in caplog.text
 
 
+def test_models_of_another_cluster_are_named_if_the_offsets_were_copied(learned):
+    of_cluster = named_folder(learned).parent.parent
+    of_cluster.rename(of_cluster.with_name("another-cluster"))
+    with learned.group() as consumer:
+        consumer.commit({learned.place(0): ended(learned.committed(0)._replace(metadata=""))})
+    refused(learned, StateError, "was committed by something else", "another-cluster", "rewind FILE --empty")
+
+
+def test_models_of_another_input_are_named(learned, caplog):
+    """Its records may have been copied into the new topic, and all of them would be answered again."""
+    former, learned.input = learned.input, f"{learned.input}-copy"
+    learned.kafka.create_topics({learned.input: 1})
+    learned.settings["input"] = {"topic": learned.input}
+    said = f"the models of `{learned.input}` begin anew"
+    assert any(said in str(finding) for finding in check_state(learned.config()))
+    with running(learned.config()) as process:
+        wait_for(lambda: learned.committed(0), "the first commit")
+        process.end()
+    assert said in caplog.text and f"/{former}-" in caplog.text
+
+
 def test_an_offset_that_was_reset_by_mistake(learned):
     snapshot = learned.pointer().snapshot
     with learned.group() as consumer:
@@ -289,6 +341,21 @@ def test_a_topic_that_was_there_is_not_missing_for_a_moment(file, monkeypatch):
     answers.append(Cluster("c", {}, []))
     with pytest.raises(StartError, match="do not exist"):
         startup.make_restorer(file, {})
+
+
+@pytest.mark.parametrize("inputs", [0, 30])
+def test_labels_after_a_kill_with_inputs_since_the_snapshot(file, tmp_path, inputs):
+    """The command that keeps the model goes back to the snapshot: the message says so, and how to lose nothing."""
+    store, data = FolderStore(tmp_path), snapshot.dumps(file.build_learner(), check_learner.note_of(file.record))
+    metadata = OffsetMetadata.of_snapshot(data, 10, 8, False, topic_id="events", partitions=1, host="h")
+    store.write(0, metadata.snapshot, data)
+    metadata = metadata._replace(offset=10 + inputs, inputs=inputs)
+    (path,) = tmp_path.glob("*.yaml")
+    path.write_text(f"{path.read_text()}labels: {{topic: labels, id: id, label: y, within: 1h}}\n".replace(" " * 8, ""))
+    restorer = Restorer(config.load(path), store, Topic("events", 1), frozenset(), labels=Topic("labels", 1))
+    with pytest.raises(StateError, match="were learned without `labels`") as refused:
+        restorer.check_metadata(0, metadata.to_committed())
+    assert (f"goes back by {inputs} inputs, whose output comes again" in str(refused.value)) == bool(inputs)
 
 
 def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_path):

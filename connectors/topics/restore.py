@@ -161,10 +161,10 @@ class Restorer:
         The name of its empty model tells that. `latest` would skip the records that have come since then. Without such
         a model, return the given offsets.
         """
-        names = [(name.order, text) for text in self.store.sizes(partition) if (name := SnapshotName.parse(text))]
-        began, text = max(names, default=((0, offset, 0), ""))
-        if not text or began[1] >= offset:  # there are no others than empty ones, see `check_start`
+        written = _written(self.store, partition)  # all are empty, see `check_start`
+        if not written or written[-1][1].offset >= offset:
             return offset, labels_offset
+        text, name = written[-1]
         if labels_offset is not None and self.labels is not None:
             with contextlib.suppress(BadState):  # of a group that had no labels
                 index, _, _ = waiting_files.read_index(self.store, partition, text)
@@ -172,9 +172,9 @@ class Restorer:
                     labels_offset = min(index.labels_offset, labels_offset)
         log.warning(
             "the offset of %s was lost: it goes on at offset %d, where its empty model `%s` has begun",
-            self._of(partition), began[1], text, extra=where(self.config.input.topic, partition, began[1]),
+            self._of(partition), name.offset, text, extra=where(self.config.input.topic, partition, name.offset),
         )  # fmt: skip
-        return began[1], labels_offset
+        return name.offset, labels_offset
 
     def _waiting(self, partition: int, metadata: OffsetMetadata) -> WaitingFiles | None:
         """Return what waits for labels according to the metadata of an offset."""
@@ -303,7 +303,7 @@ class Restorer:
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away and start again; {self._go_on_from_newest(names)}",
+                f"`input.start`, move that folder away and start again; {self._go_on_from_newest(partition)}",
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
@@ -364,7 +364,7 @@ class Restorer:
             models = (
                 f": an offset cannot be reset alone; `river-margins snapshots rewind` moves it together with a model, "
                 f"`{REWIND} --offset {committed.offset} --partition {partition}` to the newest one that had read no "
-                f"further; if that was a mistake, {self._go_on_from_newest(names)}"
+                f"further; if that was a mistake, {self._go_on_from_newest(partition)}"
                 if names
                 else f": {elsewhere}"
                 if elsewhere
@@ -464,7 +464,9 @@ class Restorer:
     def _go_on(self, name: str) -> str:
         return f"to go on from the model of that moment (the output since then comes again): `{REWIND} --to {name}`"
 
-    def _go_on_from_newest(self, names: list[str]) -> str:
+    def _go_on_from_newest(self, partition: int) -> str:
+        # the newest may be an empty one, to which somebody has moved
+        names = [text for text, _ in _written(self.store, partition)]
         before = (
             f"; that is the newest snapshot: if a crash came before its commit, its last output is missing, and "
             f"the one before is right: `{REWIND} --to {names[-2]}`"
@@ -503,13 +505,15 @@ class Restorer:
 
 def _learned(store: Store, partition: int) -> list[str]:
     """Return the snapshots of models that have read a record, in the order in which they were written."""
-    # an empty model may come from a first start that died; other files in the folder are not ours
-    names = [
-        (name.order, text)
-        for text in store.sizes(partition)
-        if (name := SnapshotName.parse(text)) and not name.is_empty
-    ]
-    return [text for _, text in sorted(names)]
+    # an empty model may come from a first start that died
+    return [text for text, name in _written(store, partition) if not name.is_empty]
+
+
+def _written(store: Store, partition: int) -> list[tuple[str, SnapshotName]]:
+    """Return all snapshots, with what their names tell, in the order in which they were written."""
+    # other files in the folder are not ours
+    names = [(text, name) for text in store.sizes(partition) if (name := SnapshotName.parse(text))]
+    return sorted(names, key=lambda found: (found[1].order, found[0]))
 
 
 def _keep_model(metadata: OffsetMetadata) -> str:

@@ -239,6 +239,23 @@ def test_rewind_after_the_group_was_deleted(stream, operator):
     goes_on(stream, 60, 60)
 
 
+def test_the_group_was_deleted_after_a_rewind_to_an_empty_model(stream, operator):
+    """What was before is undone: the processor goes on with the empty model, and answers nothing twice."""
+    written = SnapshotName.parse(stream.pointer().snapshot).time
+    wait_for(lambda: time.time() >= written + 1, "another second: names tell no less")
+    operator.run("rewind", "--empty")
+    named = stream.pointer().snapshot
+    wait_for(lambda: not stream.members(), "the end of the last member")
+    with stream.admin() as admin:
+        admin.delete_groups([stream.name])
+    with pytest.raises(StateError, match="has no committed offset") as refused:
+        processor.run(stream.config())
+    id, _ = re.findall(r"rewind FILE --to (\S+)`", str(refused.value))
+    assert id == named
+    operator.run("rewind", "--to", id)
+    goes_on(stream, 60, 0)
+
+
 def test_rewind_to_an_empty_model_when_the_store_is_lost(stream, operator):
     shutil.rmtree(stream.folder / "snapshots" / stream.name)
     said = (

@@ -119,6 +119,7 @@ def run(config: "Config | FileConfig", stop: "Stop | None" = None, health: "Heal
         nothing can interrupt a commit, so a broker that stays silent in one ends the whole process, with exit code 8.
         What must live on, such as a web service, runs the processor in a process of its own.
     """
+    _check_loaded(config)
     from connectors.config import FileConfig
 
     if isinstance(config, FileConfig):
@@ -169,6 +170,12 @@ def evaluate(
     StartError
         The data cannot be read.
     """
+    _check_loaded(config)
     from connectors.tools import evaluate as evaluation
 
     return evaluation.run(config, data, metrics, delay, labels, time, label_time)
+
+
+def _check_loaded(config: object) -> None:
+    if isinstance(config, str | os.PathLike):  # the most likely slip: all else here that reads a file takes its path
+        raise TypeError(f"`config` is what `connectors.load` returns, and no path: write `load({str(config)!r})`")

@@ -41,6 +41,8 @@ HINTS = (
     ),
     ("single document", " (a file is one processor: move what follows `---` to a file of its own)"),
 )
+# Look like a blank, or like nothing: text copied from web pages and word processors has them. To YAML they are letters.
+INVISIBLE = re.compile("[\u00a0\u2007\u200b\u202f\u2060\u3000\ufeff]")
 ALIAS = "aliases (`*name`) are not supported, write the value out"
 SECTIONS_WITH_SECRETS = (("kafka",), ("record",))
 
@@ -191,6 +193,7 @@ class _Reader:
                 continue
             self.nodes.add(id(key_node))
             if isinstance(key_node, yaml.ScalarNode):
+                self.check_visible(key_node, (*path, key))
                 key = self.without_variables(self.whole(key, path, place), path, place)
             if path[-1:] == ("class_weight",) and isinstance(key_node, yaml.ScalarNode) and key_node.style is None:
                 key = plain_value(key)  # a label, such as `true` or `1`; in quotes it is text
@@ -212,11 +215,24 @@ class _Reader:
         return VARIABLE.sub("$", key)
 
     def scalar(self, node: yaml.ScalarNode, path: Path, place: Place) -> Any:
+        self.check_visible(node, path)
         text = VARIABLE.sub(lambda match: self.variable(match, path, place), self.whole(node.value, path, place))
         plain = node.style is None and not self.document.is_broken(path)
         key = _key_of(path)
         is_text = (is_secret(key) or "username" in key) and WORDS.get(node.value, "") is not None  # 0123 is not 123
         return plain_value(text) if plain and not is_text else text
+
+    def check_visible(self, node: yaml.ScalarNode, path: Path) -> None:
+        """Report a character outside of quotes that nobody sees, such as a no-break space that should indent a line."""
+        found = INVISIBLE.search(node.value) if node.style is None else None
+        if found:
+            mark = node.start_mark
+            on_line = found.start() if mark.line == node.end_mark.line else 0
+            sentence = (
+                f"the character U+{ord(found[0]):04X} looks like a blank, or like nothing, and is a letter to YAML: "
+                "type a blank or nothing in its place, or put text that needs it in quotes"
+            )
+            self.report(path, Place(mark.line + 1, mark.column + on_line + 1), sentence)
 
     def whole(self, text: str, path: Path, place: Place) -> str:
         """Return a text without halves of characters: JSON escapes a character beyond U+FFFF as two halves."""

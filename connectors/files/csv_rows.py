@@ -23,10 +23,12 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][+-]?[0-9]+)?")
 # Of a cell. Python's own limit of 131,072 ends a row within a longer text, whose further lines would become records.
 csv.field_size_limit(max(csv.field_size_limit(), 1 << 24))
-# A number with a decimal comma, or with thousands apart: 1,5 and 1.234,5 and 1,234.5 and 1'234.
+# A number with a decimal comma, or with thousands apart: 1,5 and 1.234,5 and 1,234.5 and 1'234 and 1 234.5. Without
+# decimals, a blank between the thousands must be one at which no line breaks: 777 123 456 may be a phone number.
 FOREIGN_NUMBER = re.compile(
     r"[+-]?([0-9]*|[0-9]{1,3}([.'\u2019 \u00a0\u202f][0-9]{3})+),[0-9]+([eE][+-]?[0-9]+)?"
-    r"|[+-]?[0-9]{1,3}([,'\u2019][0-9]{3})+(\.[0-9]+)?"
+    r"|[+-]?[0-9]{1,3}([,'\u2019\u00a0\u202f][0-9]{3})+(\.[0-9]+)?"
+    r"|[+-]?[0-9]{1,3}( [0-9]{3})+\.[0-9]+"
 )
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 

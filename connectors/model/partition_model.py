@@ -216,7 +216,7 @@ class PartitionModel:
                 probabilities = self.learner.predict_proba_one(self.features_of(record))
                 record.score = probabilities if isinstance(record.score, dict) else positive_of(probabilities)
         except Exception as error:
-            reject = _reject(error, Reject, "features")
+            reject = _in_terms_of_the_file(_reject(error, Reject, "features"), record.features)
             if not self._is_pure:
                 self._undo(reject)
             raise reject from error
@@ -376,3 +376,16 @@ def _reject(error: Exception, what: type[Reject], kind: str) -> Exception:
     if isinstance(error, OverflowError):
         kind = "overflow"
     return what(said if isinstance(error, ValueError | OverflowError) else f"{type(error).__name__}: {said}", kind)
+
+
+def _in_terms_of_the_file(reject: Exception, features: dict[str, Any]) -> Exception:
+    """Return a reject that says what a file can do about a null, an object or a list; learners advise in Python."""
+    said = str(reject)
+    name = next((name for name in features if said.startswith(f"feature {name!r} is ")), None)
+    value = "" if name is None else features[name]
+    if value is None:
+        advice = "`record: {nulls: absent}` leaves nulls out, and `river.preprocessing.StatImputer` fills them in"
+        return Reject(f"feature {name!r} is null: {advice}", "features")
+    if isinstance(value, dict | list):
+        return Reject(f"{said}: list the fields in it in `record.features`, by their paths", "features")
+    return reject

@@ -5,6 +5,7 @@ processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,8 @@ from river_margins import snapshot
 
 MOST_POINTS = 1000
 REMEMBERED = 10_000  # examples between two copies of the model: it is rebuilt from one when learning fails half-way
-MANY_CLASSES = 20  # numbers with decimals: what a measurement gives, and a class seldom is
+MANY_CLASSES = 20  # numbers with decimals: what a measurement gives, and a class or a category seldom is
+DECIMAL = re.compile(r"-?[0-9]+[.,][0-9]+")
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Result:
         How many drifts there were; None for a model that nothing watches.
     absent
         The paths of the listed features that no record has had, by the names of the features.
+    decimals
+        Different values of features that are text and look like numbers with decimals, the first ones of many.
     reason
         The first record that could not be processed, and why.
     curve
@@ -78,6 +82,7 @@ class Result:
     queries: int | None = None
     drifts: int | None = None
     absent: dict[str, str] = field(default_factory=dict, repr=False)
+    decimals: dict[str, set[str]] = field(default_factory=dict, repr=False)
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
     _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs
@@ -109,7 +114,22 @@ class Result:
         if self.absent and self.examples:  # what a path does not find is absent, also where it was mistyped
             paths = ", ".join(f"`{path}`" for path in sorted(self.absent.values()))
             said.append(f"`record.features`: no record has a value at {paths}")
+        if self.examples:  # a learner that takes no texts has refused these records, and said why
+            many = sorted(str(name) for name, found in self.decimals.items() if len(found) == MANY_CLASSES)
+            said += [
+                f"many values of the feature `{name}` are numbers written as text, and each text is a category here: "
+                "write them without quotes"
+                for name in many
+            ]
         return said
+
+    def look_at_texts(self, features: dict[str, Any]) -> None:
+        """Keep features that are text and look like numbers with decimals: an encoder would not refuse them."""
+        for name, value in features.items():
+            if type(value) is str and DECIMAL.fullmatch(value):
+                found = self.decimals.setdefault(name, set())
+                if len(found) < MANY_CLASSES:
+                    found.add(value)
 
     def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
         """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
@@ -251,6 +271,7 @@ def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
     for record in source.examples(result):
         for name in record.features.keys() & result.absent.keys():
             del result.absent[name]
+        result.look_at_texts(record.features)
         if record.label is None:
             result.unlabelled += 1
         else:

@@ -96,7 +96,7 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: boo
         yield missing_labels.warning(config.record.label, result.unlabelled)
     if result.unlabelled and config.labels is not None and not are_late:
         yield f"{result.unlabelled:,} records without a label were left out: name the file with `labels` by `--labels`"
-    yield from result.warnings
+    yield from map(without_controls, result.warnings)  # features have names of records
     if 1e7 <= result.first_time < 1e11 or result.first_time > 1e13:  # milliseconds of 1973 to 2286 lie between
         yield f"the first time is {result.first_time:.0f}, which counts milliseconds since 1970: is it in another unit?"
     if result.backward:

@@ -307,9 +307,20 @@ class Restorer:
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
-        """Return how many partitions the topic had when the oldest of these offsets was committed."""
+        """Return how many partitions the topic had when the oldest of these offsets was committed.
+
+        If all offsets were lost, that is how many have begun: each of them has a snapshot.
+        """
         found = [OffsetMetadata.from_text(each.metadata) for each in committed if each]
-        return min([m.partitions for m in found if m and m.topic_id == self.topic.id], default=self.topic.partitions)
+        told = [metadata.partitions for metadata in found if metadata and metadata.topic_id == self.topic.id]
+        return min(told) if told else self._begun
+
+    @property
+    def _begun(self) -> int:
+        """How many partitions have begun, by the store; all if none has learned, as before a first start."""
+        begun = [number for number in range(self.topic.partitions) if self.store.sizes(number)]
+        has_learned = any(_learned(self.store, number) for number in begun)
+        return max(begun) + 1 if has_learned else self.topic.partitions
 
     def check_former(self, partition: int, before: int) -> None:
         """Raise StateError if nothing is committed for a partition because its topic was created again.

@@ -148,7 +148,10 @@ class SnapshotAdmin:
                     found[number] = self._store.read(number, metadata.snapshot)
                 except FileNotFoundError:
                     path = self._store.path(number, metadata.snapshot)
-                    raise StateError(f"the snapshot `{path}`, which a committed offset names, does not exist") from None
+                    raise StateError(
+                        f"the snapshot `{path}`, which a committed offset names, does not exist; `river-margins lint "
+                        f"--check-broker FILE` says how to go on"
+                    ) from None
         return found
 
     def prune(self, is_trial: bool) -> list[Entry]:

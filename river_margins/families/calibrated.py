@@ -68,7 +68,7 @@ class Calibrated(Described, Estimator, base.Classifier):
     >>> from river import datasets, evaluate, metrics
     >>> model = rm.StandardScaler() | rm.Calibrated(rm.AROWClassifier(intercept=True))
     >>> round(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss()).get(), 3)
-    0.266
+    0.265
 
     References
     ----------
@@ -227,7 +227,10 @@ class _Calibration:
     """A logistic regression on leads of scores: two slopes that all classes share, and a constant for each class.
 
     The step of a round is Newton's on the log loss of all rounds so far, each discounted by its age, plus `PRECISION`/2
-    times the squared parameters. The curvature of the constants is taken class by class.
+    times the squared parameters. The curvature of the constants is taken class by class: twice the sum of p(1 - p),
+    which is exact for two classes and never too small. That of the slopes with the constants is kept, too. Where the
+    leads of many examples are alike, only the difference of slopes and constants shows, and without it both would run
+    away.
     """
 
     def __init__(self) -> None:
@@ -237,6 +240,7 @@ class _Calibration:
         self.squares = 0.0  # that of the squared leads of the best class
         self.top = 0.0  # the largest lead of late
         self.constants: dict[Any, tuple[float, float]] = {}  # by class, with their curvatures
+        self.crossed: dict[Any, tuple[float, float]] = {}  # by class: of its constant with both slopes
 
     def probabilities(self, scores: Mapping[Any, float]) -> dict[Any, float]:
         """Return the probabilities by class."""
@@ -291,19 +295,15 @@ class _Calibration:
             return
         old_prior = self._prior()
         ff, fg, gg = self.curvature
-        self.curvature = ff * share, fg * math.sqrt(share), gg
+        root = math.sqrt(share)
+        self.curvature = ff * share, fg * root, gg
+        self.crossed = {label: (with_f * root, with_g) for label, (with_f, with_g) in self.crossed.items()}
         self.rounds, self.squares, self.top = rounds, squares, top
         functions, _ = self._functions(scores, self._unit())
         chances = self._softmax(functions)
-        self._move_slopes(functions, chances, y, weight, discount, old_prior)
-        for label, chance in chances.items():
-            constant, curvature = self.constants.get(label, (0.0, 0.0))
-            curvature = discount * curvature + weight * chance
-            pull = weight * ((label == y) - chance) - (1.0 - discount) * PRECISION * constant
-            more = _missing_curvature(weight, chance) if label == y else 0.0
-            self.constants[label] = constant + pull / (curvature + PRECISION + more), curvature
+        self._move(functions, chances, y, weight, discount, old_prior)
 
-    def _move_slopes(
+    def _move(
         self,
         functions: Mapping[Any, tuple[float, float]],
         chances: Mapping[Any, float],
@@ -316,9 +316,12 @@ class _Calibration:
         f_mean = math.fsum(chances[label] * f for label, (f, _) in functions.items())
         g_mean = math.fsum(chances[label] * g for label, (_, g) in functions.items())
         ff, fg, gg = (discount * part for part in self.curvature)
+        crossed: dict[Any, tuple[float, float]] = {}
         for label, (f, g) in functions.items():
             f, g, chance = f - f_mean, g - g_mean, weight * chances[label]
             ff, fg, gg = ff + chance * f * f, fg + chance * f * g, gg + chance * g * g
+            with_f, with_g = self.crossed.get(label, (0.0, 0.0))
+            crossed[label] = discount * with_f + chance * f, discount * with_g + chance * g
         f_prior, g_prior = self._prior(), PRECISION
         f, g = functions[y][0] - f_mean, functions[y][1] - g_mean
         # Where leads grow, so does the prior: a slope for small leads would make the next probabilities 0 and 1.
@@ -326,17 +329,34 @@ class _Calibration:
         g_pull = weight * g - (1.0 - discount) * g_prior * second
         more = _missing_curvature(weight, chances[y])
         f_all, both, g_all = ff + f_prior + more * f * f, fg + more * f * g, gg + g_prior + more * g * g
+        pulls = {}
+        for label, chance in chances.items():  # eliminate the constants
+            constant, curvature = self.constants.get(label, (0.0, 0.0))
+            curvature = discount * curvature + 2.0 * weight * chance * (1.0 - chance)
+            self.constants[label] = constant, curvature
+            pull = weight * ((label == y) - chance) - (1.0 - discount) * PRECISION * constant
+            all_of_it = curvature + PRECISION + 2.0 * more
+            pulls[label] = pull, all_of_it
+            with_f, with_g = crossed[label]
+            f_all, f_pull = f_all - with_f * (with_f / all_of_it), f_pull - with_f * (pull / all_of_it)
+            g_all, g_pull = g_all - with_g * (with_g / all_of_it), g_pull - with_g * (pull / all_of_it)
+            both -= with_f * (with_g / all_of_it)
         determinant = f_all * g_all - both * both
-        if not 0.0 < determinant < math.inf:
-            return
-        # The first is not below 0: with a sampler, only labels of small scores are seen, and the effect of their noise
-        # would grow with the score. That of the second is the same for all but the smallest scores.
-        slopes = (
-            max(first + (g_all * f_pull - both * g_pull) / determinant, 0.0),
-            second + (f_all * g_pull - both * f_pull) / determinant,
-        )
-        if all(map(math.isfinite, slopes)):
-            self.curvature, self.slopes = (ff, fg, gg), slopes
+        if 0.0 < determinant < math.inf:
+            # The first is not below 0: with a sampler, only labels of small scores are seen, and the effect of their
+            # noise would grow with the score. That of the second is the same for all but the smallest scores.
+            slopes = (
+                max(first + (g_all * f_pull - both * g_pull) / determinant, 0.0),
+                second + (f_all * g_pull - both * f_pull) / determinant,
+            )
+            if all(map(math.isfinite, slopes)):
+                self.curvature, self.slopes, self.crossed = (ff, fg, gg), slopes, crossed
+                for label, (pull, all_of_it) in pulls.items():
+                    with_f, with_g = crossed[label]
+                    pulls[label] = pull - with_f * (slopes[0] - first) - with_g * (slopes[1] - second), all_of_it
+        for label, (pull, all_of_it) in pulls.items():
+            constant, curvature = self.constants[label]
+            self.constants[label] = constant + pull / all_of_it, curvature
 
     def state(self) -> dict[str, Any]:
         """Return all numbers, as plain data."""
@@ -349,13 +369,15 @@ class _Calibration:
             "labels": list(self.constants),
             "constants": [constant for constant, _ in self.constants.values()],
             "curvatures": [curvature for _, curvature in self.constants.values()],
+            "crossed": [part for label in self.constants for part in self.crossed.get(label, (0.0, 0.0))],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the numbers of a state; raise ValueError if they are not finite."""
-        top = state.get("top", LARGEST_LEAD)  # states of earlier versions have none
+        # states of earlier versions have neither
+        top, crossed = state.get("top", LARGEST_LEAD), state.get("crossed", [0.0] * (2 * len(state["labels"])))
         numbers = [*state["slopes"], *state["curvature"], state["rounds"], state["squares"], top]
-        numbers += [*state["constants"], *state["curvatures"]]
+        numbers += [*state["constants"], *state["curvatures"], *crossed]
         if not all(map(math.isfinite, numbers)):
             raise ValueError("the numbers of a calibration must be finite")
         first, second = state["slopes"]
@@ -364,3 +386,4 @@ class _Calibration:
         self.rounds, self.squares, self.top = state["rounds"], state["squares"], top
         pairs = zip(state["constants"], state["curvatures"], strict=True)
         self.constants = dict(zip(state["labels"], pairs, strict=True))
+        self.crossed = dict(zip(state["labels"], zip(crossed[::2], crossed[1::2], strict=True), strict=True))

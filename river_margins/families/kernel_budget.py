@@ -293,6 +293,10 @@ class BPAClassifier(MarginClassifier):
     -----
     Each update solves the problem above. No bound on the mistakes is known.
 
+    Where examples of different labels are close together, so that k is nearly 1, coefficients grow far beyond C. With a
+    small budget their supports then stay, and the learner hardly follows examples that move elsewhere, or labels that
+    change: put a scaler in front, and take a larger budget or `BOGDClassifier`, which removes the oldest support.
+
     Examples
     --------
     >>> import river_margins as rm

@@ -282,7 +282,9 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
     or l/(q + 1/(2C)) (`mode=2`).
 
     A label is predicted to be true if its score is above 0. The weights of all labels add up to 0, so that 0 is the
-    mean score of the labels.
+    mean score of the labels. So it never predicts all labels, and none only where all score 0: of two labels, it
+    predicts one. Examples of which all labels hold, or none, teach it nothing. To know whether each label holds,
+    `multioutput.ClassifierChain(PAClassifier())` of River is much more accurate.
 
     Parameters
     ----------
@@ -327,7 +329,7 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
     guarantee = (
         "A bound on ranking mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any u."
     )
-    advice = "Use it if several labels can hold at once."
+    advice = "Use it to rank labels. Whether each of them holds, River's `ClassifierChain(PAClassifier())` tells."
     _no_class_weight = (
         "has no `class_weight`: an example has several labels, and its loss compares two of them: give `learn_one` a "
         "sample weight `w`"

@@ -20,6 +20,8 @@ from river_margins.tasks.labels import label_list, plain
 
 __all__ = ["OnlineMLPClassifier", "OnlineMLPRegressor"]
 
+LARGEST_ERROR = 5.0  # of a scaled target that is learned, in standard deviations of the labels
+
 
 class OnlineMLP(Described, Estimator):
     """Layers and their gradients; a subclass says what the outputs are, and what is wrong with them."""
@@ -291,7 +293,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         f: "tanh" (default), "relu", "logistic" or "linear".
     scale_target
         Whether to learn (y - mean)/deviation, with mean and deviation of all labels so far, and to predict in the units
-        of y. True by default; False is the update above on the labels as they are.
+        of y; an error of more than 5 deviations counts as one of 5. True by default; False is the update above on the
+        labels as they are.
     seed
         The seed of the first weights, a whole number >= 0; 0 by default. The same seed gives the same learner in every
         process.
@@ -394,11 +397,14 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         return (math.sqrt(self._squares / self._count) if self._squares > 0.0 else 0.0) or 1.0
 
     def _wrong(self, outputs: Array, y: Any) -> Array:
-        return np.asarray(outputs - (float(y) - self._mean) / self._unit)
+        wrong = np.asarray(outputs - (float(y) - self._mean) / self._unit)
+        # The first other label after n equal ones is √n deviations away: with units that have no bound, the steps from
+        # there on would grow until each further round is refused.
+        return np.clip(wrong, -LARGEST_ERROR, LARGEST_ERROR) if self.scale_target else wrong
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the target."""
-        return float(self._mean + self._unit * self._outputs(x)[0])
+        return float(finite(self, lambda: self._mean + self._unit * self._outputs(x))[0])
 
     def score_one(self, x: Mapping[Any, Any]) -> float:
         """Return the prediction."""

@@ -1,6 +1,7 @@
 """The public names of `connectors`: each exists, is documented, and does what the command line does."""
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -122,3 +123,10 @@ def test_load_says_all_that_is_wrong(tmp_path):
 def test_evaluate_takes_a_path_and_one_metric(file, tmp_path):
     result = connectors.evaluate(connectors.load(file), tmp_path / "in.jsonl", "F1")
     assert list(result.metrics) == ["F1"] and result.examples == 4
+
+
+@pytest.mark.parametrize("use", [connectors.run, connectors.evaluate])
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+def test_a_path_in_place_of_a_loaded_file_is_refused(file, use, kind):
+    with pytest.raises(TypeError, match=r"is what `connectors.load` returns, and no path: write `load\('.*p.yaml'\)`"):
+        use(kind(file))

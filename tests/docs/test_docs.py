@@ -9,6 +9,7 @@ import pkgutil
 import re
 
 import pytest
+from river import linear_model, metrics
 
 import connectors.config
 import river_margins as rm
@@ -141,3 +142,14 @@ def test_the_page_names_the_kinds_that_take_dicts_only():
         assert f"`{kind}`" in named and not hasattr(getattr(rm, kind), "learn_many")
     for kind in (rm.PAClassifier, rm.KernelPARegressor, rm.PAMultiLabelClassifier, rm.PAOneClass):
         assert hasattr(kind, "learn_many") and hasattr(kind, "learn_csr")
+
+
+def test_coming_from_river_says_that_none_is_no_prediction():
+    matrix, river = metrics.ConfusionMatrix(), linear_model.PAClassifier()
+    assert (rm.PAClassifier().predict_one({"a": 1.0}), river.predict_one({"a": 1.0})) == (None, False)
+    for said in (None, True):
+        matrix.update(True, said)
+    with pytest.raises(TypeError):  # if this fails, the page can do without the words
+        repr(matrix)
+    page = " ".join((ROOT / "docs/coming-from-river.md").read_text().split())
+    assert "None is one more class, which lowers the means over classes, and `ConfusionMatrix` cannot be shown" in page

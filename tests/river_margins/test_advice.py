@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from river import dummy, linear_model, metrics, stats
+from river import dummy, linear_model, metrics, multioutput, stats
 
 import river_margins as rm
 
@@ -193,3 +193,16 @@ def test_a_kernel_regressor_gets_over_huge_targets_as_advised(huge):
             errors[name] += (t >= 6500) * abs(model.predict_one(x) - y) / (500 + huge)
             model.learn_one(x, y if t < 50 or t >= 50 + huge else y + 1e6 if huge == 1 else 1000.0 * y)
     assert max(errors["mode 1"], errors["random"]) < 3 < errors["default"]
+
+
+def test_a_chain_tells_which_labels_hold_and_a_ranking_does_not():
+    draw, right = random.Random(1), [0, 0]
+    models = (rm.PAMultiLabelClassifier(), multioutput.ClassifierChain(rm.PAClassifier(), order=["u", "v"]))
+    for _ in range(1500):
+        x = {name: draw.gauss(0, 1) for name in "ab"}
+        y = {"u": x["a"] > 0, "v": x["a"] + x["b"] > 0}
+        for n, model in enumerate(models):
+            right[n] += model.predict_one(x) == y
+            model.learn_one(x, y)
+    assert right[0] < 500 < 1200 < right[1]
+    assert "ClassifierChain(PAClassifier())" in rm.PAMultiLabelClassifier.advice

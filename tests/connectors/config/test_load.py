@@ -462,6 +462,23 @@ def test_mistakes_of_yaml_itself(problems):
     assert problems(aliased)[0].startswith("p.yaml:10:") and "aliases (`*name`) are not" in problems(aliased)[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "column", "character"),
+    [
+        ("rejects: {topic:\u00a0y}", 17, "00A0"),
+        ("rejects: {topic: \u00a0y}", 18, "00A0"),
+        ("rejects:\n\u00a0 topic: y", 1, "00A0"),
+        ("rejects: {topic: y\u200b}", 19, "200B"),
+        ('rejects: "\u00a0y"', None, ""),
+        ("rejects: y  #\u00a0a comment", None, ""),
+    ],
+)
+def test_blanks_that_are_letters_are_told(problems, line, column, character):
+    """Text that is copied from a web page has them, and looks right."""
+    found = [problem for problem in problems(with_lines(line)) if "looks like a blank" in problem]
+    assert [f":{column}: the character U+{character} " in problem for problem in found] == [True] * (column is not None)
+
+
 @pytest.mark.parametrize("mark", ["*", "!", "&"])
 def test_a_password_without_its_quotes_is_neither_shown_nor_lost(problems, mark):
     text = GOOD.replace("  bootstrap", f"  sasl_plain_password: {mark}S3cret\n  bootstrap")

@@ -1095,13 +1095,16 @@ def test_an_input_that_is_truncated_meanwhile_is_named(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("delimiter", "cell"),
-    [("\t", "-1,5"), (",", '"-1,5"'), (",", '"1,234.5"'), (";", "1.234,5"), (",", "1'234.5"), ("\t", "1 234,5")],
-)
+    [
+        ("\t", "-1,5"), (",", '"-1,5"'), (",", '"1,234.5"'), (";", "1.234,5"), (",", "1'234.5"), ("\t", "1 234,5"),
+        (",", "1 234.5"), (";", "1\u202f234"), (";", "-1\u00a0234\u00a0567"), (",", "1\u202f234.5"),
+    ],
+)  # fmt: skip
 def test_a_number_of_another_country_is_no_category(tmp_path, delimiter, cell):
     folder = Folder(tmp_path, "csv", learner=["OneHotEncoder", "PAClassifier"])
-    rows = [["id", "a", "y"], ["x", cell, "true"], ["y", "10.0.0.1", "true"]]
+    rows = [["id", "a", "y"], ["x", cell, "true"], ["y", "10.0.0.1", "true"], ["z", "777 123 456", "true"]]
     folder.put("".join(delimiter.join(row) + "\n" for row in rows).encode())
-    assert folder.run().learned == 1
+    assert folder.run().learned == 2
     assert "write numbers with a decimal point" in folder.rejects()[0]["reason"]
 
 

@@ -338,3 +338,20 @@ def test_a_feature_that_a_step_misses_is_named():
     learner = compose.Pipeline(preprocessing.StatImputer(("a", stats.Mean())), rm.PAClassifier())
     with pytest.raises(Reject, match=r"^KeyError: 'a', perhaps a feature that a step of the learner needs"):
         predict(model_of(learner, {"s": snapshot.dumps(learner)}), {"b": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [
+        ({"b": 1.0, "a": None}, "feature 'a' is null: `record: {nulls: absent}` leaves nulls out, and `river.prepro"),
+        ({"a": {"city": "CH"}}, "of type dict: a number is needed: list the fields in it in `record.features`, by"),
+        ({"a": [1.0]}, "of type list: a number is needed: list the fields in it in `record.features`, by their paths"),
+        ({"a": "x", "b": 1.0}, "feature 'a' is the text 'x': encode it in a step before"),
+    ],
+    ids=["null", "object", "list", "text"],
+)
+@pytest.mark.parametrize("make", [build, rm.AROWClassifier, rm.AutoClassifier])
+def test_a_reject_says_what_the_file_can_do(make, features, reason):
+    with pytest.raises(Reject) as caught:
+        predict(model_of(make(), {}), features)
+    assert reason in str(caught.value) and caught.value.kind == "features"

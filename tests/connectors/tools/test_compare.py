@@ -112,6 +112,9 @@ def test_the_models_of_all_partitions_are_compared_together(kafka, tmp_path):
         losses = wrong_by(outputs, "pa")
         assert_shares(compare.compare(stream.config(**settings))[0], losses["pa"], losses["plain"])
         process.end()
+    stream.snapshot_path(1).unlink()
+    with pytest.raises(StateError, match="does not exist; `river-margins lint --check-broker FILE` says how to go on"):
+        compare.compare(stream.config(**settings))
 
 
 @pytest.mark.parametrize("count", [2, 5])

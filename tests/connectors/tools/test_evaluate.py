@@ -559,3 +559,14 @@ def test_a_classifier_of_numbers_with_decimals_is_told(settings, tmp_path, capsy
     )
     report.run(settings(CLASSIFIER))
     assert said not in capsys.readouterr().out
+
+
+def test_features_that_are_numbers_in_quotes_are_told(settings, tmp_path, capsys):
+    """An encoder makes a category of each of them, and nothing fails."""
+    said = "many values of the feature `amount` are numbers written as text, and each text is a category here: write"
+    encoded = ["StandardScaler", "OneHotEncoder", *CLASSIFIER[-1:]]
+    for amount, learner, is_told in (("{}.50", encoded, True), ("{}", encoded, False), ("{}.50", CLASSIFIER, False)):
+        lines = [{"id": n, "y": n % 2 == 0, "amount": amount.format(n)} for n in range(40)]
+        (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        report.run(settings(learner))
+        assert (said in capsys.readouterr().out) == is_told

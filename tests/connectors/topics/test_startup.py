@@ -383,6 +383,16 @@ def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_
         startup._Check(Consumer(), restorer, 1.0).problems()
 
 
+def test_growth_is_seen_where_the_group_has_lost_its_offsets(file, tmp_path):
+    """Two partitions have begun, and one of them has learned: the third one is new, which the file may refuse."""
+    restorer = Restorer(file, FolderStore(tmp_path / "events-t"), Topic("t", 3), frozenset())
+    restorer.store.write(0, SnapshotName.new(0, 0, is_empty=True), b"")
+    restorer.store.write(1, SnapshotName.new(0, 0, is_empty=True), b"")
+    assert restorer.partitions_before([None] * 3) == 3, "a first start has died"
+    restorer.store.write(0, SnapshotName.new(9, 9, is_empty=False), b"")
+    assert restorer.partitions_before([None] * 3) == 2
+
+
 def test_records_that_others_read_before_retention_deleted_them(file, tmp_path):
     """The group goes on while a process looks at its offsets; here its input is retained for a moment only."""
     restorer = Restorer(file, FolderStore(tmp_path / "events-t"), Topic("t", 1), frozenset())

@@ -327,6 +327,18 @@ def test_one_heavy_label_does_not_make_its_class_certain():
     assert model.predict_one({}) is False
 
 
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_probabilities_follow_when_features_that_stood_still_move(share):
+    """While all leads are alike, only the difference of slopes and constants shows: both must stay small."""
+    model, draw, losses = rm.Calibrated(rm.PAClassifier(), half_life=100), random.Random(1), []
+    for t in range(5000):
+        x = {name: draw.gauss(0.0, 1.0) if t >= 3000 else 0.0 for name in "abc"}
+        y = (x["a"] + x["b"] > 0) != (draw.random() < 0.05) if t >= 3000 else draw.random() < share
+        losses.append(-math.log(max(model.predict_proba_one(x).get(y, 0.0), 1e-15)))
+        model.learn_one(x, y)
+    assert np.mean(losses[4000:]) < 0.4
+
+
 HOSTILE = {
     "far apart": [
         ({"f0": -1e130, "f1": 1.0}, False),
@@ -433,13 +445,13 @@ def test_a_huge_score_that_comes_first_does_not_hide_all_others(outlier):
     assert right > own - 20
 
 
-def test_a_state_that_does_not_know_the_largest_lead_is_read():
+def test_a_state_of_an_earlier_version_is_read():
     model = rm.Calibrated(rm.PAClassifier())
     for n in range(20):
         model.learn_one({"a": float(n % 3)}, n % 3 > 0)
     calibration, read = model._calibration, type(model._calibration)()
     state = calibration.state()
-    del state["top"]
+    del state["top"], state["crossed"]
     read.restore(state)
     assert read.probabilities({True: 1.0, False: -1.0}) == calibration.probabilities({True: 1.0, False: -1.0})
     read.learn({True: 1.0, False: -1.0}, True, 1.0, 0.999)

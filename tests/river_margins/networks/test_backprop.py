@@ -298,6 +298,25 @@ def test_a_scaled_target_is_learned_in_its_own_units():
         large.learn_one(x, 1000 + 50 * y)
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
+def test_a_target_that_was_constant_for_long_is_learned_afterwards(activation):
+    """The first other label after n equal ones is √n deviations away from their mean."""
+    model, errors = rm.OnlineMLPRegressor(activation=activation), []
+    for t, values in enumerate(np.random.default_rng(0).normal(size=(2500, 30)).tolist()):
+        y = 5.0 + values[0] - 2.0 * values[1] if t >= 1000 else 0.0
+        errors.append(abs(model.predict_one(dict(enumerate(values))) - y))
+        model.learn_one(dict(enumerate(values)), y)
+    assert np.mean(errors[2000:]) < 0.8  # the mean is wrong by 1.8
+
+
+def test_a_prediction_beyond_floating_point_in_units_of_the_target_is_refused():
+    model = rm.OnlineMLPRegressor(activation="linear")
+    for y in (1e150, -1e150):
+        model.learn_one({"a": 1.0}, y)
+    with pytest.raises(OverflowError, match="the score of this example is beyond floating point"):
+        model.predict_one({"a": 1e200})
+
+
 def test_the_mean_and_the_deviation_of_a_target():
     model, labels = rm.OnlineMLPRegressor(), [3.0, -1.0, 7.0, 7.5]
     for y in labels:

@@ -511,3 +511,22 @@ def test_the_smallest_removal_suits_steps_that_do_not_shrink(rule, learns):
         right += n >= 2500 and model.predict_one(x) == y
         model.learn_one(x, y)
     assert (right > 425) == learns, right
+
+
+@pytest.mark.parametrize(("kind", "stays"), [(rm.BPAClassifier, True), (rm.BOGDClassifier, False)])
+def test_the_simple_removal_keeps_supports_with_large_coefficients(kind, stays):
+    """The docstring says so: those of examples that were close together."""
+
+    def late_accuracy(model, near):
+        draw, right = random.Random(1), 0
+        for t in range(near + 3000):
+            unit = 0.001 if t < near else 1.0
+            a, b = draw.gauss(0.0, unit), draw.gauss(0.0, unit)
+            y = (a * b > 0) != (draw.random() < 0.1)
+            right += t >= near + 2000 and model.predict_one({"a": a, "b": b}) == y
+            model.learn_one({"a": a, "b": b}, y)
+        return right / 1000
+
+    assert "hardly follows" in rm.BPAClassifier.__doc__
+    expected = late_accuracy(kind(rm.RBF(1.0), budget=30), near=0)
+    assert (late_accuracy(kind(rm.RBF(1.0), budget=30), near=3000) < expected - 0.15) is stays

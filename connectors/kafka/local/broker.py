@@ -1,6 +1,7 @@
 """A real Apache Kafka on this machine, from two pip packages: for demos and for tests with real faults."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -393,4 +394,5 @@ def _admin(bootstrap_servers: str) -> KafkaAdminClient:
 
 
 def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value as Java reads it from a file of properties: in ASCII, with the escapes that JSON has, too."""
+    return json.dumps(str(value).lower() if isinstance(value, bool) else str(value))[1:-1]

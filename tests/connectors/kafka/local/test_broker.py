@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -174,6 +175,17 @@ def test_a_wrong_setting_is_an_error_with_the_end_of_the_log(setting: str, value
         pytest.fail("a broker with a wrong setting started")
     assert not isinstance(caught.value, LocalKafkaUnavailable)
     assert "its log ends with" in str(caught.value) and str(value) in str(caught.value)
+
+
+@pytest.mark.kafka
+def test_a_broker_finds_its_folder_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / r"Jörg \n 日本"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")  # Java takes names of files in the encoding of the locale
+    with LocalKafka() as kafka:
+        assert list(folder.glob("local-kafka-*/1/meta.properties"))
+        assert kafka.bootstrap_servers
 
 
 @pytest.mark.parametrize("brokers", [0, 4])

@@ -31,7 +31,8 @@ DIRECTIVES = {
 
 def compile_args() -> list[str]:
     # Without contraction an expression gives the same bits wherever it is inlined, on every architecture.
-    args = ["-O3", "-ffp-contract=off"]
+    # Nobody reads errno; without it, the root of a number is an instruction, and several numbers can share it.
+    args = ["-O3", "-ffp-contract=off", "-fno-math-errno"]
     # Most Pythons add -g and -Wall, which take a quarter of the time. They stay if CFLAGS ask for debug information.
     asked_for = any(flag.startswith("-g") for flag in os.environ.get("CFLAGS", "").split())
     return args if asked_for else [*args, "-g0", "-w"]

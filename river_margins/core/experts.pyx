@@ -189,25 +189,31 @@ cdef class Experts:
         """
         cdef Py_ssize_t i = 0, refusals = 0
         cdef bint busy = False
+        cdef double code
         cdef Learner learner = None
         cdef list said = reading.said
         cdef Round round = reading.round
         # Local variables, so that references are not counted for each expert.
+        cdef list learners = self.learners
+        cdef Reader reader = reading.reader
+        cdef Py_ssize_t size = 0 if reader is None else reader.size()
         cdef Row row = round.row
         cdef Direction direction = round.direction
         cdef Seen seen = round.seen
         cdef Step step = round.step
         cdef long thread = PyThread_get_thread_ident()
         refusal = None
+        memset(reading.refused, 0, self.count * sizeof(bint))
         try:
             while i < self.count:
                 try:
                     while i < self.count:  # inside of `try`, so that not each expert enters one
-                        reading.refused[i] = False
-                        learner = <Learner> self.learners[i]
-                        if self.in_c[i] and learns_in_c(learner, reading):
+                        learner = <Learner> learners[i]
+                        if self.in_c[i] and learns_in_c(learner, reader, size):
                             learner.learning, learner.learning_thread, busy = True, thread, True
-                            said[i] = learn_in_c(learner, row, direction, seen, step, y, w)
+                            code = code_of(learner, y)
+                            said[i] = predict_in_c(learner, row, True)
+                            learn_in_c(learner, row, direction, seen, step, code, w)
                             learner.learning = busy = False
                         else:
                             said[i] = None
@@ -282,16 +288,20 @@ cdef class Experts:
     cdef list count_votes(self, Reading reading, list labels, double* total):
         """Add the weight of each expert to the votes for its label, and to `total`; return the labels, with new ones at the end."""
         cdef Py_ssize_t i, place = -1, count = len(labels)
-        cdef list known = labels
+        # Local variables, because a sum in memory waits for the last one to be written there.
+        cdef double all_votes = 0.0, votes = 0.0  # of the last label
+        cdef list known = labels, said = reading.said
         cdef dict places = None
         cdef PyObject* predicted
         cdef PyObject* last = NULL
         reading.start_votes(count + self.count)
         for i in range(self.count):
-            predicted = PyList_GET_ITEM(reading.said, i)
+            predicted = PyList_GET_ITEM(said, i)
             if predicted == <PyObject*> None:
                 continue
             if predicted != last:
+                if place >= 0:
+                    reading.votes[place] = votes
                 place, last = place_of(predicted, known, count), predicted
                 if place < 0:  # no label is the same object, but one may be equal
                     if places is None:
@@ -301,8 +311,12 @@ cdef class Experts:
                     if place == count:
                         known.append(<object> predicted)
                         count += 1
-            reading.votes[place] += self.weight[i]
-            total[0] += self.weight[i]
+                votes = reading.votes[place]
+            votes += self.weight[i]
+            all_votes += self.weight[i]
+        if place >= 0:
+            reading.votes[place] = votes
+        total[0] = all_votes
         return known
 
     def learn_label(self, x, y, list labels, double w=1.0, bint predicting=False):
@@ -313,12 +327,13 @@ cdef class Experts:
         cdef Py_ssize_t i
         cdef object found = None
         cdef Reading reading = self.read(x)
+        cdef list said = reading.said
         y = y if type(y) is bool else plain(y)
         self.learn_all(x, y, w, predicting, reading)
         if predicting:
             found = self.first_of(reading, labels)
         for i in range(self.count):
-            reading.losses[i] = 0.0 if not reading.refused[i] and is_label(PyList_GET_ITEM(reading.said, i), y) else w
+            reading.losses[i] = 0.0 if not reading.refused[i] and is_label(PyList_GET_ITEM(said, i), y) else w
         if w != 0.0:  # a round that counts for nothing shares nothing, either
             self.lower_weights(reading.losses)
         if place_of(<PyObject*> y, labels, len(labels)) < 0 and y not in labels:
@@ -338,7 +353,7 @@ cdef class Experts:
 
     cdef void lower_weights(self, const double* losses) noexcept:
         cdef Py_ssize_t i
-        cdef double total = 0.0, least = INFINITY, kept
+        cdef double total = 0.0, least = INFINITY, kept, part = self.share / self.count
         # Less the least loss, so that the best expert keeps its weight, however large eta is.
         for i in range(self.count):
             least = min(least, losses[i])
@@ -352,7 +367,7 @@ cdef class Experts:
             total += self.weight[i]
         kept = (1.0 - self.share) / total
         for i in range(self.count):
-            self.weight[i] = kept * self.weight[i] + self.share / self.count
+            self.weight[i] = kept * self.weight[i] + part
 
 
 @cython.final
@@ -474,15 +489,20 @@ cdef inline bint has_one_vector(Learner learner) noexcept:
     return learner.task.by_sign or type(learner.task) is Regression
 
 
-cdef inline bint learns_in_c(Learner learner, Reading reading) except -1:
-    """Return whether `learn_in_c` can learn the row of a reading, if the space of the learner has no parts in Python."""
+cdef inline bint learns_in_c(Learner learner, Reader reader, Py_ssize_t size) except -1:
+    """Return whether `learn_in_c` can learn a row, if the space of the learner has no parts in Python.
+
+    `reader` has filled the row when it knew `size` features.
+    """
     return (
-        reading.reader is not None and has_one_vector(learner) and not learner.learning and not learner.rule_in_python
-        and learner.class_weights is None and read_alike(learner.reader, reading.reader)
+        reader is not None and has_one_vector(learner) and not learner.learning and not learner.rule_in_python
+        and learner.class_weights is None
+        # Once two readers have compared all their features, no call is needed.
+        and (learner.reader.compared is reader and learner.reader.agreed >= size or learner.reader.reads_as(reader))
     )
 
 
-cdef inline double code_of(Learner learner, y) except? -1.0:
+cdef inline double code_of(Learner learner, y) except? -2.0:
     if learner.task.by_sign:
         if y is (<Binary> learner.task).positive:
             return 1.0
@@ -497,24 +517,25 @@ cdef inline object prediction_of(Learner learner, double score):
     return score
 
 
-cdef inline double dot_with(Linear space, Row row) noexcept:
-    return space.scale * (
-        dot(space.weights, row.value, row.known) if row.consecutive
-        else dot_at(space.weights, row.index, row.value, row.known)
-    )
+cdef inline double dot_with(const double* weights, Row row) noexcept:
+    return dot(weights, row.value, row.known) if row.consecutive else dot_at(weights, row.index, row.value, row.known)
 
 
 cdef inline object predict_in_c(Learner learner, Row row, bint learning):
     """Return the prediction. With `learning`, leave the score to learn from in the row."""
+    cdef Linear space
     cdef AveragedLinear averaged
     cdef double mean
     if type(learner.own_space) is Linear:
-        row.scores[0] = mean = dot_with(<Linear> learner.own_space, row)
+        space = <Linear> learner.own_space
+        row.scores[0] = mean = space.scale * dot_with(space.weights, row)
     elif type(learner.own_space) is AveragedLinear:
         averaged = <AveragedLinear> learner.own_space
-        row.scores[0] = mean = dot_with(averaged, row)
+        row.scores[0] = mean = averaged.scale * dot_with(averaged.weights, row)
         if averaged.count != 0.0:
-            mean = (mean * (averaged.mass / averaged.scale) - dot_with(averaged.correction, row)) / averaged.count
+            mean *= averaged.mass / averaged.scale
+            mean -= averaged.correction.scale * dot_with(averaged.correction.weights, row)
+            mean /= averaged.count
     elif learner.own_space.predicts_apart:
         learner.score_for_prediction(row)
         mean = row.scores[0]
@@ -523,16 +544,16 @@ cdef inline object predict_in_c(Learner learner, Row row, bint learning):
     else:
         learner.own_space.score(row, 1)
         mean = row.scores[0]
-    if not (isfinite(mean) and isfinite(row.scores[0])):
+    if not isfinite(mean):  # as it is not, either, if the score to learn from is not
         learner.refuse_score()
     return prediction_of(learner, mean)
 
 
-cdef inline object learn_in_c(Learner learner, Row row, Direction direction, Seen seen, Step step, y, double weight):
-    """Predict and learn; return the prediction."""
+cdef inline int learn_in_c(Learner learner, Row row, Direction direction, Seen seen, Step step, double code,
+                           double weight) except -1:
+    """Learn from a row with the score that `predict_in_c` has left there."""
     cdef bint moving
-    cdef double code = code_of(learner, y), coefficient
-    predicted = predict_in_c(learner, row, True)
+    cdef double coefficient
     if learner.task.by_sign:
         set_one(direction, 0, code)
         seen.target, seen.wrong, seen.equality = 1.0, (row.scores[0] >= 0.0) != (code > 0.0), False
@@ -559,4 +580,4 @@ cdef inline object learn_in_c(Learner learner, Row row, Direction direction, See
         learner.n_updates += step.step != 0.0
     if learner.own_space.counts_rounds:
         learner.own_space.end_round(row, direction, seen)
-    return predicted
+    return 0

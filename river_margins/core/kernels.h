@@ -14,6 +14,16 @@
 #include <emmintrin.h>
 #endif
 
+/* Before a function: it is compiled twice, also for processors with AVX2, and the loader takes the one that suits. A sanitizer is
+   not ready yet when the loader asks. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define ALSO_WITH_AVX2 __attribute__((target_clones("avx2", "default")))
+#define HAS_AVX2 __builtin_cpu_supports("avx2")
+#else
+#define ALSO_WITH_AVX2
+#define HAS_AVX2 0
+#endif
+
 /* A pair of numbers, in one register if GCC or Clang compile. */
 #if defined(__GNUC__)
 typedef double two __attribute__((vector_size(16)));
@@ -51,6 +61,16 @@ static inline two root(two x)
 #else
     BOTH(((two){sqrt(x[0]), sqrt(x[1])}), sqrt(x.part[i]));
 #endif
+}
+
+/* x, or 0 if a condition holds. A branch in their loops would keep compilers from computing several exponentials at once. */
+static inline double unless(int condition, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= (uint64_t)condition - 1;
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 static inline two store_two(double *a, two pair)

@@ -136,7 +136,10 @@ cdef class WordCounts(RowMaker):
         matrix = sparse.csr_matrix(
             (np.array(values, dtype=self.number()), columns, starts), shape=(len(starts) - 1, len(names))
         )
-        return dataframe.sparse_to_native_frame(matrix, columns=names.keys(), like=like)
+        frame = dataframe.sparse_to_native_frame(matrix, columns=names.keys(), like=like)
+        # pandas 3.0 has NaN, not 0, where a sparse matrix of floats has no entry
+        is_wrong = like.implementation.is_pandas() and any(kind.fill_value != 0 for kind in frame.dtypes)
+        return frame.fillna(0) if is_wrong else frame
 
     cdef object number(self):
         return np.int64

@@ -8,16 +8,6 @@
 
 #include "river_margins/core/kernels.h"
 
-/* Before a function: it is compiled twice, also for processors with AVX2, and the loader takes the one that suits. A sanitizer is
-   not ready yet when the loader asks. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
-#define ALSO_WITH_AVX2 __attribute__((target_clones("avx2", "default")))
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#else
-#define ALSO_WITH_AVX2
-#define HAS_AVX2 0
-#endif
-
 /* A support is a sparse row: `value` from `starts[i]` to `starts[i + 1]`. If `consecutive[i]`, its indices are 0, 1, 2 ... */
 typedef struct {
     ptrdiff_t count;
@@ -76,16 +66,6 @@ static void products(const double *x, const Supports *supports, double *out)
         else
             out[i] = is_wide ? wide_dot(x, value, length) : dot(x, value, length);
     }
-}
-
-/* x, or 0 if a condition holds. A branch in their loops would keep compilers from computing several exponentials at once. */
-static inline double unless(int condition, double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits &= (uint64_t)condition - 1;
-    memcpy(&x, &bits, sizeof x);
-    return x;
 }
 
 /* The exponential of a number that is not above 0, within one unit in the last place; 0 for a number below -708.

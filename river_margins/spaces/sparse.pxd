@@ -2,13 +2,7 @@ cimport cython
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Space
-
-
-cdef struct Coordinate:
-    double pull     # the sum of the steps, without the thresholds subtracted so far
-    double settled  # the sum of thresholds that `pull` takes into account; in `CoinBetting` the largest |value| so far
-    double squares  # the sum of the squares of the steps
-    double rate     # the weight is the soft-thresholded `pull` times the rate; in `CoinBetting` the wealth
+from river_margins.spaces.sparse_steps cimport Coordinate
 
 
 cdef class Sparse(Space):
@@ -18,6 +12,7 @@ cdef class Sparse(Space):
     cdef double threshold
     cdef double rate_of(self, double squares) noexcept
     cdef void take_step(self, Coordinate* at, double step) noexcept
+    cdef bint take_steps(self, Coordinate* at, const double* value, double along, Py_ssize_t length) noexcept
     @cython.final
     cdef int reserve_planned(self, Py_ssize_t count) except -1
     @cython.final

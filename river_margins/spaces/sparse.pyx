@@ -2,22 +2,18 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, copysign, fabs, isfinite, sqrt
+from libc.math cimport INFINITY, isfinite, sqrt
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from river_margins.core.reader cimport Reader, Row
 from river_margins.rules.base cimport Rule, Seen, Step, changes_covariance
 from river_margins.spaces.base cimport Direction, Space
+from river_margins.spaces.sparse_steps cimport (
+    average_duals, dual_rate, follow_leader, is_finite, proximal_rate, soft_threshold,
+)
 
 from river_margins.core.checks import not_negative, positive
-
-
-cdef inline double soft_threshold(Coordinate* at, double threshold) noexcept:
-    """Return `pull`, nearer to 0 by the thresholds that are due, or exactly 0 if these are larger."""
-    # Without a branch for the sign, which no processor can predict.
-    cdef double left = fabs(at.pull) - (threshold - at.settled)
-    return copysign(left, at.pull) if left > 0.0 else 0.0
 
 
 cdef class Sparse(Space):
@@ -44,6 +40,17 @@ cdef class Sparse(Space):
     cdef void take_step(self, Coordinate* at, double step) noexcept:
         """Take a step along one coordinate, before the threshold of this round, and set its rate."""
         pass
+
+    cdef bint take_steps(self, Coordinate* at, const double* value, double along, Py_ssize_t length) noexcept:
+        """Take a step along·value[i] along each coordinate; return whether every number is finite."""
+        cdef Py_ssize_t i
+        for i in range(length):
+            if along * value[i] == 0.0:
+                continue  # an explicit zero: do not recompute the sums, which would round them
+            self.take_step(at + i, along * value[i])
+            if not is_finite(at + i):
+                return False
+        return True
 
     cdef int check_python_step(self, Rule rule, Step step) except -1:
         if changes_covariance(step) or step.scale != 1.0 or step.radius != INFINITY:
@@ -85,26 +92,27 @@ cdef class Sparse(Space):
         return 0
 
     cdef bint stays_finite(self, Row row, Direction direction, Seen seen, Step step) except -1:
-        cdef Py_ssize_t i, term, length = row.known + row.fresh, place = 0
-        cdef double along, here
-        cdef Coordinate* at
+        cdef Py_ssize_t i, term, block, length = row.known + row.fresh
+        cdef double along
+        cdef Coordinate* planned
         if not isfinite(self.threshold + step.threshold):
             return False
         if step.step == 0.0:
             return True
         self.reserve_planned(direction.length * length)
         for term in range(direction.length):
+            planned, block = self.planned + term * length, direction.terms[term].block
             along = step.step * direction.terms[term].coefficient
-            for i in range(length):
-                at = self.planned + place
-                place += 1
-                at[0] = coordinate(self, row, i, direction.terms[term].block)
-                here = along * (row.value[i] if i < row.known else row.own_value[row.capacity + i - row.known])
-                if here == 0.0:
-                    continue  # an explicit zero: do not recompute the sums, which would round them
-                self.take_step(at, here)
-                if not (isfinite(at.pull * at.rate) and isfinite(at.squares)):
-                    return False
+            if row.consecutive and self.stride == 1 and block == 0:
+                memcpy(planned, self.coordinates, length * sizeof(Coordinate))
+            else:
+                for i in range(length):
+                    planned[i] = coordinate(self, row, i, block)
+            if not (
+                self.take_steps(planned, row.value, along, row.known)
+                and self.take_steps(planned + row.known, row.own_value + row.capacity, along, row.fresh)
+            ):
+                return False
         return True
 
     cdef int move(self, Row row, Direction direction, Seen seen, Step step) except -1:
@@ -297,12 +305,10 @@ cdef class DualAveraging(Sparse):
         self.lr, self.delta = positive("lr", lr), positive("delta", delta)
 
     cdef double rate_of(self, double squares) noexcept:
-        return self.lr / (self.delta + sqrt(squares))
+        return dual_rate(sqrt(squares), self.lr, self.delta)
 
-    cdef void take_step(self, Coordinate* at, double step) noexcept:
-        at.pull += step
-        at.squares += step * step
-        at.rate = self.lr / (self.delta + sqrt(at.squares))
+    cdef bint take_steps(self, Coordinate* at, const double* value, double along, Py_ssize_t length) noexcept:
+        return average_duals(at, value, along, length, self.lr, self.delta)
 
 
 cdef class ProximalLeader(Sparse):
@@ -341,16 +347,7 @@ cdef class ProximalLeader(Sparse):
         self.threshold = self.l1
 
     cdef double rate_of(self, double squares) noexcept:
-        return proximal_rate(self, sqrt(squares))
+        return proximal_rate(sqrt(squares), self.alpha, self.beta, self.l2)
 
-    cdef void take_step(self, Coordinate* at, double step) noexcept:
-        cdef double weight = soft_threshold(at, self.threshold) * at.rate, before = sqrt(at.squares), after
-        at.squares += step * step
-        after = sqrt(at.squares)
-        at.pull += step + (after - before) / self.alpha * weight
-        at.rate = proximal_rate(self, after)
-
-
-cdef inline double proximal_rate(ProximalLeader space, double root) noexcept:
-    cdef double inverse = (space.beta + root) / space.alpha + space.l2
-    return 1.0 / inverse if inverse > 0.0 else 0.0
+    cdef bint take_steps(self, Coordinate* at, const double* value, double along, Py_ssize_t length) noexcept:
+        return follow_leader(at, value, along, length, self.threshold, self.alpha, self.beta, self.l2)

@@ -43,4 +43,4 @@ def test_lines_of_python_are_those_with_tokens(generator, kind):
 
 def test_lines_of_cython_by_hand(generator):
     assert generator.lines_of(rm.PA1) == 4  # the class, `respond` and its two lines
-    assert generator.lines_of(rm.spaces.DualAveraging) == 12
+    assert generator.lines_of(rm.spaces.DualAveraging) == 10

@@ -175,7 +175,7 @@ EDITS = [
     ),
     *_edits(
         "river_margins/core/experts.pyx",
-        ("nothing is shared among experts", "+ self.share / self.count", "+ 0.0 * self.share"),
+        ("nothing is shared among experts", "+ part", "+ 0.0 * part"),
         ("losses count twice", "exp(-self.eta * self.fall)", "exp(-2.0 * self.eta * self.fall)"),
         ("a weighted mistake counts once", "y) else w", "y) else 1.0"),
         ("a refusal is not a loss", "0.0 if not reading.refused[i] and is_label(", "0.0 if reading.refused[i] or is_label("),
@@ -190,9 +190,12 @@ EDITS = [
         "river_margins/spaces/sparse.pyx",
         ("the threshold is taken once too often", "at.settled, at.rate = self.threshold, 1.0", "at.settled, at.rate = 0.0, 1.0"),
         ("AdaGrad adds no squares", "at.squares += step * step\n        at.rate = self.lr / (self.delta + sqrt(at.squares))\n        at.pull", "at.rate = self.lr / (self.delta + sqrt(at.squares))\n        at.pull"),
-        ("dual averaging subtracts the step", "at.pull += step\n", "at.pull -= step\n"),
-        ("the leader is not held by its weights", "(after - before) / self.alpha * weight", "0.0 * weight * before"),
-        ("l2 is ignored", "/ space.alpha + space.l2", "/ space.alpha"),
+    ),
+    *_edits(
+        "river_margins/spaces/sparse_steps.h",
+        ("dual averaging subtracts the step", ".pull += step;", ".pull -= step;"),
+        ("the leader is not held by its weights", "(after - before) / alpha * weight", "0.0 * weight * before"),
+        ("l2 is ignored", "/ alpha + l2", "/ alpha"),
     ),
     *_edits(
         "river_margins/spaces/coin_betting.pyx",
@@ -491,9 +494,9 @@ EDITS = [
     ),
     *_edits(
         "connectors/topics/commit.py",
-        ("commits do not look at the group first", "        self._check_committed()\n        self.write", "        self.write"),
-        ("messages are sent after the offsets", "        self.flush()  # 2\n        self.check_sends()  # 3\n", ""),
-        ("failed messages are not noticed", "        self.check_sends()  # 3\n", ""),
+        ("commits do not look at the group first", "        self._check_committed()\n        with", "        with"),
+        ("messages are sent after the offsets", "            self.flush()  # 2\n            self.check_sends()  # 3\n", ""),
+        ("failed messages are not noticed", "            self.check_sends()  # 3\n", ""),
         ("the commit goes back one record", "metadata.to_committed()", "metadata.to_committed()._replace(offset=max(metadata.offset - 1, 0))"),
         ("snapshots are named before they are written", "        for each in writing:\n            each.result()\n", ""),
         ("superseded snapshots stay", "        self.delete_superseded()  # 7\n", ""),

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import random
 from functools import partial
 
 import numpy as np
@@ -155,3 +156,26 @@ def test_adagrad_takes_sample_weights():
     one.learn_one({"a": 1.0}, True)
     other.learn_one({"a": 1.0}, True, w=2.0)
     assert other.weights["a"] > one.weights["a"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rm.FTRLProximalClassifier(0.001, l1=0.5, l2=0.1, loss="hinge", intercept=False),
+        lambda: rm.AdaGradRDAClassifier(0.001, lam=0.1, intercept=False),
+    ],
+)
+def test_steps_along_many_features_are_those_along_one(make):
+    """Steps of four features at once have the same bits. Rates are so small that each round has the slope 1."""
+    rng = random.Random(1)
+    rows = [({f"f{i}": rng.gauss(0, 1) for i in range(11)}, rng.random() < 0.7) for _ in range(30)]
+    rows[7][0]["f3"] = 0.0
+    together = make()
+    for x, y in rows:
+        together.learn_one(x, y)
+    assert any(together.weights.values())
+    for name, weight in together.weights.items():
+        alone = make()
+        for x, y in rows:
+            alone.learn_one({name: x[name]}, y)
+        assert alone.weights[name] == weight

@@ -147,7 +147,8 @@ def test_frames_are_those_of_river(kinds):
             (ours_of_texts.transform_many(series), rivers_of_texts.transform_many(series)),
         ):
             assert type(one) is type(other) and list(one.columns) == list(other.columns)
-            assert np.asarray(one) == pytest.approx(np.asarray(other))
+            # with pandas 3.0, River's frame has NaN where ours has 0
+            assert np.asarray(one) == pytest.approx(np.nan_to_num(np.asarray(other)))
     indexed = pd.Series(column, index=list("abcd"))
     found = ours_of_texts.transform_many(indexed)
     assert list(found.index) == list("abcd")
@@ -178,7 +179,7 @@ def test_what_is_no_text_is_refused_and_not_learned(kind, x, error, said):
 
 def test_a_frame_is_checked_before_its_first_text_is_learned():
     tfidf = rm.TFIDF(on="body")
-    with pytest.raises(ValueError, match="row 1 of the batch: feature 'body' is nan, of type float"):
+    with pytest.raises(ValueError, match=r"row 1 of the batch: feature 'body' is (nan|None), of type"):
         tfidf.learn_many(pd.DataFrame({"body": ["one text", None]}))
     with pytest.raises(ValueError, match="column 'body', in which `on` looks for words, is missing"):
         tfidf.learn_many(pd.DataFrame({"id": [1]}))

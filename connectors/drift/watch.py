@@ -154,6 +154,12 @@ class Watch:
         self._detector = state.read(*self.plan[:2], self._saved.state)
         self.past = Past(**asdict(self._saved.past))
 
+    def follow(self, former: "Watch") -> None:
+        """Take over from a watch of the same model: its past, and its detector unless the file names another one."""
+        self.past = former.past
+        if former.plan[:2] == self.plan[:2]:  # else what it has answered already would lead to the same drift again
+            self._detector = former._detector
+
     def sees_drift(self, loss: float) -> bool:
         """Take the loss of the champion on the next judged record, and tell whether it has risen."""
         return self._detector.update(loss)

@@ -157,8 +157,8 @@ class PartitionModel:
             self._change(self.learner)
         if self._next_watch is not None:
             (watch,) = self._next_watch
-            if watch is not None and self.watch is not None:  # which may have seen drifts since the last snapshot
-                watch.past = self.watch.past
+            if watch is not None and self.watch is not None:  # which has seen what came since the last snapshot
+                watch.follow(self.watch)
             self.watch = watch
 
     def dumps(self, about: Mapping[str, Any]) -> bytes:

@@ -43,6 +43,10 @@ ADVICE = {
 }
 
 
+# What a cloud answers without a text to a question about a file, which s3fs asks before it reads one.
+BAD_REQUEST = "Bad Request"
+
+
 class StoreError(OSError):
     """A store refuses. The text, `strerror`, names the path, the reason and what to do."""
 
@@ -326,6 +330,8 @@ def _reason(error: Any) -> str:
         return ADVICE[number]
     if number is None and isinstance(error, PermissionError):
         return f"{ADVICE[errno.EACCES]} ({error})"
+    if isinstance(error, OSError) and error.strerror == BAD_REQUEST:
+        return f"{BAD_REQUEST}; have the credentials expired? Renew them, and start the process again"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     said = re.sub(r"\s+", " ", str(error)) or type(error).__name__

@@ -249,6 +249,8 @@ class Outbox:
         if self._keeps_timestamps:
             log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
             self._keeps_timestamps, self._has_bad_timestamps = False, True
+        else:
+            log.error("a topic refuses the present time of this host: is its clock right, and that of the broker?")
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""

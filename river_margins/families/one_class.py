@@ -53,6 +53,13 @@ class PAOneClass(Described, Learner, base.AnomalyDetector):
     `n_mistakes` counts the points that were outside. Features of very different scales need a scaler in front. A scaler
     that also centres them puts the initial centre in the middle of the points.
 
+    Behind a scaler, points of n features are about √n from the centre. With the default `eps`, nearly all of more than
+    two or three features are therefore outside, and `predict_one` says True of them. The distances rank them all the
+    same: choose a larger `eps`, or let River's `anomaly.QuantileFilter` around the learner find the largest distances.
+
+    River's `metrics.ROCAUC` has thresholds from 0 to 1 only, and the distances of most points are above: it shows next
+    to nothing for a learner that finds all. `metrics.RollingROCAUC` ranks the scores, whatever their unit.
+
     Examples
     --------
     >>> import river_margins as rm

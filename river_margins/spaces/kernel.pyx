@@ -1,5 +1,6 @@
 """Weights as a sum over examples: w = Σ c_i φ(v_i), used only through the kernel k(v, x) = ⟨φ(v), φ(x)⟩."""
 
+import inspect
 import math
 
 import numpy as np
@@ -31,7 +32,7 @@ cdef class Kernel(Space):
     kernel
         `RBF()` by default; `LinearKernel()`, `Polynomial(...)`, `Laplace(...)`, or any function of two dicts of features
         that is symmetric and positive semi-definite, which is not checked. A function of your own is called once for each
-        support, and cannot be part of a snapshot.
+        support, and cannot be part of a snapshot; the instance of a class with `__call__` can, if a package registers it.
     budget
         `RandomRemoval(...)`, `OldestRemoval(...)` or `SmallestRemoval(...)`; None (default) keeps all supports.
 
@@ -59,7 +60,8 @@ cdef class Kernel(Space):
         if not (budget is None or isinstance(budget, Budget)):
             raise TypeError(f"`budget` must be None or a budget, such as RandomRemoval(100), not {budget!r}")
         self.kernel, self.budget = kernel, budget
-        self.function = kernel if isinstance(kernel, KernelFunction) else None
+        # A class in Python with a `__call__` of its own is another kernel than the compiled one that it is made from.
+        self.function = kernel if isinstance(kernel, KernelFunction) and not inspect.isfunction(type(kernel).__call__) else None
         self.generator = 0 if budget is None else self.budget.first_state()
 
     def __dealloc__(self):
@@ -349,7 +351,7 @@ cdef class Kernel(Space):
     @property
     def features(self):
         """The learned features, in order. Only a linear kernel has weights for them."""
-        if not isinstance(self.kernel, LinearKernel):
+        if not isinstance(self.function, LinearKernel):
             raise ValueError(f"a learner with the kernel {self.kernel!r} has no weights by feature: see its `supports`")
         return self.reader.vocabulary.keys
 
@@ -372,7 +374,7 @@ cdef class Kernel(Space):
 
     cdef bint takes_gamma(self) noexcept:
         """Return whether the first support decides the gamma of the kernel."""
-        return isinstance(self.kernel, RBF) and (<RBF> self.kernel).gamma is None
+        return isinstance(self.function, RBF) and (<RBF> self.kernel).gamma is None
 
     def __setstate__(self, state):
         cdef Py_ssize_t place, block, start = 0

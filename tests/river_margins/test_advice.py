@@ -1,11 +1,14 @@
 """What `docs/learners.md` advises beats a predictor that ignores the features; what it warns of happens."""
 
 import random
+import re
 
 import pytest
 from river import dummy, linear_model, metrics, multioutput, stats
+from sklearn.metrics import roc_auc_score
 
 import river_margins as rm
+from tests.helpers.paths import ROOT
 
 
 def numbers(rounds, level, spread):
@@ -75,6 +78,27 @@ def test_calibrated_probabilities_rank_rare_labels():
     assert loss < loss_of_river
     assert ranks > ranks_of_river - 0.01
     assert measured(rm.Calibrated(rm.AutoClassifier()))[1] < 0.9
+
+
+def test_calibrated_probabilities_of_two_in_a_thousand_need_a_class_weight():
+    page = (ROOT / "docs" / "learners.md").read_text()
+    (advised,) = re.findall(r"`(Calibrated\(AROWClassifier\(class_weight=.*\))`", page)
+
+    def measured(model):
+        loss, labels, chances, model = metrics.LogLoss(), [], [], rm.StandardScaler() | model
+        for t, (x, y) in enumerate(rare(14_000, 0.002)):
+            if t >= 4000:
+                p = model.predict_proba_one(x)
+                loss.update(y, p)
+                labels.append(y)
+                chances.append(p[True])
+            model.learn_one(x, y)
+        return loss.get(), roc_auc_score(labels, chances)
+
+    loss, ranks = measured(eval(advised, vars(rm)))
+    loss_without, ranks_without = measured(rm.Calibrated(rm.AROWClassifier()))
+    assert loss < 0.8 * loss_without
+    assert ranks > 0.9 > 0.8 > ranks_without
 
 
 def test_pegasos_finds_a_tenth_with_less_regularisation():

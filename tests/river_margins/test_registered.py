@@ -8,6 +8,7 @@ from connectors.config.learner import assemble
 from connectors.errors import ConfigError
 from river_margins import registered, snapshot
 from river_margins.snapshot import SnapshotError, nodes
+from tests.helpers.paths import ROOT
 
 CODE = """
 from river import base
@@ -32,6 +33,22 @@ class Open(rm.PAClassifier):
         super().__init__(**options)
         self.b, self.options = b, options
 
+class Counting(rm.PAClassifier):
+    def __init__(self, C=0.01):
+        super().__init__(C)
+        vars(self).update(found=0)
+
+    def learn_one(self, x, y, w=1.0):
+        super().learn_one(x, y, w)
+        vars(self).update(found=self.found + bool(y))
+
+    def __getstate__(self):
+        return super().__getstate__() | {"found": self.found}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        vars(self).update(found=state["found"])
+
 class Short(MarginPerceptron):
     pass
 
@@ -52,6 +69,7 @@ POINTS = """[river_margins]
 MarginPerceptron = guest.parts:MarginPerceptron
 Wide = guest.parts:Wide
 Open = guest.parts:Open
+Counting = guest.parts:Counting
 Short = guest:Short
 TooMany = guest.parts:TooMany
 Number = guest.parts:NUMBER
@@ -86,6 +104,17 @@ def test_a_snapshot_holds_a_registered_rule_and_a_registered_learner(guest):
         twin = snapshot.loads(snapshot.dumps(model))
         assert type(twin) is type(model) and repr(twin) == repr(model)
         assert dict(twin.weights) == dict(model.weights) and twin.n_updates == model.n_updates > 0
+
+
+def test_a_snapshot_holds_what_a_learner_adds_to_its_state_as_the_page_says(guest):
+    page = (ROOT / "docs" / "adding-a-learner.md").read_text()
+    assert 'super().__getstate__() | {"found": self.found}' in page
+    model = rm.StandardScaler() | guest.Counting()
+    for n in range(20):
+        model.predict_learn_one({"a": n % 3 - 1.0}, n % 2 == 0)
+    assert snapshot.loads(snapshot.dumps(model))["Counting"].found == model["Counting"].found == 10
+    with pytest.raises(AttributeError, match="has no parameter `lost`"):
+        model["Counting"].lost = 1
 
 
 def test_a_file_names_it_in_full(guest):

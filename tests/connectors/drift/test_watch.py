@@ -144,6 +144,29 @@ def test_drifts_are_counted_on_when_another_detector_takes_over(tmp_path):
     assert again.watch.plan.detector == "EDDM" and again.watch.committed == 1
 
 
+def test_the_detector_goes_on_if_only_what_follows_a_drift_is_another(tmp_path):
+    """With `snapshots.every`, one rise of the loss is one drift, also if the file changes with the next snapshot."""
+    section = "drift: {detector: {PageHinkley: {threshold: 4.0, min_instances: 5}}, then: %s}\n"
+    (tmp_path / "p.yaml").write_text(FILE + section % "warn")
+    snapshots = {}
+    model = Builder(config.load(tmp_path / "p.yaml"), snapshots.__getitem__, DECODE, True).start()
+    take(model, *[(1.0, True)] * 30)
+    snapshots["s"] = model.dumps({})
+    (tmp_path / "p.yaml").write_text(FILE + section % "reset")
+    settings = config.load(tmp_path / "p.yaml")
+    found = find(settings, snapshots["s"], "it", "start over")
+    again = Builder(settings, snapshots.__getitem__, DECODE, True).restore("s", 30, found)
+    rise = [(1.0, number % 2 == 0) for number in range(40)]
+    take(again, *rise[:20])
+    assert again.watch.past.drifts == 1
+    state = again.watch.value["state"]
+    again.prepare_snapshot()
+    assert (again.watch.plan.then, again.watch.value["state"]) == ("reset", state)
+    again.saved_as("t")
+    take(again, *rise[20:])
+    assert again.watch.past.drifts == 1 and again.examples == 70
+
+
 def test_a_promotion_that_the_file_has_ended_is_forgotten_when_another_watch_takes_over(tmp_path):
     """The challengers were taken out of the file, and `snapshots.every` written into it."""
     (tmp_path / "p.yaml").write_text(FILE + "drift: {detector: DDM}\n")

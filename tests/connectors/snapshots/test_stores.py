@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 import s3fs
+from botocore.exceptions import ClientError
+from s3fs.errors import translate_boto_error
 
 from connectors.errors import StartError, StateError
 from connectors.snapshots.stores import FolderStore, StoreError, UrlStore, open_store
@@ -322,6 +324,20 @@ def test_a_store_that_cannot_be_reached(kafka, tmp_path, monkeypatch):
             processor.run(stream.config())
     finally:
         s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_a_refusal_without_a_text_names_credentials_that_have_expired(monkeypatch):
+    """As S3 answers a HEAD of expired credentials: s3fs asks for the size of a file before it reads it."""
+    refusal = ClientError({"Error": {"Code": "400", "Message": "Bad Request"}}, "HeadObject")
+
+    async def refuse(*arguments, **options):
+        raise translate_boto_error(refusal)
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_cat_file", refuse)
+    with pytest.raises(
+        StoreError, match=r"cannot be read: Bad Request; have the credentials expired\? Renew them, and"
+    ):
+        open_store("s3://models/p").read(0, "17-abc")
 
 
 def test_sftp_gets_no_option_that_its_connection_refuses(monkeypatch):

@@ -363,6 +363,21 @@ def test_a_message_that_turns_out_to_be_too_large_while_another_is_published(fil
     assert sent[-1] == (b"{}", 0)
 
 
+def test_if_the_present_time_is_refused_the_log_names_the_clock(file, caplog):
+    def send(*arguments):
+        raise BadTimestamp("out of range")
+
+    outbox = Outbox(file, lambda apart: SimpleNamespace(begin=lambda: None, send=send, close=lambda: None))
+    record = Record("events-0-7", None, b"{}", timestamp=1000)
+    record.id, record.output, record.examples = "a", b'{"a":1}', 3
+    for said in ("refuses a timestamp, so records get the present time", "is its clock right, and that of the broker?"):
+        assert said not in caplog.text
+        with pytest.raises(BadTimestamp):
+            outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+        outbox.drop()
+        assert said in caplog.text
+
+
 def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
     sent, attempts = [], 0
 

@@ -1,9 +1,11 @@
 """A radius that is learned: one dimension more, as the paper has it, beside a constant feature, as it is here."""
 
 import math
+import random
 
 import numpy as np
 import pytest
+from river import anomaly, evaluate, metrics
 from scipy import optimize
 
 import river_margins as rm
@@ -36,6 +38,30 @@ def test_a_learned_radius_is_one_dimension_more(mode):
             assert [model.weights.get(i, 0.0) for i in range(3)] == pytest.approx(w[:3], rel=1e-9, abs=1e-12 * B)
             assert model.radius == pytest.approx(np.sqrt(max(B**2 - w[3] ** 2, 0.0)), rel=1e-6, abs=1e-7 * B)
             assert model.radius >= radius * (1 - 1e-9)  # it never shrinks
+
+
+def test_what_the_notes_say_of_points_behind_a_scaler():
+    notes = " ".join(rm.PAOneClass.__doc__.split())
+    assert "`anomaly.QuantileFilter`" in notes and "`metrics.ROCAUC` has thresholds from 0 to 1 only" in notes
+    draw, rows = random.Random(2), []
+    for _ in range(2000):
+        y = draw.random() < 0.01
+        rows.append(({i: draw.gauss(4.0 if y and i < 3 else 0.0, 1.0) for i in range(6)}, y))
+
+    def area(metric):
+        return evaluate.progressive_val_score(rows, rm.StandardScaler() | rm.PAOneClass(), metric).get()
+
+    assert area(metrics.ROCAUC()) < 0.05 and area(metrics.RollingROCAUC(window_size=2000)) > 0.99
+    scaler, alone, flagged = rm.StandardScaler(), metrics.F1(), metrics.F1()
+    model = anomaly.QuantileFilter(rm.PAOneClass(), q=0.99)
+    for n, (row, y) in enumerate(rows):
+        scaler.learn_one(row)
+        x = scaler.transform_one(row)
+        if n >= 500:
+            alone.update(y, model.anomaly_detector.predict_one(x))
+            flagged.update(y, model.classify(model.score_one(x)))
+        model.learn_one(x)
+    assert alone.get() < 0.1 and flagged.get() > 0.8
 
 
 def nearest_that_fits(mode, C, B, w, point):

@@ -1,6 +1,7 @@
 """The compiled words of a text: those of River, token by token, and River's weights."""
 
 import math
+import random
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import compose, feature_extraction, preprocessing
+from river import compose, feature_extraction, naive_bayes, preprocessing
 
 import river_margins as rm
 from river_margins import snapshot
@@ -277,6 +278,30 @@ def test_words_after_an_encoder_are_refused(encoder):
     with pytest.raises(ValueError, match=f"`BagOfWords` after `{encoder.__name__}` finds no text, because"):
         Pipeline(encoder(), rm.BagOfWords(on="body"), rm.PAClassifier())
     Pipeline(rm.BagOfWords(on="body"), rm.OneHotEncoder(), rm.PAClassifier())
+
+
+def test_the_learner_for_texts_is_the_one_that_the_page_names():
+    page = (ROOT / "docs" / "learners.md").read_text()
+    (advised,) = re.findall(r"^\| texts \| `(.*?)`", page, re.MULTILINE)
+    draw, rows = random.Random(5), []
+    frequent = [f"w{n}" for n in range(3000)]
+    for _ in range(2000):
+        topic = draw.randrange(10)
+        words = [f"t{topic if draw.random() < 0.6 else draw.randrange(10)}x{draw.randrange(60)}" for _ in range(12)]
+        words += [frequent[min(2999, int(draw.paretovariate(0.8)) - 1)] for _ in range(50)]
+        rows.append(({"body": " ".join(words)}, str(topic)))
+
+    def right(model):
+        found = 0
+        for n, (x, y) in enumerate(rows):
+            found += n >= 1000 and model.predict_one(x) == y
+            model.learn_one(x, y)
+        return found
+
+    best = right(eval(advised.replace("\\|", "|"), vars(rm)))
+    assert best > right(rm.TFIDF(on="body") | rm.PAClassifier(C=1)) + 30
+    assert best > right(rm.BagOfWords(on="body") | rm.PAClassifier()) + 100
+    assert best > right(feature_extraction.BagOfWords(on="body") | naive_bayes.MultinomialNB()) - 30
 
 
 def test_stop_words_are_compared_without_accents_and_capitals():

@@ -1,6 +1,7 @@
 """Kernels, supports and budgets: the linear learners again, in other spaces."""
 
 import math
+import pickle
 import random
 from decimal import Decimal
 from functools import partial
@@ -370,6 +371,43 @@ def test_a_kernel_of_a_user_that_fails_changes_nothing(answers):
         assert after == before
     else:
         assert answers == 8 and len(model.supports) == 3 and model.supports != before[0]
+
+
+class Shared(rm.LinearKernel):
+    def __call__(self, x, z):
+        return len(x.keys() & z.keys()) / max(len(x.keys() | z.keys()), 1)
+
+
+class SharedToo(rm.RBF):
+    __call__ = Shared.__call__
+
+
+class Renamed(rm.RBF):
+    pass
+
+
+@pytest.mark.parametrize("kernel", [Shared(), SharedToo()])
+def test_a_class_of_a_user_is_the_kernel_that_its_call_says(kernel):
+    def as_function(x, z):
+        return kernel(x, z)
+
+    models = [rm.KernelPAClassifier(kernel=each, C=0.1) for each in (kernel, as_function)]
+    for x, y in stream(rounds=40):
+        for model in models:
+            model.learn_one(x, y)
+    model, plain = models
+    assert model.n_updates > 0 and model.score_one(x) == plain.score_one(x)
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.score_one(x) == model.score_one(x)
+    with pytest.raises(ValueError, match="has no weights by feature"):
+        dict(model.weights)
+
+
+def test_a_class_of_a_user_without_a_call_of_its_own_is_the_kernel_of_the_library():
+    for model in (models := [rm.KernelPAClassifier(kernel=kernel) for kernel in (Renamed(), rm.RBF())]):
+        for x, y in stream(rounds=20):
+            model.learn_one(x, y)
+    assert models[0].score_one(x) == models[1].score_one(x)
 
 
 def test_a_kernel_of_a_user_must_be_finite():

@@ -226,13 +226,16 @@ class _Reader:
         """Report a character outside of quotes that nobody sees, such as a no-break space that should indent a line."""
         found = INVISIBLE.search(node.value) if node.style is None else None
         if found:
-            mark = node.start_mark
-            on_line = found.start() if mark.line == node.end_mark.line else 0
+            text = node.start_mark.buffer or ""
+            at = text.index(
+                found[0], node.start_mark.pointer
+            )  # in the file: the value of several lines is not what they are
+            place = Place(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
             sentence = (
                 f"the character U+{ord(found[0]):04X} looks like a blank, or like nothing, and is a letter to YAML: "
                 "type a blank or nothing in its place, or put text that needs it in quotes"
             )
-            self.report(path, Place(mark.line + 1, mark.column + on_line + 1), sentence)
+            self.report(path, place, sentence)
 
     def whole(self, text: str, path: Path, place: Place) -> str:
         """Return a text without halves of characters: JSON escapes a character beyond U+FFFF as two halves."""

@@ -20,7 +20,7 @@ from connectors.topics.loading import Loading
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.outbox import Outbox
 from connectors.topics.partition import Partition
-from connectors.topics.restore import Restorer
+from connectors.topics.restore import Restorer, Start
 from connectors.topics.timeouts import Timeouts
 
 log = logging.getLogger(__name__)
@@ -221,16 +221,16 @@ class Assignment:
             except PartitionStateError as error:
                 self._pause(number, None, error, may_heal=False)
 
-    def _start_offsets(self, number: int, before: int) -> tuple[int, int | None]:
+    def _start_offsets(self, number: int, before: int) -> tuple[Start, Start | None]:
         """Return where to begin with the records of a partition, and with their labels."""
         is_new = number >= before
         # the labels first: else, with `latest`, the label of the first record may come before the first label
         labels = self._start_offset(~number, is_new) if self._config.labels else None
         return self._start_offset(number, is_new), labels
 
-    def _start_offset(self, number: int, is_new: bool) -> int:
+    def _start_offset(self, number: int, is_new: bool) -> Start:
         first, end = self._consumer.offset_range(number)
-        return first if is_new or self._config.input.start == "earliest" else end
+        return Start(first if is_new or self._config.input.start == "earliest" else end, first)
 
     def _restore(self, number: int, committed: Committed) -> Partition:
         with self._metrics.restore_seconds.time():

@@ -4,6 +4,7 @@ If anything does not fit, a StateError says what happened and what to do: a Part
 has the problem.
 """
 
+import concurrent.futures
 import contextlib
 import functools
 import hashlib
@@ -15,6 +16,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import orjson
 
@@ -31,7 +33,7 @@ from connectors.model.records import Decoder
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
 from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import Store, open_store
+from connectors.snapshots.stores import THREADS, Store, open_store
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.formats import Formats
 from connectors.topics.late_labels import LateLabels
@@ -45,6 +47,13 @@ HOST = socket.gethostname()
 REWIND = "river-margins snapshots rewind FILE"
 
 _MAKING = threading.RLock()  # from Python 3.12 on, several threads may compute a cached property
+
+
+class Start(NamedTuple):
+    """Where to begin with a partition, and the first offset that is there."""
+
+    offset: int
+    first: int
 
 
 @dataclass(frozen=True)
@@ -140,41 +149,44 @@ class Restorer:
             self.said.add(said)
             log.warning("the learner changes with the next snapshot of each partition: %s", said)
 
-    def start(self, partition: int, offset: int, labels_offset: int | None, before: int) -> Partition:
+    def start(self, partition: int, at: Start, labels_at: Start | None, before: int) -> Partition:
         """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
         self.check_former(partition, before)
         if (elsewhere := self.elsewhere(partition)) and elsewhere not in self.said:
             self.said.add(elsewhere)
             log.warning("%s", elsewhere)
+        offset, labels_offset = at.offset, labels_at and labels_at.offset
         if self.config.input.start == "latest" and partition < before:
-            offset, labels_offset = self._begun_at(partition, offset, labels_offset)
+            offset, labels_offset = self._begun_at(partition, at, labels_at)
         labels = None if labels_offset is None else Committed(labels_offset, "")
         committed, waiting = Committed(offset, "", labels), None
         if section := self.config.labels:
             waiting = WaitingFiles(WaitingRecords(section.within_ms, section.pending))
         return self._partition(partition, self._builder(partition).start(), committed, waiting)
 
-    def _begun_at(self, partition: int, offset: int, labels_offset: int | None) -> tuple[int, int | None]:
+    def _begun_at(self, partition: int, at: Start, labels_at: Start | None) -> tuple[int, int | None]:
         """Return where the group has begun with a partition that has read nothing since, if its offset was lost.
 
-        The name of its empty model tells that. `latest` would skip the records that have come since then. Without such
-        a model, return the given offsets.
+        The name of its empty model tells that. `latest` would skip the records that have come since then. What
+        retention has deleted since is left out. Without such a model, return the given offsets.
         """
+        offset, labels_offset = at.offset, labels_at and labels_at.offset
         written = _written(self.store, partition)  # all are empty, see `check_start`
         if not written or written[-1][1].offset >= offset:
             return offset, labels_offset
         text, name = written[-1]
-        if labels_offset is not None and self.labels is not None:
+        begun = max(name.offset, at.first)
+        if labels_at is not None and self.labels is not None:
             with contextlib.suppress(BadState):  # of a group that had no labels
                 index, _, _ = waiting_files.read_index(self.store, partition, text)
                 if index.topic == self.labels.id:
-                    labels_offset = min(index.labels_offset, labels_offset)
+                    labels_offset = max(min(index.labels_offset, labels_at.offset), labels_at.first)
         log.warning(
-            "the offset of %s was lost: it goes on at offset %d, where its empty model `%s` has begun",
-            self._of(partition), name.offset, text, extra=where(self.config.input.topic, partition, name.offset),
+            "the offset of %s was lost: it goes on at offset %d, as its empty model `%s` has begun at %d",
+            self._of(partition), begun, text, name.offset, extra=where(self.config.input.topic, partition, begun),
         )  # fmt: skip
-        return name.offset, labels_offset
+        return begun, labels_offset
 
     def _waiting(self, partition: int, metadata: OffsetMetadata) -> WaitingFiles | None:
         """Return what waits for labels according to the metadata of an offset."""
@@ -303,13 +315,14 @@ class Restorer:
                 partition,
                 f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
-                f"`input.start`, move that folder away and start again; {self._go_on_from_newest(partition)}",
+                f"`input.start`: `{REWIND} --empty --partition {partition}`; {self._go_on_from_newest(partition)}",
             )
 
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
         """Return how many partitions the topic had when the oldest of these offsets was committed.
 
-        If all offsets were lost, that is how many have begun: each of them has a snapshot.
+        If all offsets were lost, that is how many have begun: each of them has a snapshot. So no message advises to move
+        the folder of a single partition away: the partition would be new.
         """
         found = [OffsetMetadata.from_text(each.metadata) for each in committed if each]
         told = [metadata.partitions for metadata in found if metadata and metadata.topic_id == self.topic.id]
@@ -318,9 +331,11 @@ class Restorer:
     @property
     def _begun(self) -> int:
         """How many partitions have begun, by the store; all if none has learned, as before a first start."""
-        begun = [number for number in range(self.topic.partitions) if self.store.sizes(number)]
-        has_learned = any(_learned(self.store, number) for number in begun)
-        return max(begun) + 1 if has_learned else self.topic.partitions
+        # side by side: most of the time, that of an object store, is waiting, and a member must poll
+        with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="begun") as threads:
+            written = list(threads.map(functools.partial(_written, self.store), range(self.topic.partitions)))
+        has_learned = any(not name.is_empty for found in written for _, name in found)
+        return max(n for n, found in enumerate(written) if found) + 1 if has_learned else self.topic.partitions
 
     def check_former(self, partition: int, before: int) -> None:
         """Raise StateError if nothing is committed for a partition because its topic was created again.

@@ -344,6 +344,8 @@ class _Calibration:
             f_all, f_pull = f_all - with_f * (with_f / all_of_it), f_pull - with_f * (pull / all_of_it)
             g_all, g_pull = g_all - with_g * (with_g / all_of_it), g_pull - with_g * (pull / all_of_it)
             both -= with_f * (with_g / all_of_it)
+        if all(map(math.isfinite, (ff, fg, gg))):  # also where rounding leaves no step: what is huge must fade
+            self.curvature, self.crossed = (ff, fg, gg), crossed
         determinant = f_all * g_all - both * both
         if 0.0 < determinant < math.inf:
             # The first is not below 0: with a sampler, only labels of small scores are seen, and the effect of their
@@ -353,7 +355,7 @@ class _Calibration:
                 second + (f_all * g_pull - both * f_pull) / determinant,
             )
             if all(map(math.isfinite, slopes)):
-                self.curvature, self.slopes, self.crossed = (ff, fg, gg), slopes, crossed
+                self.slopes = slopes
                 for label, (pull, all_of_it) in pulls.items():
                     with_f, with_g = crossed[label]
                     pulls[label] = pull - with_f * (slopes[0] - first) - with_g * (slopes[1] - second), all_of_it

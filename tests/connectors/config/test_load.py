@@ -469,14 +469,21 @@ def test_mistakes_of_yaml_itself(problems):
         ("rejects: {topic: \u00a0y}", 18, "00A0"),
         ("rejects:\n\u00a0 topic: y", 1, "00A0"),
         ("rejects: {topic: y\u200b}", 19, "200B"),
+        ("rejects: y\n  b\u00a0c", 4, "00A0"),
         ('rejects: "\u00a0y"', None, ""),
         ("rejects: y  #\u00a0a comment", None, ""),
     ],
 )
 def test_blanks_that_are_letters_are_told(problems, line, column, character):
     """Text that is copied from a web page has them, and looks right."""
-    found = [problem for problem in problems(with_lines(line)) if "looks like a blank" in problem]
-    assert [f":{column}: the character U+{character} " in problem for problem in found] == [True] * (column is not None)
+    text = with_lines(line)
+    found = [problem for problem in problems(text) if "looks like a blank" in problem]
+    if column is None:
+        assert not found
+    else:
+        row = text.count("\n", 0, text.index(chr(int(character, 16)))) + 1
+        (problem,) = found
+        assert f":{row}:{column}: the character U+{character} " in problem
 
 
 @pytest.mark.parametrize("mark", ["*", "!", "&"])

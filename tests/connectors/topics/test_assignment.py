@@ -414,7 +414,7 @@ def test_the_label_of_the_first_record_is_read():
         return 0, end
 
     found._consumer.offset_range = offset_range
-    found.restorer.start = lambda number, offset, labels, before: starts.append((offset, labels))
+    found.restorer.start = lambda number, offset, labels, before: starts.append((offset.offset, labels.offset))
     found._keep_start_or_load({0: None}, 1)
     ((offset, labels),) = starts
     assert labels == 5 and offset >= 5

@@ -239,6 +239,26 @@ def test_rewind_after_the_group_was_deleted(stream, operator):
     goes_on(stream, 60, 60)
 
 
+def test_partitions_start_over_one_by_one_after_the_group_was_deleted(kafka, tmp_path):
+    """With `latest` each of them goes on at its end, also the last one: it is no new partition."""
+    stream = Stream(kafka, tmp_path, partitions=2, checkpoint={"every": "50ms"})
+    stream.settings["input"]["start"], stream.settings["on_bad_state"] = "latest", "stop"
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(1), "the first commit")
+        for number in (0, 1):
+            stream.produce(RECORDS[:10], partition=number)
+        stream.read(stream.output, 20)
+        process.end()
+    wait_for(lambda: not stream.members(), "the end of the last member")
+    with stream.admin() as admin:
+        admin.delete_groups([stream.name])
+    for number in (0, 1):
+        with pytest.raises(StateError, match="has no committed offset") as refused:
+            processor.run(stream.config())
+        Operator(stream).follow(refused.value)
+        assert (stream.committed(number).offset, stream.pointer(number).partitions) == (10, 2)
+
+
 def test_the_group_was_deleted_after_a_rewind_to_an_empty_model(stream, operator):
     """What was before is undone: the processor goes on with the empty model, and answers nothing twice."""
     written = SnapshotName.parse(stream.pointer().snapshot).time

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from connectors.errors import AccessError, StartError, StateError
 from connectors.kafka import ClientError, Cluster, Topic, client
 from connectors.snapshots import check_learner
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import FolderStore
+from connectors.snapshots.stores import THREADS, FolderStore
 from connectors.topics import processor, startup
 from connectors.topics.check_state import check_state
 from connectors.topics.offset_metadata import OffsetMetadata
@@ -233,6 +234,23 @@ def test_latest_skips_nothing_where_a_group_has_begun_and_lost_its_offset(stream
         process.end()
 
 
+def test_latest_after_retention_where_a_group_has_begun_and_lost_its_offset(stream):
+    """What came since the start is partly deleted: the first record that is there is the next one."""
+    stream.settings["input"]["start"] = "latest"
+    with running(stream.config()) as process:
+        wait_for(lambda: stream.committed(0), "the first commit")
+        process.end()
+    wait_for(lambda: not stream.members(), "the end of the last member")
+    stream.produce([b'{"a": 1, "id": 1}', b'{"a": 1, "id": 2}'])
+    with stream.admin() as admin:
+        admin.delete_groups([stream.name])
+        admin.delete_records({stream.place(0): 1})
+    with running(stream.config()) as process:
+        (message,) = stream.read(stream.output, 1)
+        assert json.loads(message.value)["id"] == 2
+        process.end()
+
+
 @BOTH_CLIENTS
 def test_records_deleted_before_they_were_read(learned):
     learned.produce(phishing(10))
@@ -391,6 +409,19 @@ def test_growth_is_seen_where_the_group_has_lost_its_offsets(file, tmp_path):
     assert restorer.partitions_before([None] * 3) == 3, "a first start has died"
     restorer.store.write(0, SnapshotName.new(9, 9, is_empty=False), b"")
     assert restorer.partitions_before([None] * 3) == 2
+
+
+def test_the_store_is_asked_for_many_partitions_side_by_side(file, tmp_path):
+    """An answer of an object store takes long, and a member of the group must poll meanwhile."""
+    together = threading.Barrier(THREADS)
+
+    class Slow(FolderStore):
+        def sizes(self, partition):
+            together.wait(5)
+            return super().sizes(partition)
+
+    restorer = Restorer(file, Slow(tmp_path / "events-t"), Topic("t", THREADS), frozenset())
+    assert restorer.partitions_before([None] * THREADS) == THREADS
 
 
 def test_records_that_others_read_before_retention_deleted_them(file, tmp_path):

@@ -445,6 +445,18 @@ def test_a_huge_score_that_comes_first_does_not_hide_all_others(outlier):
     assert right > own - 20
 
 
+@pytest.mark.parametrize("w", [1.0, 1e22])
+def test_a_huge_weight_fades(w):
+    """Beside it, rounding can leave no step for the slopes: what it has added must be forgotten all the same."""
+    model, draw, losses = rm.Calibrated(rm.PAClassifier(C=0.1), half_life=20), random.Random(1), []
+    for t in range(3000):
+        x = {name: draw.gauss(0.0, 1.0) for name in "ab"}
+        y = (x["a"] + x["b"] > 0) != (draw.random() < 0.1)
+        losses.append(-math.log(max(model.predict_proba_one(x).get(y, 0.0), 1e-15)))
+        model.learn_one(x, y, w=w if t == 200 else 1.0)
+    assert np.mean(losses[2000:]) < 0.6
+
+
 def test_a_state_of_an_earlier_version_is_read():
     model = rm.Calibrated(rm.PAClassifier())
     for n in range(20):

@@ -227,9 +227,7 @@ class _Reader:
         found = INVISIBLE.search(node.value) if node.style is None else None
         if found:
             text = node.start_mark.buffer or ""
-            at = text.index(
-                found[0], node.start_mark.pointer
-            )  # in the file: the value of several lines is not what they are
+            at = text.index(found[0], node.start_mark.pointer)  # in the file, as the lines of a value are joined
             place = Place(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
             sentence = (
                 f"the character U+{ord(found[0]):04X} looks like a blank, or like nothing, and is a letter to YAML: "

@@ -321,8 +321,8 @@ class Restorer:
     def partitions_before(self, committed: Iterable[Committed | None]) -> int:
         """Return how many partitions the topic had when the oldest of these offsets was committed.
 
-        If all offsets were lost, that is how many have begun: each of them has a snapshot. So no message advises to move
-        the folder of a single partition away: the partition would be new.
+        If all offsets were lost, that is how many have begun: each of them has a snapshot. So no message advises to
+        move the folder of a single partition away: the partition would be new.
         """
         found = [OffsetMetadata.from_text(each.metadata) for each in committed if each]
         told = [metadata.partitions for metadata in found if metadata and metadata.topic_id == self.topic.id]

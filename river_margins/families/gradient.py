@@ -180,6 +180,9 @@ class OGDClassifier(MarginClassifier):
     With the schedule 1/sqrt(t) and radius D, for |u| <= D and the largest gradient G, after T rounds: Σ l - Σ l(u) <=
     sqrt(T)·((2D)²/(2·lr) + lr·G²).
 
+    With a squared loss, steps of long examples diverge while lr_t·|x|² > 2, and the weights come back very late: with n
+    scaled features, take lr = 1/n or less.
+
     Examples
     --------
     >>> import river_margins as rm

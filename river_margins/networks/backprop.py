@@ -71,8 +71,8 @@ class OnlineMLP(Described, Estimator):
         function = FUNCTIONS[self.activation]
         return layers.hidden_values(self._rows.values, places, inputs, self._layers[:-1], function)
 
-    def _wrong(self, outputs: Array, y: Any) -> Array:
-        """Return the derivatives of the loss by the outputs."""
+    def _wrong(self, outputs: Array, y: Any, w: float) -> Array:
+        """Return the derivatives of the loss by the outputs; the step multiplies them with the sample weight w."""
         raise NotImplementedError
 
     def _prepare(self, x: Mapping[Any, Any], y: Any) -> dict[Any, float]:
@@ -81,12 +81,12 @@ class OnlineMLP(Described, Estimator):
         layers.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
         return found
 
-    def _gradients(self, x: Mapping[Any, float], y: Any) -> tuple[list[int], list[Array]]:
+    def _gradients(self, x: Mapping[Any, float], y: Any, w: float = 1.0) -> tuple[list[int], list[Array]]:
         """Return the places of the features, and the gradients: of their rows first, then layer by layer."""
         slope = FUNCTIONS[self.activation].slope
         places, values = self._rows.known(x)
         inner = self._hidden(places, values)
-        delta = self._wrong(layers.apply(self._layers[-1], inner[-1]), y)
+        delta = self._wrong(layers.apply(self._layers[-1], inner[-1]), y, w)
         found: list[Array] = []
         for layer, inputs in zip(reversed(self._layers), reversed(inner), strict=True):
             found.insert(0, layers.gradient(inputs, delta))
@@ -105,18 +105,18 @@ class OnlineMLP(Described, Estimator):
         features, outputs = len(self._rows.places), self._layers[-1].shape[1]
         found = self._prepare(x, y)
         try:
-            self._step(found, y, self.lr * w)
+            self._step(found, y, w)
         except OverflowError:
             self._rows.shrink(features)
             self._layers[-1] = self._layers[-1][:, :outputs].copy()
             raise
         vars(self)["n_seen"] += 1
 
-    def _step(self, x: Mapping[Any, float], y: Any, rate: float) -> None:
+    def _step(self, x: Mapping[Any, float], y: Any, w: float) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
-            places, gradients = self._gradients(x, y)
+            places, gradients = self._gradients(x, y, w)
             before = [self._rows.values[places], *self._layers]
-            rows, *others = layers.moved(type(self).__name__, before, gradients, rate)
+            rows, *others = layers.moved(type(self).__name__, before, gradients, self.lr * w)
         self._rows.values[places] = rows
         self._layers[:] = others
 
@@ -247,7 +247,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         self._add_outputs(len(self._labels.known))
         return found
 
-    def _wrong(self, outputs: Array, y: Any) -> Array:
+    def _wrong(self, outputs: Array, y: Any, w: float) -> Array:
         delta = softmax(outputs)
         delta[self._labels.known.index(y)] -= 1.0
         return delta
@@ -293,8 +293,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         f: "tanh" (default), "relu", "logistic" or "linear".
     scale_target
         Whether to learn (y - mean)/deviation, with mean and deviation of all labels so far, and to predict in the units
-        of y; an error of more than 5 deviations counts as one of 5. True by default; False is the update above on the
-        labels as they are.
+        of y; an error of more than 5 deviations counts as one of 5, and so does one that exceeds 5 once the sample
+        weight has multiplied it. True by default; False is the update above on the labels as they are.
     seed
         The seed of the first weights, a whole number >= 0; 0 by default. The same seed gives the same learner in every
         process.
@@ -396,11 +396,12 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
         """The standard deviation of the labels; 1 if there is none."""
         return (math.sqrt(self._squares / self._count) if self._squares > 0.0 else 0.0) or 1.0
 
-    def _wrong(self, outputs: Array, y: Any) -> Array:
+    def _wrong(self, outputs: Array, y: Any, w: float) -> Array:
         wrong = np.asarray(outputs - (float(y) - self._mean) / self._unit)
         # The first other label after n equal ones is √n deviations away: with units that have no bound, the steps from
-        # there on would grow until each further round is refused.
-        return np.clip(wrong, -LARGEST_ERROR, LARGEST_ERROR) if self.scale_target else wrong
+        # there on would grow until each further round is refused. So would those of an example that weighs much.
+        largest = LARGEST_ERROR / max(w, 1.0)
+        return np.clip(wrong, -largest, largest) if self.scale_target else wrong
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the target."""

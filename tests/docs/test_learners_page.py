@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+from river import drift
 
 import river_margins as rm
 from connectors.config import catalogue
@@ -83,3 +84,51 @@ def test_a_scaler_remembers_a_huge_value():
     """The page says so, for learners that go on without a scaler."""
     assert late_errors(rm.PAClassifier(), 10_000.0, True) < 0.05
     assert late_errors(rm.StandardScaler() | rm.PAClassifier(), 10_000.0, True) > 0.2
+
+
+def late_error_of_numbers(model, huge):
+    """The mean error of the last 1000 of 4000 predictions, with a huge 500th label or without."""
+    draw, errors = random.Random(1), 0.0
+    for t in range(4000):
+        x = {name: draw.gauss(0.0, 1.0) for name in "abc"}
+        y = 2.0 * x["a"] - x["b"] + 0.2 * draw.gauss(0.0, 1.0)
+        errors += abs(model.predict_one(x) - y) if t >= 3000 else 0.0
+        model.learn_one(x, 10_000.0 if huge and t == 500 else y)
+    return errors / 1000
+
+
+def test_a_network_remembers_a_huge_label():
+    assert "A huge label" in PAGE.read_text().partition("## One huge value")[2].partition("\n## ")[0]
+    assert late_error_of_numbers(rm.OnlineMLPRegressor(), False) < 0.5
+    assert late_error_of_numbers(rm.OnlineMLPRegressor(), True) > 1.8  # that of the mean
+    assert late_error_of_numbers(rm.PARegressor(), True) < 0.5
+
+
+def errors_after_features_moved(model):
+    """The share of errors in the last 1000 of 3000 examples, after 3000 whose features were 30 deviations away."""
+    draw, wrong = random.Random(1), 0
+    for t in range(6000):
+        x = {name: draw.gauss(0.0, 1.0) for name in "abc"}
+        y = x["a"] + x["b"] > 0
+        if t < 3000:
+            x = {name: value + 30.0 for name, value in x.items()}
+        wrong += t >= 5000 and model.predict_one(x) != y
+        model.learn_one(x, y)
+    return wrong / 1000
+
+
+def test_what_begins_anew_needs_a_scaler_of_its_own_where_features_change():
+    section = PAGE.read_text().partition("## Concepts that change")[2].partition("\n## ")[0]
+    assert "a scaler of its own" in section
+
+    def forgetting():
+        return rm.AROWClassifier(half_life=1500)
+
+    def restarted(learner):
+        return drift.DriftRetrainingClassifier(learner, drift.binary.DDM())
+
+    common = rm.StandardScaler() | rm.AutoClassifier([forgetting(), restarted(rm.AROWClassifier())])
+    own = [rm.StandardScaler() | forgetting(), restarted(rm.StandardScaler() | rm.AROWClassifier())]
+    assert errors_after_features_moved(rm.StandardScaler() | forgetting()) > 0.05
+    assert errors_after_features_moved(common) > 0.05
+    assert errors_after_features_moved(rm.AutoClassifier(own)) < 0.03

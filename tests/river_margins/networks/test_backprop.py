@@ -219,7 +219,7 @@ def test_what_is_refused_changes_nothing(make):
     "make",
     [
         lambda: rm.OnlineMLPClassifier((4, 3), activation="linear"),
-        lambda: rm.OnlineMLPRegressor((4, 3), activation="linear"),
+        lambda: rm.OnlineMLPRegressor((4, 3), activation="linear", scale_target=False),
         lambda: rm.HedgeBackpropClassifier(layers=2, width=4, activation="linear"),
     ],
     ids=NETWORKS,
@@ -307,6 +307,17 @@ def test_a_target_that_was_constant_for_long_is_learned_afterwards(activation):
         errors.append(abs(model.predict_one(dict(enumerate(values))) - y))
         model.learn_one(dict(enumerate(values)), y)
     assert np.mean(errors[2000:]) < 0.8  # the mean is wrong by 1.8
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
+@pytest.mark.parametrize("w", [30.0, 1e6])
+def test_examples_that_weigh_much_are_no_end_of_learning(activation, w):
+    model, errors = rm.OnlineMLPRegressor(activation=activation), []
+    for t, values in enumerate(np.random.default_rng(0).normal(size=(1500, 5)).tolist()):
+        y = 5.0 + values[0] - 2.0 * values[1]
+        errors.append(abs(model.predict_one(dict(enumerate(values))) - y))
+        model.learn_one(dict(enumerate(values)), y, w=w if 200 <= t < 300 else 1.0)
+    assert np.mean(errors[1000:]) < 0.5  # the mean is wrong by 1.8
 
 
 def test_a_prediction_beyond_floating_point_in_units_of_the_target_is_refused():

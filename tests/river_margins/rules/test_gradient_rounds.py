@@ -58,6 +58,18 @@ def test_online_gradient_descent(loss, schedule, radius):
     assert (assert_same_weights(model, step) > 0) == (radius is not None)
 
 
+def test_a_squared_loss_of_many_features_needs_the_rate_of_the_page():
+    """The formula diverges with the default rate; with 1/n it learns."""
+    draw, right = np.random.default_rng(1), [0, 0]
+    models = [rm.OGDClassifier(loss="squared"), rm.OGDClassifier(1 / 200, loss="squared")]
+    best = draw.normal(size=200)
+    for t, x in enumerate(draw.normal(size=(3000, 200))):
+        for n, model in enumerate(models):
+            right[n] += t >= 2000 and model.predict_one(dict(enumerate(x.tolist()))) == (x @ best > 0)
+            model.learn_one(dict(enumerate(x.tolist())), bool(x @ best > 0))
+    assert right[0] < 600 < 800 < right[1]
+
+
 @pytest.mark.parametrize("schedule", RATES)
 @pytest.mark.parametrize("loss", SLOPES)
 def test_capped_gradient_descent(loss, schedule):

@@ -329,7 +329,7 @@ class PAMultiLabelClassifier(Described, Learner, base.MultiLabelClassifier):  # 
     guarantee = (
         "A bound on ranking mistakes (mode 1) or squared losses (modes 0 and 2) in terms of the losses of any u."
     )
-    advice = "Use it to rank labels. Whether each of them holds, River's `ClassifierChain(PAClassifier())` tells."
+    advice = "Use it to rank labels; River's `ClassifierChain(PAClassifier())` tells whether each of them holds."
     _no_class_weight = (
         "has no `class_weight`: an example has several labels, and its loss compares two of them: give `learn_one` a "
         "sample weight `w`"

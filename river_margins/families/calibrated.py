@@ -62,8 +62,8 @@ class Calibrated(Described, Estimator, base.Classifier):
     Scores that are votes, those of `AutoClassifier` and `Hedge`, are equal wherever all experts agree. Their
     probabilities are coarse, and tell little if a label is rare.
 
-    If there is less than one of a label in a hundred, give the classifier a `class_weight`, and raise `half_life`, so
-    that some tens of its examples are remembered. Otherwise the probabilities rank much worse than the scores do.
+    If a label comes less than once in a hundred examples, give the classifier a `class_weight`, and raise `half_life`,
+    so that some tens of its examples are remembered. Otherwise the probabilities rank much worse than the scores do.
 
     Examples
     --------

@@ -386,7 +386,8 @@ class Restorer:
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
             names = _learned(self.store, partition)
-            elsewhere = self.elsewhere(partition)  # a tool that copies topics may have copied the offsets, too
+            # a tool that copies topics may have copied the offsets, too
+            elsewhere = None if names else self.elsewhere(partition)
             models = (
                 f": an offset cannot be reset alone; `river-margins snapshots rewind` moves it together with a model, "
                 f"`{REWIND} --offset {committed.offset} --partition {partition}` to the newest one that had read no "

@@ -53,7 +53,7 @@ static inline two minus(two x, two y) { BOTH(x - y, x.part[i] - y.part[i]); }
 
 static inline two over(two x, two y) { BOTH(x / y, x.part[i] / y.part[i]); }
 
-/* No loop: GCC would call the function of the library, which reports negative numbers. */
+/* Both roots by one instruction, whatever a compiler makes of a loop. */
 static inline two root(two x)
 {
 #if defined(__SSE2__) && defined(__GNUC__)

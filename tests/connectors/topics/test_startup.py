@@ -417,7 +417,7 @@ def test_the_store_is_asked_for_many_partitions_side_by_side(file, tmp_path):
 
     class Slow(FolderStore):
         def sizes(self, partition):
-            together.wait(5)
+            together.wait(DEADLINE)
             return super().sizes(partition)
 
     restorer = Restorer(file, Slow(tmp_path / "events-t"), Topic("t", THREADS), frozenset())

@@ -358,46 +358,50 @@ typedef struct {
 
 static inline double deviation_of(double variance) { return variance > 0.0 ? sqrt(variance) : 0.0; }
 
-static inline Moments with_value(Moments moments, double value)
+/* Welford's recurrence, in which the weights of the values before are first multiplied by `kept`. */
+static inline Moments with_value(Moments moments, double value, double kept)
 {
     double from_old = value - moments.mean;
-    moments.count += 1.0;
+    moments.count = 1.0 + kept * moments.count;
     moments.mean += from_old / moments.count;
     moments.variance += (from_old * (value - moments.mean) - moments.variance) / moments.count;
     moments.deviation = deviation_of(moments.variance);
     return moments;
 }
 
-/* The value scaled to mean 0 and, to `divide`, variance 1. A feature that never varied becomes 0. */
-static inline double scaled(double value, const Moments *moments, int divide)
+/* The nearest number to the value from -most to most. A value that is not a number stays so. */
+static inline double within(double value, double most) { return value > most ? most : value < -most ? -most : value; }
+
+/* The value scaled to mean 0 and, to `divide`, variance 1, and `most` at most. A feature that never varied becomes 0. */
+static inline double scaled(double value, const Moments *moments, int divide, double most)
 {
     value -= moments->mean;
     if (divide)
-        return moments->deviation > 0.0 ? value / moments->deviation : 0.0;
+        return moments->deviation > 0.0 ? within(value / moments->deviation, most) : 0.0;
     return value;
 }
 
-static inline two scaled_two(two from_mean, const double *deviation)
+static inline two scaled_two(two from_mean, const double *deviation, double most)
 {
     double quotients[2];
     store_two(quotients, over(from_mean, load_two(deviation)));
     for (int i = 0; i < 2; i++)
-        quotients[i] = deviation[i] > 0.0 ? quotients[i] : 0.0;
+        quotients[i] = deviation[i] > 0.0 ? within(quotients[i], most) : 0.0;
     return load_two(quotients);
 }
 
 /* For all values: moved[i] = with_value(moments[index[i]], value[i]), later[i] = scaled(value[i], moved + i), and value[i] is
    scaled by the moments before. Two features share each division: divisions take most of the time. */
 static inline void scale_and_move(double *__restrict value, double *__restrict later, Moments *__restrict moved,
-                                  const Moments *__restrict moments, const int32_t *__restrict index, int divide,
-                                  ptrdiff_t length)
+                                  const Moments *__restrict moments, const int32_t *__restrict index, double kept,
+                                  int divide, double most, ptrdiff_t length)
 {
     ptrdiff_t i = 0;
     for (; i + 2 <= length; i += 2) {
         const Moments *one = moments + index[i], *other = moments + index[i + 1];
         double counts[2] = {one->count, other->count}, means[2] = {one->mean, other->mean};
         double variances[2] = {one->variance, other->variance}, deviations[2] = {one->deviation, other->deviation}, roots[2];
-        two count = r_plus(1.0, load_two(counts)), mean = load_two(means), variance = load_two(variances);
+        two count = one_plus(kept, load_two(counts)), mean = load_two(means), variance = load_two(variances);
         two given = load_two(value + i), from_old = minus(given, mean), from_new;
         mean = store_two(means, plus(mean, over(from_old, count)));
         from_new = minus(given, mean);
@@ -406,15 +410,15 @@ static inline void scale_and_move(double *__restrict value, double *__restrict l
         store_two(roots, root(load_two(variances)));
         for (int j = 0; j < 2; j++)
             moved[i + j] = (Moments){counts[j], means[j], variances[j], variances[j] > 0.0 ? roots[j] : 0.0};
-        store_two(value + i, divide ? scaled_two(from_old, deviations) : from_old);
+        store_two(value + i, divide ? scaled_two(from_old, deviations, most) : from_old);
         deviations[0] = moved[i].deviation;
         deviations[1] = moved[i + 1].deviation;
-        store_two(later + i, divide ? scaled_two(from_new, deviations) : from_new);
+        store_two(later + i, divide ? scaled_two(from_new, deviations, most) : from_new);
     }
     if (i < length) {
-        moved[i] = with_value(moments[index[i]], value[i]);
-        later[i] = scaled(value[i], moved + i, divide);
-        value[i] = scaled(value[i], moments + index[i], divide);
+        moved[i] = with_value(moments[index[i]], value[i], kept);
+        later[i] = scaled(value[i], moved + i, divide, most);
+        value[i] = scaled(value[i], moments + index[i], divide, most);
     }
 }
 

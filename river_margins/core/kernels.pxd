@@ -30,7 +30,7 @@ cdef extern from "river_margins/core/kernels.h":
         double count, mean, variance, deviation
 
     double deviation_of(double variance) noexcept nogil
-    Moments with_value(Moments moments, double value) noexcept nogil
-    double scaled(double value, const Moments* moments, bint divide) noexcept nogil
-    void scale_and_move(double* value, double* later, Moments* moved, const Moments* moments, const int32_t* index, bint divide,
-                        Py_ssize_t length) noexcept nogil
+    Moments with_value(Moments moments, double value, double kept) noexcept nogil
+    double scaled(double value, const Moments* moments, bint divide, double most) noexcept nogil
+    void scale_and_move(double* value, double* later, Moments* moved, const Moments* moments, const int32_t* index,
+                        double kept, bint divide, double most, Py_ssize_t length) noexcept nogil

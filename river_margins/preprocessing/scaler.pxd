@@ -12,6 +12,7 @@ cdef class RunningMoments(RowMaker):
     cdef Moments* moments  # known features first, then room in which a row's new values are made
     cdef Py_ssize_t capacity
     cdef bint divide
+    cdef double kept, most  # what is left of the weights after an example, and the largest scaled value
     cdef Row take_row(self)
     cdef int reserve(self, Py_ssize_t length) except -1
     cdef int learn_row(self, Row row) except -1

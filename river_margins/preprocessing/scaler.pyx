@@ -5,7 +5,7 @@ from river import base
 from river.utils import dataframe
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, isfinite
+from libc.math cimport INFINITY, isfinite, sqrt
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
@@ -20,6 +20,7 @@ from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_st
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 from river_margins.core.batch import as_frame, frame_batch, frame_values
+from river_margins.core.checks import at_least_or_none
 from river_margins.preprocessing.rows import FirstStep
 
 
@@ -68,7 +69,7 @@ cdef class RunningMoments(RowMaker):
             else:
                 moment = Moments(0.0, 0.0, 0.0, 0.0)
                 value = row.own_value[row.capacity + i - row.known]
-            made[i] = with_value(moment, value)
+            made[i] = with_value(moment, value, self.kept)
             total += made[i].variance
         self.check_variances(total)
         for i in range(row.known):
@@ -89,7 +90,7 @@ cdef class RunningMoments(RowMaker):
         cdef Py_ssize_t i
         cdef double total = 0.0
         for i in range(row.known):
-            row.own_value[i] = scaled(row.value[i], self.moments + row.index[i], self.divide)
+            row.own_value[i] = scaled(row.value[i], self.moments + row.index[i], self.divide, self.most)
             total += row.own_value[i]
         row.value = row.own_value
         for i in range(row.fresh if self.divide else 0):
@@ -154,7 +155,7 @@ cdef class RunningMoments(RowMaker):
         cdef double* later = value + row.capacity  # room for new features, of which there are none
         cdef Moments* moments = self.moments
         cdef Moments* moved = moments + self.reader.size()
-        scale_and_move(value, later, moved, moments, index, self.divide, row.known)
+        scale_and_move(value, later, moved, moments, index, self.kept, self.divide, self.most, row.known)
         for i in range(row.known):
             before += value[i]
             after += later[i]
@@ -233,6 +234,8 @@ cdef class RunningMoments(RowMaker):
             if self.divide:
                 scaled /= np.sqrt(np.where(variances > 0.0, variances, INFINITY))
                 scaled[:, variances <= 0.0] = 0.0  # and not -0.0
+                if self.most < INFINITY:
+                    np.clip(scaled, -self.most, self.most, out=scaled)
             if not np.isfinite(scaled.sum(axis=1)).all():
                 self.refuse_scaled()
         if not all([isinstance(column, str) for column in columns]):  # narwhals takes other names in this form only
@@ -246,8 +249,9 @@ cdef class RunningMoments(RowMaker):
 
     @property
     def counts(self):
-        """The number of examples with each feature."""
-        return {key: int(self.moments[i].count) for i, key in enumerate(self.reader.vocabulary.keys)}
+        """The number of examples with each feature; with a half life, the sum of their weights."""
+        number = int if self.kept == 1.0 else float
+        return {key: number(self.moments[i].count) for i, key in enumerate(self.reader.vocabulary.keys)}
 
     @property
     def means(self):
@@ -259,9 +263,12 @@ cdef class RunningMoments(RowMaker):
         """The (population) variance of each feature."""
         return {key: self.moments[i].variance for i, key in enumerate(self.reader.vocabulary.keys)}
 
-    def _open(self, divide):
+    def _open(self, divide, half_life):
         self.reader = Reader()
         self.divide = divide
+        self.kept = 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
+        # With weights whose sum is W, no value that is learned is further than √(W - 1); W is 1/(1 - kept) at most.
+        self.most = sqrt(self.kept / (1.0 - self.kept)) if self.kept < 1.0 else INFINITY
         self.open_rows(RunningMoments)
         self.takes_rows = self.leaves_texts = True
 
@@ -302,6 +309,12 @@ class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):
     ----------
     with_std
         Whether to divide by the standard deviation (default) or only to subtract the mean.
+    half_life
+        None (default): all examples count alike, as with River's scaler. Else a number of examples, 1 or more: a value counts
+        half after so many further examples with its feature. Then the scaler follows features that change, such as those of
+        a sensor that is moved, and forgets a huge value. Choose it longer than a feature stands still: what stands
+        still for many half lives hardly varies any more, and its next change is far from the mean. A scaled value is
+        1/√(2^(1/half_life) - 1) at most, 38 for a half life of 1000, which no value exceeds once it is learned.
 
     Raises
     ------
@@ -325,14 +338,15 @@ class StandardScaler(FirstStep, RunningMoments, base.MiniBatchTransformer):
     """
 
     round_cost = "The number of features in x."
-    guarantee = "The results of River's scaler, to within 1e-9."
+    guarantee = "Without a half life, the results of River's scaler, to within 1e-9."
     advice = "Put it before any learner whose features differ in scale."
 
-    def __init__(self, with_std=True):
-        vars(self).update(with_std=with_std)
-        self._open(with_std)
+    def __init__(self, with_std=True, *, half_life=None):
+        vars(self).update(with_std=with_std, half_life=at_least_or_none("half_life", 1, half_life))
+        self._open(with_std, half_life)
 
     @classmethod
     def _unit_test_params(cls):
         yield {}
         yield {"with_std": False}
+        yield {"half_life": 20}

@@ -118,6 +118,14 @@ def errors_after_features_moved(model):
     return wrong / 1000
 
 
+@pytest.mark.parametrize("make", [rm.PAClassifier, rm.AutoClassifier])
+def test_a_scaler_with_a_half_life_follows_features_that_change(make):
+    section = PAGE.read_text().partition("## Concepts that change")[2].partition("\n## ")[0]
+    assert "StandardScaler(half_life=1000)" in section
+    assert errors_after_features_moved(rm.StandardScaler() | make()) > 0.2
+    assert errors_after_features_moved(rm.StandardScaler(half_life=100) | make()) < 0.03
+
+
 def test_what_begins_anew_needs_a_scaler_of_its_own_where_features_change():
     section = PAGE.read_text().partition("## Concepts that change")[2].partition("\n## ")[0]
     assert "a scaler of its own" in section

@@ -480,8 +480,10 @@ EDITS = [
     ),
     *_edits(
         "river_margins/core/kernels.h",
-        ("one call scales with the moments before", "divide ? scaled_two(from_new, deviations) : from_new", "divide ? scaled_two(from_old, deviations) : from_old"),
+        ("one call scales with the moments before", "divide ? scaled_two(from_new, deviations, most) : from_new", "divide ? scaled_two(from_old, deviations, most) : from_old"),
         ("the variance is too small", "- moments.variance) / moments.count", "- moments.variance) / (moments.count + 1.0)"),
+        ("a scaler with a half life forgets nothing", "1.0 + kept * moments.count", "1.0 + moments.count"),
+        ("a scaled value has no bound", "value > most ? most : value < -most ? -most : value", "value"),
     ),
     *_edits(
         "river_margins/preprocessing/scaler.pyx",

@@ -235,3 +235,83 @@ def test_a_scaler_that_refuses_a_state_stays_as_it_is(state):
     with pytest.raises(ValueError, match="moments"):
         scaler.__setstate__(state)
     assert (scaler.counts, scaler.means) == ({"a": 1}, {"a": 1.0})
+
+
+def test_with_a_half_life_old_values_count_less():
+    draw = np.random.default_rng(0)
+    values = draw.normal(50.0, 3.0, size=40)
+    scaler = rm.StandardScaler(half_life=8)
+    for value in values:
+        scaler.learn_one({"a": value})
+    weights = 0.5 ** (np.arange(40)[::-1] / 8)
+    mean = weights @ values / weights.sum()
+    variance = weights @ (values - mean) ** 2 / weights.sum()
+    assert scaler.counts["a"] == pytest.approx(weights.sum(), rel=1e-12)
+    assert scaler.means["a"] == pytest.approx(mean, rel=1e-12)
+    assert scaler.vars["a"] == pytest.approx(variance, rel=1e-9)
+    assert scaler.transform_one({"a": 51.0})["a"] == pytest.approx((51.0 - mean) / math.sqrt(variance), rel=1e-9)
+
+
+def test_only_examples_with_a_feature_make_it_older():
+    scaler = rm.StandardScaler(half_life=1)
+    for x in ({"a": 0.0}, {"b": 1.0}, {"b": 1.0}, {"a": 3.0}):
+        scaler.learn_one(x)
+    assert scaler.counts == {"a": 1.5, "b": 1.75 - 0.25}
+    assert scaler.means["a"] == 2.0  # (0.5 * 0 + 1 * 3) / 1.5
+
+
+@pytest.mark.parametrize("half_life", [1, 2.5, 5])
+def test_with_a_half_life_no_value_is_further_than_one_that_is_learned(half_life):
+    most = 1 / math.sqrt(2 ** (1 / half_life) - 1)
+    scaler = rm.StandardScaler(half_life=half_life)
+    for i in range(int(1000 * half_life)):  # then the variance of what stands still is 2^-1000
+        scaler.learn_one({"still": float(i == 0), "moving": float(i % 2)})
+    far = {"still": 1.0, "moving": -1e9}
+    expected = {"still": most, "moving": -most}
+    assert scaler.transform_one(far) == pytest.approx(expected, rel=1e-12)
+    assert scaler.transform_many(pd.DataFrame([far])).iloc[0].to_dict() == scaler.transform_one(far)
+    scaler.learn_one(far)
+    learned = scaler.transform_one(far)
+    assert learned["still"] == pytest.approx(most, rel=1e-6)  # a value after standstill is the furthest there is
+    assert all(abs(value) <= most * (1 + 1e-12) for value in learned.values())
+
+
+@pytest.mark.parametrize("features", [1, 2, 3, 6])
+def test_with_a_half_life_one_call_is_two(features):
+    once, twice = (rm.StandardScaler(half_life=3) | rm.PAClassifier() for _ in range(2))
+    for i, (x, y) in enumerate(stream(rounds=60, features=features)):
+        x = {name: value if i % 20 < 10 else 1e6 * value for name, value in x.items()}
+        prediction = twice.predict_one(x)
+        twice.learn_one(x, y)
+        assert once.predict_learn_one(x, y) == prediction
+        assert state(once) == state(twice)
+
+
+def test_a_half_life_follows_features_that_change():
+    """After a sensor is moved, its values have another mean and deviation."""
+    draw = np.random.default_rng(1)
+    values = np.concatenate([draw.normal(0.0, 100.0, size=20_000), draw.normal(1000.0, 10.0, size=3_000)])
+    spread = {}
+    for half_life in (None, 100):
+        scaler = rm.StandardScaler(half_life=half_life)
+        scaled = []
+        for value in values:
+            scaled.append(scaler.transform_one({"a": value})["a"])
+            scaler.learn_one({"a": value})
+        spread[half_life] = float(np.std(scaled[-1000:]))
+    assert spread[None] < 0.2 < 0.9 < spread[100] < 1.1
+
+
+def test_a_half_life_forgets_a_huge_value():
+    """V = 10^4 among deviations of 1 adds V²/144 to the variance, and 2^-20 of that after 20 half lives: 0.66."""
+    draw = np.random.default_rng(2)
+    scaler = rm.StandardScaler(half_life=100)
+    for value in [*draw.normal(size=1000), 1e4, *draw.normal(size=2000)]:
+        scaler.learn_one({"a": value})
+    assert 1.3 < scaler.vars["a"] < 2.0
+
+
+@pytest.mark.parametrize("half_life", [0, 0.5, -3, math.nan, math.inf, "100"])
+def test_a_half_life_is_at_least_one(half_life):
+    with pytest.raises(ValueError, match="`half_life` must be a finite number of at least 1 or None"):
+        rm.StandardScaler(half_life=half_life)

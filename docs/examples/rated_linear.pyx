@@ -26,6 +26,7 @@ cdef class RatedLinear(Space):
         if not 0 < rate <= 1:
             raise ValueError(f"`rate` must be above 0 and at most 1, not {rate!r}")
         self.slow, self.rate = tuple(slow), rate
+        self.adds_up = True  # a score is a sum over features, whose weights `weight_in_score` has
         self.weights, self.rates = np.zeros((0, 0)), np.zeros(0)
 
     cdef double rate_of(self, object key) except -1:
@@ -45,6 +46,9 @@ cdef class RatedLinear(Space):
             for i in range(row.known if block < self.blocks else 0):
                 row.scores[block] += self.weights[row.index[i], block] * row.value[i]
         return 0
+
+    cdef double weight_in_score(self, Row row, Py_ssize_t i, Py_ssize_t block) except? -1.0:
+        return self.weights[row.index[i], block]
 
     cdef int measure(self, Row row, Direction direction, Seen seen) except -1:
         cdef Py_ssize_t i

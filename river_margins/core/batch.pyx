@@ -147,10 +147,13 @@ cdef frame_numbers(frame):
         if kind == nw.Object:
             mixed.append(name)
         elif not (kind.is_numeric() or kind == nw.Boolean):
-            raise ValueError(
-                f"column {name!r} has the type {kind}, and numbers are needed: drop it, or encode it first, as with "
-                f"(compose.Select({name!r}) | preprocessing.OneHotEncoder()) + compose.Select(...) of River"
+            advice = (
+                "replace it by numbers, such as its hour or its weekday"  # each date would be a category of its own
+                if kind.is_temporal()
+                else f"encode it first, as with (compose.Select({name!r}) | preprocessing.OneHotEncoder()) + compose.Select(...) "
+                "of River"
             )
+            raise ValueError(f"column {name!r} has the type {kind}, and numbers are needed: drop it, or {advice}")
     values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
     for position, name in enumerate(frame.columns):
         if name in mixed:

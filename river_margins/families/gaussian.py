@@ -168,7 +168,7 @@ class AROWRegressor(MarginRegressor):
     """
 
     round_cost = "The number of features in x; with a full matrix, the square of all features seen."
-    guarantee = "With a full matrix and eps = 0, the least-squares solution of all examples seen."
+    guarantee = "With a full matrix and eps = 0, ridge regression on all examples seen, with the penalty r/a."
     advice = "Use it if features explain the target together; use the full matrix if there are few of them."
 
     r: float

@@ -210,7 +210,8 @@ class PARegressor(MarginRegressor):
     Parameters
     ----------
     C
-        Aggressiveness, > 0; 1 by default. `mode=0` does not use it.
+        Aggressiveness, > 0; 1 by default, with which a step goes nearly all the way to the target: for noisy targets
+        write less, such as 0.02, or `AutoRegressor()`. `mode=0` does not use it.
     mode
         The step: 0 is PA, 1 is PA-I, 2 (default) is PA-II. The steps of 0 and 2 grow with the error, so that targets of
         any scale are reached; those of 1 are at most C·|x|, which resists outliers.
@@ -247,7 +248,7 @@ class PARegressor(MarginRegressor):
 
     round_cost = "The number of features in x."
     guarantee = "A bound on squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
-    advice = "Start here for numeric targets; C limits each step."
+    advice = "Start here for numeric targets with little noise; with much noise take C=0.02 or `AutoRegressor`."
 
     C: float
     mode: Mode

@@ -172,3 +172,23 @@ def test_numbers_with_an_intercept(space):
     assert pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}) == 0.0
     model.learn_one({"a": 1.0}, 2.0)
     assert model.weights[rm.INTERCEPT] != 0.0
+
+
+def test_a_score_is_explained(space, rounds):
+    """A score of this space is ⟨w, x⟩, so each feature contributes its weight times its value."""
+    model = rm.MarginClassifier(rm.PA1(C=0.5), space, classes=["p", "q", "r"], intercept=False)
+    mean = rm.Averaged(rm.MarginClassifier(rm.PA1(C=0.5), space, classes=["p", "q", "r"], intercept=False))
+    total = np.zeros((3, 4))
+    for x, label in rounds:
+        model.learn_one(record(x), label)
+        mean.learn_one(record(x), label)
+        total += vectors(model)
+    x = rounds[0][0]
+    explained = model.explain_one({**record(x), "new": 1.0})
+    for label, w in zip("pqr", vectors(model), strict=True):
+        assert explained[label] == pytest.approx({**dict(zip(NAMES, w * x, strict=True)), "new": 0.0}, abs=1e-12)
+    values, labels, features = model.weight_matrix()
+    assert labels == ["p", "q", "r"]
+    scores = model.score_one(record(x))
+    assert values @ [record(x)[name] for name in features] == pytest.approx([scores[label] for label in labels])
+    assert list(mean.score_one(record(x)).values()) == pytest.approx(total @ x / len(rounds))

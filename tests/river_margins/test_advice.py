@@ -5,6 +5,7 @@ import re
 
 import pytest
 from river import dummy, linear_model, metrics, multioutput, stats
+from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score
 
 import river_margins as rm
@@ -50,6 +51,24 @@ def test_small_labels_are_learned_unless_eps_is_larger(kind):
     mean = error(dummy.StatisticRegressor(stats.Mean()), numbers(2000, 0.03, 0.01))
     assert error(kind(), numbers(2000, 0.03, 0.01)) < 0.5 * mean
     assert error(kind(eps=0.1), numbers(2000, 0.03, 0.01)) > 2 * mean
+
+
+@pytest.mark.parametrize("C", [1.0, 0.1, 0.02])
+def test_what_noise_of_numbers_costs(C):
+    """With the share m of each step and noise of variance 1, E(x'd)² = m/(2 - m) for the error d of the weights.
+
+    For features of +1 and -1, q is 5 in every round. d' = d - m·(x'd + noise)·x/q, so |d|² stays where 2m·E(x'd)² =
+    m²·(E(x'd)² + 1).
+    """
+    draw, model, errors = random.Random(1), rm.PARegressor(C=C, intercept=False), []
+    for t in range(20_000):
+        x = {name: draw.choice([-1.0, 1.0]) for name in "abcde"}
+        y = x["a"] - x["b"] + draw.gauss(0, 1)
+        if t >= 1000:
+            errors.append((y - model.predict_one(x)) ** 2)
+        model.learn_one(x, y)
+    share = 5 / (5 + 1 / (2 * C))
+    assert sum(errors) / len(errors) == pytest.approx(2 / (2 - share), rel=0.03)
 
 
 def test_a_first_label_next_to_0_needs_standardised_labels():
@@ -217,6 +236,20 @@ def test_a_kernel_regressor_gets_over_huge_targets_as_advised(huge):
             errors[name] += (t >= 6500) * abs(model.predict_one(x) - y) / (500 + huge)
             model.learn_one(x, y if t < 50 or t >= 50 + huge else y + 1e6 if huge == 1 else 1000.0 * y)
     assert max(errors["mode 1"], errors["random"]) < 3 < errors["default"]
+
+
+def test_rows_sorted_by_label_are_to_be_shuffled():
+    examples, labels = load_iris(return_X_y=True)
+    scaled = (examples - examples.mean(axis=0)) / examples.std(axis=0)
+    rows = [(dict(zip("abcd", x, strict=True)), y) for x, y in zip(scaled.tolist(), labels.tolist(), strict=True)]
+    right = {}
+    for name, order in (("sorted", rows), ("shuffled", random.Random(0).sample(rows, len(rows)))):
+        model = rm.AutoClassifier()
+        for x, y in order:
+            model.learn_one(x, y)
+        right[name] = sum(model.predict_one(x) == y for x, y in rows) / len(rows)
+    assert right["sorted"] == pytest.approx(0.34, abs=0.01)
+    assert right["shuffled"] == pytest.approx(0.96, abs=0.01)
 
 
 def test_a_chain_tells_which_labels_hold_and_a_ranking_does_not():

@@ -254,7 +254,11 @@ REFUSED = {
         r"column 'f1' has the type String, and numbers are needed: .*Select\('f1'\) \| preprocessing\.OneHot",
     ),
     "category": (NUMBERS.assign(f1=pd.Categorical(["1", "2"])), "column 'f1' has the type Categorical, and"),
-    "date": (NUMBERS.assign(f1=pd.to_datetime(["2020", "2021"])), "column 'f1' has the type Datetime"),
+    "time": (
+        NUMBERS.assign(f1=pd.to_datetime(["2020", "2021"])),
+        "'f1' has the type Datetime.* such as its hour or its weekday$",
+    ),
+    "days": (NUMBERS.assign(f1=pd.to_timedelta([1, 2], "D")), "'f1' has the type Duration.* replace it by numbers"),
     "complex": (NUMBERS.assign(f1=[1j, 2.0]), "column 'f1' has the type Unknown, and numbers are needed"),
     "text among objects": (NUMBERS.assign(f1=pd.Series([1.0, "2"], dtype=object).to_numpy()), "'f1' is the text '2'"),
     "a name twice": (pd.DataFrame([[1.0, 2.0]] * 2, columns=["a", "a"]), "unique column names"),

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 
@@ -568,3 +569,21 @@ def test_the_simple_removal_keeps_supports_with_large_coefficients(kind, stays):
     assert "hardly follows" in rm.BPAClassifier.__doc__
     expected = late_accuracy(kind(rm.RBF(1.0), budget=30), near=0)
     assert (late_accuracy(kind(rm.RBF(1.0), budget=30), near=3000) < expected - 0.15) is stays
+
+
+def test_a_kernel_of_a_user_sees_no_zeros():
+    """docs/adding-a-learner.md says so. The features are those of a dict, a frame or a scaler."""
+    seen = []
+
+    def counted(x, z):
+        seen.extend((x, z))
+        return 1.0 + sum(value * z.get(name, 0.0) for name, value in x.items())
+
+    model = rm.MarginClassifier(rm.PA1(C=1.0), rm.Kernel(counted))
+    model.learn_one({"a": 1.0, "b": 0.0}, True)
+    model.learn_many(pd.DataFrame({"a": [0.0, 1.0], "b": [2.0, 0.0]}), [False, True])
+    model.predict_one({"a": 0.0, "new": 0.0})
+    scaled = rm.StandardScaler() | rm.MarginClassifier(rm.PA1(C=1.0), rm.Kernel(counted))
+    scaled.learn_one({"a": 1.0}, True)  # 0 behind the scaler
+    assert {} in seen and {"a": 1.0} in seen and {"b": 2.0} in seen
+    assert all(value for x in seen for value in x.values())

@@ -118,6 +118,8 @@ def as_frame(X):
         made = "pandas.DataFrame(X) makes one of an array, with the column names 0, 1, 2 ..."
         if hasattr(X, "tocsr"):  # of a sparse matrix, it makes one column of matrices
             made = "a learner has learn_csr and predict_csr, or pandas.DataFrame.sparse.from_spmatrix(X) makes one"
+        elif hasattr(X, "collect"):
+            made = "X.collect() makes one"
         raise TypeError(
             f"a data frame is needed, with a column for each feature, not a {type(X).__name__}: {made}"
         ) from None

@@ -514,3 +514,11 @@ def test_a_sparse_matrix_is_sent_where_it_is_taken():
         model.learn_many(X, [True, False])
     model.learn_many(pd.DataFrame.sparse.from_spmatrix(X), [True, False])
     assert model.n_seen == 2
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    frame, model = polars.DataFrame({"a": [1.0, -1.0]}).lazy(), rm.PAClassifier()
+    with pytest.raises(TypeError, match=r"not a LazyFrame: X\.collect\(\) makes one"):
+        model.learn_many(frame, [True, False])
+    model.learn_many(frame.collect(), [True, False])
+    assert model.n_seen == 2

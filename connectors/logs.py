@@ -1,5 +1,6 @@
 """The log on standard error: a line for people, or a JSON object a line for machines."""
 
+import contextlib
 import logging
 import re
 import sys
@@ -144,4 +145,5 @@ def say_last(error: Exception) -> None:
     if isinstance(formatter, JsonFormatter):
         logging.getLogger("connectors").critical(error)
     elif sys.stderr is not None:  # `print` would take standard output in its place, which may be data
-        print(without_controls(str(error)), file=sys.stderr)
+        with contextlib.suppress(OSError):  # of a full disk, or a reader that has ended: the exit code stays
+            print(without_controls(str(error)), file=sys.stderr)

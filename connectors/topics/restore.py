@@ -250,7 +250,8 @@ class Restorer:
         try:
             yield
         except snapshot.SnapshotError as error:
-            raise PartitionStateError(partition, f"snapshot `{name}` of {self._of(partition)}: {error}") from error
+            text = f"snapshot `{name}` of {self._of(partition)}: {error}; {self._start_over(partition)}"
+            raise PartitionStateError(partition, text) from error
 
     def check_offset(
         self, partition: int, metadata: OffsetMetadata, range_of: Callable[[int], tuple[int, int]]

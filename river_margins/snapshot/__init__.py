@@ -23,7 +23,7 @@ import os
 import platform
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,6 +53,9 @@ __all__ = [
 
 LONGEST_REASON = 1_000  # characters
 PART = "$part."  # what the array of a part is named, and none of a model
+# Values of a state that have got another form since 0.1.0 was begun, with their present names. Their classes read both.
+FORMER_NAMES = {"inverse": "inverse_factor", "matrix": "factor"}
+Content = tuple[Any, codec.Arrays]
 
 
 def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
@@ -137,9 +140,10 @@ def loads(data: bytes) -> Any:
         model = codec.decode(document["model"], arrays, nodes.put_together)
         if not isinstance(model, base.Base):
             raise SnapshotError("the object in the snapshot is not a model")
-        # Writing the model again must give the same content: then nothing in the file was ignored or lost.
+        # Writing the model again must give the same content: then nothing in the file was ignored or lost. An older
+        # file may lack what its classes have got since.
         written, again = (document["model"], arrays), _encode(model)
-        if not (_equal(again, written) or _equal((_as_written(again[0], written[0]), again[1]), written)):
+        if not (_equal(again, written) or _equal(*_in_common(again, written))):
             raise SnapshotError("the snapshot holds more, or other values, than the model it describes can have")
     except SnapshotError as error:
         raise _failure(str(error), document) from error
@@ -338,20 +342,49 @@ def _refusal(model: Any, error: SnapshotError) -> str:
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
 
-def _as_written(node: Any, written: Any, is_parameters: bool = False) -> Any:
-    """Return the description of a model without the parameters that its classes have got since it was written."""
-    if isinstance(node, list) and isinstance(written, list) and len(node) == len(written):
-        return list(map(_as_written, node, written))
-    if not (isinstance(node, dict) and isinstance(written, dict)):
+def _in_common(again: Content, written: Content) -> tuple[Content, Content]:
+    """Return what a model is and what was written of it, without what differs because its classes have changed since.
+
+    These have got parameters and values, which took their defaults, and a value has another name and form.
+    """
+    known = (
+        _without(again[0], written[0], lambda name, there: name not in there),
+        _without(written[0], again[0], lambda name, there: name not in there and FORMER_NAMES.get(name) in there),
+    )
+    first, second = (
+        (left, {name: array for name, array in arrays.items() if name not in _arrays_of(whole) - _arrays_of(left)})
+        for left, (whole, arrays) in zip(known, (again, written), strict=True)
+    )
+    return first, second
+
+
+def _without(node: Any, other: Any, is_left_out: Callable[[str, Any], bool], part: str = "") -> Any:
+    """Return a description of a model without some parameters and values of its classes; `part` is where it lies."""
+    if isinstance(node, list) and isinstance(other, list) and len(node) == len(other):
+        return [_without(one, there, is_left_out, part) for one, there in zip(node, other, strict=True)]
+    if not (isinstance(node, dict) and isinstance(other, dict)):
         return node
+    # within the state, spaces and the like are plain values; within the parameters, all values are a user's
+    parts = {"parameters": "parameters", "state": "state"} if "class" in node else {}
+    inner = "state" if part == "state" else ""
     return {
-        name: _as_written(value, written.get(name), name == "parameters" and "class" in node)
+        name: _without(value, other.get(name), is_left_out, parts.get(name, inner))
         for name, value in node.items()
-        if name in written or not is_parameters
+        if not (part and is_left_out(name, other))
     }
 
 
-def _equal(one: tuple[Any, codec.Arrays], other: tuple[Any, codec.Arrays]) -> bool:
+def _arrays_of(node: Any) -> set[str]:
+    """Return the names of the arrays in a description of a model."""
+    if isinstance(node, list):
+        return set().union(*map(_arrays_of, node))
+    if not isinstance(node, dict):
+        return set()
+    own = {node[key] for key in ("$array", "$scalar") if key in node}
+    return own.union(*map(_arrays_of, node.values()))
+
+
+def _equal(one: Content, other: Content) -> bool:
     (document, arrays), (other_document, other_arrays) = one, other
     return (
         document == other_document

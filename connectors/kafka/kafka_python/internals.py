@@ -23,6 +23,7 @@ from kafka.structs import MemberState, OffsetAndMetadata
 
 TRIED_VERSIONS = ("3.0.12",)
 CONNECTION_LOGGER = "kafka.net.manager"
+OFFSETS_LOGGER = "kafka.coordinator.consumer"
 NOT_READY_MS = 20  # that the thread that sends waits for a broker, unless something happens before
 GROUP_OPERATIONS_VERSION = 5
 
@@ -250,6 +251,19 @@ def fetch_committed(
         list(places), timeout_ms=int(seconds * 1000)
     )
     return found
+
+
+def leave_out_pending_offsets() -> None:
+    """Let the library not log offsets that are pending in a transaction as an unknown error, before it asks again.
+
+    The next owner of a partition meets them at most takeovers, also at orderly ones.
+    """
+    logging.getLogger(OFFSETS_LOGGER).addFilter(_is_no_pending_offset)
+
+
+def _is_no_pending_offset(record: logging.LogRecord) -> bool:
+    values = record.args if isinstance(record.args, tuple) else ()
+    return not any(isinstance(value, kafka_errors.UnstableOffsetCommitError) for value in values)
 
 
 # Records
@@ -520,6 +534,7 @@ def errors_named_in(text: str) -> Iterator[type]:
 return_data_before_disconnect()
 measure_null_headers()
 read_any_header_name()
+leave_out_pending_offsets()
 drop_unreadable_batch()
 take_up_parked_records()
 pass_empty_markers()

@@ -132,6 +132,19 @@ def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path)
     assert "Traceback" not in shown.stderr
 
 
+@pytest.mark.parametrize("format", ["plain", "json"])
+def test_the_exit_code_is_that_of_the_error_where_standard_error_takes_nothing(tmp_path, format):
+    """Like a file on a full disk: a supervisor goes by the code."""
+    (tmp_path / "bad.yaml").write_text("name: bad\n")
+    line = [sys.executable, "-m", "connectors.cli", "run", "--log-format", format, tmp_path / "bad.yaml"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert subprocess.run(line, check=False, stderr=writing, timeout=120).returncode == errors.ConfigError.exit_code
+    finally:
+        os.close(writing)
+
+
 @pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had
 def test_kafka_runs_until_it_is_interrupted(tmp_path):
     line = [sys.executable, "-m", "connectors.cli", "kafka", "--port", "0"]

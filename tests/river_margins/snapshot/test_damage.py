@@ -250,6 +250,7 @@ FORGERIES = {
     "holds more, or other values": [
         put(lambda p, s, le: s["state"], extra=3),
         put(lambda p, s, le: le["state"], extra=3),
+        put(lambda p, s, le: le["state"]["space"], matrix=3),  # which is a former name elsewhere
         put(lambda p, s, le: p, state={"extra": 3}),
         put(lambda p, s, le: le, extra=3),
         lambda document, arrays, *nodes: arrays.update({"more": np.zeros(3)}),

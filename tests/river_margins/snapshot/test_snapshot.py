@@ -432,3 +432,57 @@ def test_of_many_words_only_the_changed_ones_are_named():
     )
     (sentence,) = snapshot.changes(snapshot.dumps(before), after).refused
     assert sentence.endswith("stop_words without {'word0'}, with {'new'}") and len(sentence) < 600
+
+
+def learned(model, examples):
+    for x, y in examples:
+        model.learn_one(x, y)
+    return model
+
+
+def older(model, change):
+    """The snapshot of a model as an earlier version wrote it: `change` takes its document's state and its arrays."""
+    document, arrays = codec.read(snapshot.dumps(model))
+    change(document["model"]["$object"]["state"], arrays)
+    return codec.write(document, arrays)
+
+
+def test_a_calibration_of_before_it_counted_more_is_read():
+    model = learned(rm.Calibrated(rm.PAClassifier()), numbers(sign))
+
+    def take_out(state, arrays):
+        del state["calibration"]["top"], state["calibration"]["crossed"]
+
+    found = snapshot.loads(older(model, take_out))
+    for x, _ in numbers(sign):
+        assert found.predict_proba_one(x) == model.predict_proba_one(x)
+    learned(found, numbers(sign))
+    assert snapshot.dumps(snapshot.loads(snapshot.dumps(found))) == snapshot.dumps(found)
+
+
+def test_an_ellipsoid_of_before_it_was_kept_by_a_factor_is_read():
+    model = learned(rm.EllipsoidClassifier(), numbers(sign))
+
+    def square(state, arrays):
+        factor = arrays.pop(state["body"].pop("factor")["$array"])
+        arrays["matrix"] = factor @ factor.T
+        state["body"]["matrix"] = {"$array": "matrix"}
+
+    found = snapshot.loads(older(model, square))
+    for x, _ in numbers(sign):
+        assert found.score_one(x) == pytest.approx(model.score_one(x))
+
+
+def test_a_projectron_of_before_its_inverse_was_kept_by_a_factor_is_read():
+    model = learned(rm.Projectron(), numbers(sign))
+
+    def invert(state, arrays):
+        factor = arrays.pop(state["space"].pop("inverse_factor")["$array"])
+        arrays["inverse"] = factor.T @ factor
+        state["space"]["inverse"] = {"$array": "inverse"}
+
+    found = snapshot.loads(older(model, invert))
+    for each in (model, found):
+        learned(each, numbers(lambda total, _: total < 0.3))
+    for x, _ in numbers(sign):
+        assert found.score_one(x) == pytest.approx(model.score_one(x))

@@ -235,7 +235,7 @@ class LateLearning:
         For those who must do something else from time to time: they call it before they take the record or label of
         this time, until it returns None.
         """
-        if self.otherwise is None or not (self.waiting.advance(time) or self.waiting.records.is_overfull):
+        if self.otherwise is None or not self.waiting.advance(time):
             return None
         return self._results() if self.let_go(counts, AT_ONCE) == AT_ONCE else None
 

@@ -65,8 +65,11 @@ def milliseconds(value: Any) -> int:
     if type(value) in (int, float) and abs(value) <= FARTHEST:
         return math.floor(value)
     if type(value) is str:
+        text = value.strip()
+        if text.isdecimal() and len(text) != len("20240501"):  # Python reads 1722053050328 as a day of 1722, at 03:28
+            raise ValueError(f"is the text `{value[:100]}`: write milliseconds as a number, without quotes")
         try:
-            time = datetime.datetime.fromisoformat(value.strip())
+            time = datetime.datetime.fromisoformat(text)
         except ValueError:
             raise ValueError(f"is `{value[:100]}`, and neither milliseconds nor ISO 8601") from None
         time = time if time.tzinfo else time.replace(tzinfo=datetime.UTC)

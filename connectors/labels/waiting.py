@@ -156,11 +156,15 @@ class WaitingRecords:
         return NO_TIME < time < self.time
 
     def advance(self, time: float) -> bool:
-        """Move the event time on, unless it is further already. Tell whether something has waited too long then."""
+        """Move the event time on, unless it is further already. Tell whether something must leave then.
+
+        It has waited too long, or it is one of too many, because `pending` is smaller than before.
+        """
         if time > self.time:
             self.time = int(time)
         now = self.time
-        return now > self.records.due or now > self.gone.due or now > self.labels.due
+        is_due = now > self.records.due or now > self.gone.due or now > self.labels.due
+        return is_due or self.records.is_overfull or self.labels.is_overfull
 
     # Records
 

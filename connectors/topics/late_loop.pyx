@@ -158,9 +158,10 @@ cdef class LateRoute(Route):
     cdef bint pass_time(self, int64_t moment) except -1:
         """Move the event time on, and let go what has waited too long. Return False if that is left to the other route."""
         self.time = max(self.time, moment)
+        if len(self.records.contents) > self.records.most or len(self.early.contents) > self.early.most:
+            return False  # with a smaller `pending` than before
         if self.time > self.records.due_at or self.time > self.early.due_at:
-            # With a smaller `pending` than before, labels give way with the first record that expires: these are rejects.
-            if self.late.otherwise is not None or self.time > self.early.due_at or self.early.is_overfull:
+            if self.late.otherwise is not None or self.time > self.early.due_at:
                 return False
             self.waiting.time = self.time
             self.late.let_go(self.counts)

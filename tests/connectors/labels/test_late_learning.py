@@ -300,3 +300,16 @@ def test_what_leaves_in_slices_has_the_same_result(monkeypatch):
         assert slices == (2 if is_sliced else 0)
         found.append((snapshot.dumps(route.model.learner), counts.expired, counts.learned))
     assert found[0] == found[1] and found[0][1] == 5
+
+
+@pytest.mark.parametrize("otherwise", [None, True])
+@pytest.mark.parametrize("asks_first", [True, False], ids=["between topics", "between files"])
+def test_with_a_smaller_bound_records_give_way_before_the_next_label_is_taken(otherwise, asks_first):
+    counts, route = Counts(), make(PAClassifier(), otherwise=otherwise)
+    run(route, [record(number, number, a=1.0) for number in range(3)], [], counts)
+    route.waiting.records.most = 1  # as after a restart with another `pending`
+    if asks_first:  # as the processor between topics does before each step
+        assert route.let_some_go(3, counts) is None
+    found = route.take_label(label(0, 0, False, 3), 0, 3, counts)
+    assert [reject.known.kind for reject in found.rejects] == ["late_label"]
+    assert (found.outcomes, counts.displaced, counts.learned) == ([], 2, 2 if otherwise else 0)

@@ -34,6 +34,16 @@ def test_anything_else_is_no_time(value):
         milliseconds(value)
 
 
+@pytest.mark.parametrize("text", ["1722053050328", " 1714564800000", "1714564800"])
+def test_a_text_of_digits_is_no_time_and_the_error_says_how_to_write_one(text):  # Python: 1722-05-30
+    with pytest.raises(ValueError, match=f"is the text `{text}`: write milliseconds as a number, without quotes"):
+        milliseconds(text)
+
+
+def test_a_date_may_be_written_without_hyphens():
+    assert milliseconds("20240501") == datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC).timestamp() * 1000
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

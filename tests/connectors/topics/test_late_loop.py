@@ -250,6 +250,21 @@ def test_labels_that_give_way_to_a_smaller_bound_are_rejected_at_once(tmp_path):
     assert [each[3] for each in client.sent if each[0] == "rejects"] == [labels[0][3], labels[1][3]]
 
 
+@pytest.mark.parametrize("route", [LateLoop, Nothing])
+@pytest.mark.parametrize("case", ["two classes", "otherwise"])
+def test_records_give_way_to_a_smaller_bound_before_the_next_label_is_taken(tmp_path, monkeypatch, case, route):
+    monkeypatch.setattr(two_topics, "LateLoop", route)
+    client = Client()
+    both, partition, outbox, _ = started(loaded(tmp_path, case, True), client, math.inf)
+    records = [(0, n, None, b'{"id": %d, "a": 1}' % n, None, BEGIN + n) for n in range(4)]
+    label = (-1, 0, None, b'{"of": 0, "is": true}', None, BEGIN + 10)
+    both.take([*records, label], set())
+    partition.labels.waiting.records.most = 2  # as after a start with another `pending`
+    both.take([(0, 4, None, b'{"id": 4, "a": 1}', None, FOREVER)], set())
+    assert [each[3] for each in client.sent if each[0] == "rejects"] == [label[3]]
+    assert outbox.pending.displaced == 2
+
+
 def test_a_label_without_an_id_of_which_not_even_a_short_reject_fits(tmp_path, caplog):
     class Full(Client):
         def send(self, topic, partition, key, value, headers, opaque, timestamp=0):

@@ -77,7 +77,11 @@ class Pipeline(compose.Pipeline):
         if self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan) or not are_for_the_last(plan, params):
             super().learn_one(x, y, **params)
             return
-        (<tuple> plan[len(plan) - 1])[1].learn_one(transformed(plan, x, True), y, **params)
+        last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, True)
+        if not params and isinstance(last, Learner) and (<Learner> last).takes_rows:  # else `learn_one` may be another one
+            (<Learner> last).learn(x, y, 1.0, False)
+        else:
+            last.learn_one(x, y, **params)
 
     def predict_one(self, x, **params):
         """Predict the label of x, after the transformers."""

@@ -3,11 +3,11 @@ from connectors.model.json_rows cimport JsonRows
 
 cdef class Route:
     cdef:
-        object partition, number, model, proof, outbox, counts, classes, note_score, send, topic, to
+        object partition, number, model, proof, outbox, counts, send, topic, to
         object predict_score_one, learn_one, check_label
         object id_field, label_field
         JsonRows rows
-        list feature_fields, learned
+        list feature_fields, learned, predictions, scores
         str source
         bytes encoded_source, model_name
         bint is_plain, is_regressor, keeps_timestamps, reads_rows, can_replay

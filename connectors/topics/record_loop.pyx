@@ -6,10 +6,9 @@ here, and no errors to explain.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.time cimport monotonic
 from libc.math cimport INFINITY, fabs, isfinite
 from libc.string cimport memcpy
-
-import time
 
 import orjson
 
@@ -19,7 +18,7 @@ from connectors.kafka import BadTimestamp, TooLarge
 from connectors.model.records import JSON_CONTAINERS, TEXT_KEYS, Record, encode
 from river_margins.pipeline import reads_rows
 
-cdef object loads = orjson.loads, dumps = orjson.dumps, text_keys = TEXT_KEYS, now = time.monotonic
+cdef object loads = orjson.loads, dumps = orjson.dumps, text_keys = TEXT_KEYS
 
 
 cdef bytes with_number(bytes prefix, long long number):
@@ -50,10 +49,18 @@ cdef bint needs_no_escape(bytes text) noexcept:
 
 cdef bytes output_of_two(bytes id, bint prediction, double score, object label):
     """Return the value of an output with the classes true and false, as `encode` writes it; the id needs no escape."""
-    return b"".join((
-        b'{"id":"', id, b'","prediction":true,"score":' if prediction else b'","prediction":false,"score":', dumps(score),
-        b"}" if label is None else b',"label":true}' if label else b',"label":false}',
-    ))
+    cdef bytes start = b'{"id":"', number = dumps(score)
+    cdef bytes middle = b'","prediction":true,"score":' if prediction else b'","prediction":false,"score":'
+    cdef bytes end = b"}" if label is None else b',"label":true}' if label else b',"label":false}'
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, len(start) + len(id) + len(middle) + len(number) + len(end))
+    put(put(put(put(put(PyBytes_AS_STRING(made), start), id), middle), number), end)
+    return made
+
+
+cdef inline char* put(char* place, bytes part) noexcept:
+    """Copy a part to a place in memory; return the place behind it."""
+    memcpy(place, PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+    return place + PyBytes_GET_SIZE(part)
 
 
 cdef class RecordLoop:
@@ -107,7 +114,7 @@ cdef class RecordLoop:
                     route = None if number in skipped else self.enter(number, partitions[number])
                 if route is None or not route.take(record):
                     return i
-                if now() >= due:
+                if monotonic() >= due:
                     return i + 1
             return len(records)
         finally:
@@ -146,7 +153,7 @@ cdef class Route:
         self.is_regressor, self.learned, self.examples = model.is_regressor, model.learned, model.examples
         self.model_name = f"{model.snapshot}/".encode()
         self.counts = outbox.pending
-        self.classes, self.note_score = self.counts.classes, self.counts.last_scores.append
+        self.predictions, self.scores = [], []
         self.taken = self.learned_now = self.judged = self.right = 0
         self.error, self.oldest, self.send = self.counts.error, INFINITY, None
         self.position = self.proof.position
@@ -160,6 +167,8 @@ cdef class Route:
             self.model.examples = self.examples
             if not self.can_replay:
                 self.proof.pass_inputs(self.position, self.taken)
+            counts.last_scores.extend(self.scores)
+            counts.classes.update(self.predictions)
             counts.add_plain(self.taken, self.learned_now, self.judged, self.right, self.error)
             self.taken = self.learned_now = 0
         return 0
@@ -255,9 +264,9 @@ cdef class Route:
     cdef int note(self, object prediction, object score) except -1:
         """Count a prediction as `Counts.add_prediction` does."""
         self.taken += 1
-        self.note_score(score.get(prediction) if type(score) is dict else score)
+        self.scores.append(score.get(prediction) if type(score) is dict else score)
         if not self.is_regressor:
-            self.classes[prediction] = self.classes.get(prediction, 0) + 1
+            self.predictions.append(prediction)
         return 0
 
     cdef int note_learned(self, object prediction, object label) except -1:

@@ -83,12 +83,11 @@ cdef class TransformedRow:
         cdef const double* value = self.row.value + position
         cdef const int32_t* guesses = reader.guesses + position
         cdef PyObject** expected = reader.expected + position
-        cdef int32_t* own_index = row.own_index + known
-        cdef double* own_value = row.own_value + known
         while run < limit and same_key(PyList_GET_ITEM(self.names, index[run]), expected[run]):
-            own_index[run] = guesses[run]
-            own_value[run] = value[run]
             run += 1
+        if run > 0:
+            memcpy(row.own_index + known, guesses, run * sizeof(int32_t))
+            memcpy(row.own_value + known, value, run * sizeof(double))
         return run
 
     cdef int fill_row_from_buckets(self, Reader reader, Row row) except -1:

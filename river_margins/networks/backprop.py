@@ -75,10 +75,11 @@ class OnlineMLP(Described, Estimator):
         """Return the derivatives of the loss by the outputs; the step multiplies them with the sample weight w."""
         raise NotImplementedError
 
-    def _prepare(self, x: Mapping[Any, Any], y: Any) -> dict[Any, float]:
+    def _prepare(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> dict[Any, float]:
         """Check an example and make room for its features and its label; return it with the constant input."""
         found = layers.with_constant(read_features(x))
-        layers.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
+        if w > 0.0:  # else their random weights would change predictions
+            layers.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
         return found
 
     def _gradients(self, x: Mapping[Any, float], y: Any, w: float = 1.0) -> tuple[list[int], list[Array]]:
@@ -103,7 +104,7 @@ class OnlineMLP(Described, Estimator):
     def _learn(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
         """Make room for an example and take one step; leave everything as it was if that would overflow."""
         features, outputs = len(self._rows.places), self._layers[-1].shape[1]
-        found = self._prepare(x, y)
+        found = self._prepare(x, y, w)
         try:
             self._step(found, y, w)
         except OverflowError:
@@ -163,8 +164,8 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
 
     Notes
     -----
-    The weights of the features of the first example are drawn from N(0, 1/features), with 2/features for "relu".
-    Features that appear later start with weights of 0, so that they change no prediction before they are learned.
+    The weights of a feature are drawn from N(0, 1/features), or 2/features for "relu", when it is first learned, where
+    all features so far count. Before that, it changes no prediction.
     Learning costs no more than the features of x, but the memory grows with all features seen.
 
     Examples
@@ -241,8 +242,8 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
             self._labels.known = known
             raise
 
-    def _prepare(self, x: Mapping[Any, Any], y: Any) -> dict[Any, float]:
-        found = super()._prepare(x, y)
+    def _prepare(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> dict[Any, float]:
+        found = super()._prepare(x, y, w)
         self._labels.known = self._labels.including(y)
         self._add_outputs(len(self._labels.known))
         return found
@@ -306,8 +307,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
 
     Notes
     -----
-    The weights of the features of the first example are drawn from N(0, 1/features), with 2/features for "relu".
-    Features that appear later start with weights of 0, so that they change no prediction before they are learned.
+    The weights of a feature are drawn from N(0, 1/features), or 2/features for "relu", when it is first learned, where
+    all features so far count. Before that, it changes no prediction.
 
     Examples
     --------

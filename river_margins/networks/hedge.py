@@ -212,7 +212,8 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         self.check_label(y)
         found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)
-        net.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
+        if w > 0.0:  # else their random weights would change predictions
+            net.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
         self._labels.known = self._labels.including(y)
         self._add_outputs()
         try:

@@ -65,16 +65,15 @@ def input_layer(units: int) -> Rows:
 
 
 def add_features(rows: Rows, x: Mapping[Any, float], gain: float, seed: int) -> None:
-    """Give the new features of x a row: those of the first example random weights, and later ones zeros."""
+    """Give the new features of x a row of random weights.
+
+    Zeros would not do, also for features that come late: all units would move along one line, and remain one unit.
+    """
     # In an order of their own, so that the order of features in x does not matter, not even by rounding.
     new = sorted((name for name in x if name not in rows.places), key=lambda name: repr(stable_name(name)))
-    if not new:
-        return
-    units = rows.width
-    if len(rows.places) > 1:
-        rows.add(new, np.zeros((len(new), units)))
-    else:
-        rows.add(new, np.array([normal_row(len(new), units, gain, seed, "feature", name) for name in new]))
+    inputs = len(rows.places) + len(new) - 1  # without the constant
+    if new:
+        rows.add(new, np.array([normal_row(inputs, rows.width, gain, seed, "feature", name) for name in new]))
 
 
 def with_constant(x: Mapping[Any, float]) -> dict[Any, float]:

@@ -105,6 +105,14 @@ def test_xor_is_learned_online(make):
     assert late_accuracy(make()) > 0.98
 
 
+@pytest.mark.parametrize("make", [rm.OnlineMLPClassifier, rm.HedgeBackpropClassifier])
+def test_xor_of_features_that_come_late_is_learned(make):
+    """With weights of 0 at first, the units would all be the same function of one sum of the features."""
+    model = make()
+    model.learn_one({"z": 1.0}, True)
+    assert late_accuracy(model) > 0.98
+
+
 def test_xor_is_learned_by_no_line():
     assert late_accuracy(rm.OnlineMLPClassifier(activation="linear")) < 0.7
 
@@ -118,7 +126,7 @@ def test_a_new_feature_changes_no_prediction(make):
     before = model.score_one(x)
     assert model.score_one(x | {"new": 5.0}) == before
     model.learn_one({"new": 0.0, "newer": 0.0}, True, w=0.0)
-    assert model.score_one(x | {"new": 5.0}) == before  # its weights are zeros
+    assert model.score_one(x | {"new": 5.0}) == before  # a weight of 0 teaches nothing
     model.learn_one({"new": 1.0}, True)
     assert model.score_one(x | {"new": 5.0}) != before
 

@@ -6,7 +6,7 @@
 import os
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a file needs only one of the two
     from connectors.config.spark_schema import SparkConfig
     from connectors.config.topics_schema import Config
 
+MOST_PLACES = 3  # that an error names, of an unknown key that is known elsewhere
 _EXPECTED = {
     "string_type": "text",
     "list_type": "a list",
@@ -192,9 +193,23 @@ def _explain(schema: type[AnyConfig], detail: ErrorDetails) -> PathProblem:
 def _explain_unknown_key(schema: type[AnyConfig], path: Path, name: str) -> str:
     if name in _topics_schema().model_fields:
         return f"`{name}` is for topics, and this processor reads a file: remove it"
-    section = _section_at(schema, path[:-1])
-    hint = did_you_mean(str(path[-1]), section.model_fields) or f"; known are {_names(section)}"
+    section, key = _section_at(schema, path[:-1]), str(path[-1])
+    # Beside the sections, a key of one of them is outdented, and no misspelled section: `label` is not `labels`.
+    places = _places_of(schema, key) if len(path) == 1 else []
+    if places:
+        return f"unknown key `{name}`; it can be {' or '.join(f'`{place}`' for place in places)}"
+    hint = did_you_mean(key, section.model_fields) or f"; known are {_names(section)}"
     return f"unknown key `{name}`{hint}"
+
+
+def _places_of(schema: type[AnyConfig], key: str) -> list[str]:
+    """Return the sections' keys of this name; nothing if there are many."""
+    places = []
+    for name, field in schema.model_fields.items():
+        section = section_of(field.annotation)
+        if section is not None and get_origin(field.annotation) is not dict and key in section.model_fields:
+            places.append(f"{name}.{key}")
+    return places if len(places) <= MOST_PLACES else []
 
 
 def _section_at(schema: type[AnyConfig], path: Path) -> type[BaseModel]:

@@ -29,7 +29,18 @@ from connectors.config.schema import (
     sections_with,
 )
 from connectors.config.valid_values import PathProblem, ValidValues
-from connectors.config.value_types import DURATION, Count, Every, Format, Name, OutputScore, Truth, absolute, seconds_of
+from connectors.config.value_types import (
+    DURATION,
+    Count,
+    Every,
+    Format,
+    Name,
+    OutputScore,
+    Truth,
+    absolute,
+    refuse_shell_variable,
+    seconds_of,
+)
 from connectors.config.yaml_file import Path
 from connectors.formats.codecs import JSON
 from connectors.kafka import CLIENTS, ClientModule, client
@@ -45,6 +56,7 @@ def _topic(text: str) -> str:
 
 
 def _servers(text: str) -> str:
+    refuse_shell_variable(text)
     for server in text.split(","):
         host, _, port = server.strip().rpartition(":")
         is_url = host.lower().startswith(("http://", "https://"))
@@ -61,6 +73,7 @@ def _client(name: str) -> str:
 def _location(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"a folder or a URL is needed, found {describe(value or None)}")
+    refuse_shell_variable(value)
     scheme, separator, rest = value.partition("://")
     if not separator:
         return str(absolute(value))

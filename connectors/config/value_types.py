@@ -18,6 +18,8 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 INPUT = "input"  # what a challenger starts from if it reads the input from its beginning
 PROBABILITY = "probability"  # what `output.score` can be beside the score of the learner
 LONGEST = 3660  # days that a record may wait for its label
+# A variable as in a shell, as a whole part of a path or as a host.
+SHELL_VARIABLE = re.compile(r"(?:^|[/,])\s*\$([A-Za-z_][A-Za-z0-9_]*)(?=[/:,]|$)")
 
 
 OutputScore = Literal["learner", "probability"]
@@ -149,8 +151,22 @@ def path_of(value: Any) -> pathlib.Path:
     return absolute(value)
 
 
+def refuse_shell_variable(text: str) -> None:
+    """Raise ValueError for `$NAME`, which nothing fills in: it would be the name of a folder.
+
+    >>> refuse_shell_variable("data/a$b")
+    >>> refuse_shell_variable("$HOME/models")
+    Traceback (most recent call last):
+    ValueError: `$HOME` is not filled in: write `${HOME}`
+    """
+    found = SHELL_VARIABLE.search(text)
+    if found:
+        raise ValueError(f"`${found[1]}` is not filled in: write `${{{found[1]}}}`")
+
+
 def absolute(text: str) -> pathlib.Path:
-    """Return a path from the root; raise ValueError if it begins with the home folder of an unknown user."""
+    """Return a path from the root; raise ValueError for a variable, or for the home folder of an unknown user."""
+    refuse_shell_variable(text)
     try:
         return pathlib.Path(text).expanduser().absolute()
     except RuntimeError:

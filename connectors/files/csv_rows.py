@@ -3,14 +3,15 @@
 The first line names the columns, and shows what separates them. An empty cell is like an absent field of a JSON
 object, and like null in the columns that a `StatImputer` fills in. A cell that looks like a number is a number, `true`
 and `false` are booleans, and every other cell is text. In the columns of the id and of texts that a step reads, every
-cell is text. Spaces around a cell are no part of it, as in the first line.
+cell is text. Spaces around a cell are no part of it, as in the first line; nor are those before a quote, which would
+else be a part of the text.
 """
 
 import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -62,11 +63,15 @@ def rows(lines: Iterator[bytes], delimiter: str = ",") -> Iterator[bytes]:
             continue
         taken = [line]
         try:
-            next(csv.reader(_taking(taken, following), strict=True, delimiter=delimiter))
+            next(_reader(_taking(taken, following), delimiter))
         except csv.Error:  # such as a quote without its end, which takes no other row along
             again.extend(reversed(taken[1:]))
             del taken[1:]
         yield b"".join(taken)
+
+
+def _reader(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(lines, strict=True, delimiter=delimiter, skipinitialspace=True)
 
 
 def _taking(taken: list[bytes], following: Callable[[], bytes | None]) -> Iterator[str]:
@@ -79,7 +84,7 @@ def _taking(taken: list[bytes], following: Callable[[], bytes | None]) -> Iterat
 def cells(row: bytes, delimiter: str = ",") -> list[str]:
     """Return the cells of a row, or raise Reject."""
     try:
-        reader = csv.reader(io.StringIO(row.decode(), newline=""), strict=True, delimiter=delimiter)
+        reader = _reader(io.StringIO(row.decode(), newline=""), delimiter)
         found = next(reader, [])
         goes_on = any(reader)  # the module takes a carriage return for the end of a row
     except UnicodeDecodeError as error:

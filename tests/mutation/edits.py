@@ -323,7 +323,7 @@ EDITS = [
     *_edits(
         "river_margins/networks/layers.py",
         ("constants are not learned", "np.concatenate([[1.0], inputs])", "np.concatenate([[0.0], inputs])"),
-        ("a new feature changes predictions", "np.zeros((len(new), units))", "np.ones((len(new), units))"),
+        ("the weights of new features are zeros", 'normal_row(inputs, rows.width, gain, seed, "feature", name)', "np.zeros(rows.width)"),
     ),
     *_edits(
         "river_margins/networks/hedge.py",

@@ -325,6 +325,23 @@ def test_a_line_more(load, problems, line, expected):
         assert found.startswith("p.yaml:" + expected)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("record: {id: id, label: is_phishing}", "label: y", "5:1: unknown key `label`; it can be `record.label` or"),
+        ("record: {id: id, label: is_phishing}", "features: [a]", "5:1: unknown key `features`; it can be `record.fe"),
+        ("output:", "start: latest\noutput:", "9:1: unknown key `start`; it can be `input.start`"),
+        ("output:", "guarantee: x\noutput:", "9:1: unknown key `guarantee`; it can be `checkpoint.guarantee`"),
+        ("output:", "topic: x\noutput:", "9:1: unknown key `topic`; known are `name`, "),
+        ("id: id,", "id: id, labels: y,", "5:18: unknown key `record.labels`, did you mean `label`?"),
+    ],
+)
+def test_a_key_in_a_wrong_place_has_a_right_one(problems, old, new, expected):
+    """The section of the most similar name would be a wrong advice."""
+    (line,) = problems(GOOD.replace(old, new, 1))
+    assert line.startswith("p.yaml:" + expected)
+
+
 def test_a_challenger_may_have_the_name_of_a_key(problems):
     text = with_lines("challengers: {start_from: {steps: [AROWClassifier], stps: 3}}")
     found = problems(text.replace("learner:", "learner:\n  name: pa\n  steps:"))
@@ -527,6 +544,31 @@ def test_an_unset_variable_is_named_once(problems):
     assert found.startswith("p.yaml:8:23: the environment variable `NO_SUCH_NAME` is not set")
     (found,) = problems(GOOD.replace("name: phishing", "name: ${1x}"))
     assert found.startswith("p.yaml:1:7: `${` must go on as")
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("snapshots: $MODELS", "10:1: `snapshots.folder`"),
+        ("snapshots: {folder: /data/$MODELS/a}", "10:21: `snapshots.folder`"),
+        ("snapshots: s3://$MODELS/a", "10:1: `snapshots.folder`"),
+        ("start_from: $MODELS/a.snapshot", "10:13: `start_from`"),
+    ],
+)
+def test_a_variable_as_in_a_shell_is_no_folder(problems, line, place):
+    """The models would go into a new folder that is called `$MODELS`."""
+    (found,) = problems(with_lines(line), MODELS="/models")
+    assert found == f"p.yaml:{place}: `$MODELS` is not filled in: write `${{MODELS}}`"
+
+
+@pytest.mark.parametrize("server", ["$KAFKA", "$KAFKA:9092", "a:9092, $KAFKA:9092"])
+def test_a_variable_as_in_a_shell_is_no_broker(problems, server):
+    (found,) = problems(GOOD.replace("bootstrap_servers: localhost:9092", f'bootstrap_servers: "{server}"'))
+    assert found.endswith(" `kafka.bootstrap_servers`: `$KAFKA` is not filled in: write `${KAFKA}`")
+
+
+def test_a_dollar_sign_within_a_name_is_one(load):
+    assert load(with_lines("snapshots: ./us$/$a-b")).snapshots.folder.endswith("/us$/$a-b")
 
 
 def test_a_dollar_sign_can_be_written(load):

@@ -324,6 +324,20 @@ def test_spaces_around_a_cell_are_no_part_of_it(tmp_path):
     assert row == {"id": "r1", "city": "Bern", "a": 2.5, "y": "yes"}
 
 
+def test_a_space_before_a_quote_is_no_part_of_the_cell(tmp_path):
+    """It would make the text `"2.5"` with its quotes of a number, and two cells of one that holds a comma."""
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'id, "city", a, y\n1, "Bern, CH", "2.5", "yes"\n2, "a\nb", " 3 ", yes\n3, "b" c, 1, no\n')
+    reader = Reader(str(path))
+    assert reader.columns == ["id", "city", "a", "y"]
+    parse = reader.parser("id")
+    first, second, third = (record.value for record in reader)
+    assert parse(first) == {"id": "1", "city": "Bern, CH", "a": 2.5, "y": "yes"}
+    assert parse(second) == {"id": "2", "city": "a\nb", "a": 3, "y": "yes"}
+    with pytest.raises(Reject, match="not CSV"):
+        parse(third)
+
+
 def test_what_a_cell_means(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(
@@ -375,14 +389,18 @@ CELLS = st.lists(
 @given(st.lists(CELLS, max_size=6), st.integers(1, 40), st.sampled_from(",;\t"))
 @settings(max_examples=200, deadline=None)
 def test_rows_end_where_the_csv_module_says(tmp_path_factory, rows, chunk, delimiter):
-    """Also where a quoted cell holds the end of a line, and wherever the pieces of the file end."""
+    """Also where a quoted cell holds the end of a line, and wherever the pieces of the file end.
+
+    Spaces before a cell are no part of it; the module writes them without quotes.
+    """
     path = tmp_path_factory.getbasetemp() / "property.csv"
     with path.open("w", newline="") as file:
         csv.writer(file, delimiter=delimiter).writerows([["a", "b", "c"], *rows])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_streams, "CHUNK", chunk)
         reader = Reader(str(path))
-        assert [csv_rows.cells(record.value, delimiter) for record in reader] == rows
+        found = [csv_rows.cells(record.value, delimiter) for record in reader]
+    assert [[cell.lstrip(" ") for cell in row] for row in found] == [[cell.lstrip(" ") for cell in row] for row in rows]
     content = path.read_bytes()
     assert reader.mark() == (len(content), hashlib.sha256(content).hexdigest())
 

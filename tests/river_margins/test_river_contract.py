@@ -418,7 +418,7 @@ CONSTRUCTORS = {
     rm.OnlineMLPRegressor: "(hidden=(16,), *, lr=0.02, activation='tanh', scale_target=True, seed=0)",
     rm.HedgeBackpropClassifier: "(layers=3, width=32, *, lr=0.1, beta=0.99, s=0.2, activation='tanh', "
     "rescale_losses=False, classes=None, seed=0)",
-    rm.StandardScaler: "(with_std=True)",
+    rm.StandardScaler: "(with_std=True, *, half_life=None)",
     rm.BagOfWords: "(on=None, *, strip_accents=True, lowercase=True, stop_words=None, "
     f"tokenizer_pattern={WORDS!r}, ngram_range=(1, 1))",
     rm.TFIDF: "(normalize=True, *, on=None, strip_accents=True, lowercase=True, stop_words=None, "

@@ -31,6 +31,7 @@ FOREIGN_NUMBER = re.compile(
     r"|[+-]?[0-9]{1,3}([,'\u2019\u00a0\u202f][0-9]{3})+(\.[0-9]+)?"
     r"|[+-]?[0-9]{1,3}( [0-9]{3})+\.[0-9]+"
 )
+SPACES_AFTER_QUOTE = re.compile(r'(?<!")" +(?=[,;\t\r\n]|\Z)')  # which the module takes for a part of the cell
 WORDS = {word: value for value in (True, False) for word in (str(value), str(value).lower(), str(value).upper())}
 
 
@@ -81,12 +82,23 @@ def _taking(taken: list[bytes], following: Callable[[], bytes | None]) -> Iterat
         yield line.decode("latin-1")
 
 
+def _read(text: str, delimiter: str) -> tuple[list[str], bool]:
+    reader = _reader(io.StringIO(text, newline=""), delimiter)
+    return next(reader, []), any(reader)  # the module takes a carriage return for the end of a row
+
+
 def cells(row: bytes, delimiter: str = ",") -> list[str]:
-    """Return the cells of a row, or raise Reject."""
+    """Return the cells of a row, or raise Reject.
+
+    >>> cells(b'7 , "Bern, CH" , 2')
+    ['7 ', 'Bern, CH', '2']
+    """
     try:
-        reader = _reader(io.StringIO(row.decode(), newline=""), delimiter)
-        found = next(reader, [])
-        goes_on = any(reader)  # the module takes a carriage return for the end of a row
+        text = row.decode()
+        try:
+            found, goes_on = _read(text, delimiter)
+        except csv.Error:
+            found, goes_on = _read(SPACES_AFTER_QUOTE.sub('"', text), delimiter)
     except UnicodeDecodeError as error:
         raise Reject(f"not UTF-8: byte {error.start}") from None
     except csv.Error as error:

@@ -165,7 +165,8 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
     Notes
     -----
     The weights of a feature are drawn from N(0, 1/features), or 2/features for "relu", when it is first learned, where
-    all features so far count. Before that, it changes no prediction.
+    all features so far count. After the first example they are 0.3 times as large. A feature that was never learned
+    changes no prediction.
     Learning costs no more than the features of x, but the memory grows with all features seen.
 
     Examples
@@ -308,7 +309,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
     Notes
     -----
     The weights of a feature are drawn from N(0, 1/features), or 2/features for "relu", when it is first learned, where
-    all features so far count. Before that, it changes no prediction.
+    all features so far count. After the first example they are 0.3 times as large. A feature that was never learned
+    changes no prediction.
 
     Examples
     --------

@@ -67,9 +67,9 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
     Notes
     -----
     With losses in [0, 1] and s = 0, T rounds have Σ ⟨a, l⟩ - min Σ lᵢ <= ln(L)/η + ηT/8, where η = -ln(beta). The
-    bound compares the depths of this one network, which learn together. Every aᵢ is at least (s/L)/(1 + s). Features
-    that appear after the first example start with weights of 0. The paper has 5 layers of 100 units with "relu" and lr
-    0.01, which is slow to learn on short streams.
+    bound compares the depths of this one network, which learn together. Every aᵢ is at least (s/L)/(1 + s). The weights
+    of a feature are drawn when it is first learned; before that, it changes no prediction. The paper has 5 layers of
+    100 units with "relu" and lr 0.01, which is slow to learn on short streams.
 
     Examples
     --------

@@ -34,6 +34,7 @@ FUNCTIONS: dict[str, Function] = {
     "linear": Function(lambda z: z, np.ones_like, 1.0),
 }
 
+LATE = 0.3  # of the first weights, for features that come late
 CONSTANT = None, "constant"  # the name of the constant input among the features
 
 
@@ -67,13 +68,16 @@ def input_layer(units: int) -> Rows:
 def add_features(rows: Rows, x: Mapping[Any, float], gain: float, seed: int) -> None:
     """Give the new features of x a row of random weights.
 
-    Zeros would not do, also for features that come late: all units would move along one line, and remain one unit.
+    Zeros would not do, also for features that come late: all units would move along one line, and remain one unit. Nor
+    would large weights: where new features come all the time, such as words, they are noise.
     """
     # In an order of their own, so that the order of features in x does not matter, not even by rounding.
     new = sorted((name for name in x if name not in rows.places), key=lambda name: repr(stable_name(name)))
-    inputs = len(rows.places) + len(new) - 1  # without the constant
     if new:
-        rows.add(new, np.array([normal_row(inputs, rows.width, gain, seed, "feature", name) for name in new]))
+        inputs = len(rows.places) + len(new) - 1  # without the constant
+        part = LATE if len(rows.places) > 1 else 1.0
+        made = np.array([normal_row(inputs, rows.width, gain, seed, "feature", name) for name in new])
+        rows.add(new, part * made)
 
 
 def with_constant(x: Mapping[Any, float]) -> dict[Any, float]:

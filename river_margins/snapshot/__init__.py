@@ -143,7 +143,7 @@ def loads(data: bytes) -> Any:
         # Writing the model again must give the same content: then nothing in the file was ignored or lost. An older
         # file may lack what its classes have got since.
         written, again = (document["model"], arrays), _encode(model)
-        if not (_equal(again, written) or _equal(*_in_common(again, written))):
+        if not (_equal(again, written) or _are_alike(again, written)):
             raise SnapshotError("the snapshot holds more, or other values, than the model it describes can have")
     except SnapshotError as error:
         raise _failure(str(error), document) from error
@@ -342,23 +342,40 @@ def _refusal(model: Any, error: SnapshotError) -> str:
     return f"{where}`{nodes.name_of(type(culprit))}` cannot be written to a snapshot: {reason}"
 
 
-def _in_common(again: Content, written: Content) -> tuple[Content, Content]:
-    """Return what a model is and what was written of it, without what differs because its classes have changed since.
+def _are_alike(again: Content, written: Content) -> bool:
+    """Tell whether a model and what was written of it differ only because its classes have changed since.
 
     These have got parameters and values, which took their defaults, and a value has another name and form.
     """
-    known = (
-        _without(again[0], written[0], lambda name, there: name not in there),
-        _without(written[0], again[0], lambda name, there: name not in there and FORMER_NAMES.get(name) in there),
+    if _arrays_of(written[0]) != written[1].keys():
+        return False
+    # The name of an array tells its place among all arrays, and one more before it changes that: compare the contents.
+    is_now, was = _filled_in(*again), _filled_in(*written)
+    return bool(
+        _without(is_now, was, lambda name, node, there: name not in there)
+        == _without(
+            was,
+            is_now,
+            lambda name, node, there: (
+                name not in there and FORMER_NAMES.get(name) in there and FORMER_NAMES[name] not in node
+            ),
+        )
     )
-    first, second = (
-        (left, {name: array for name, array in arrays.items() if name not in _arrays_of(whole) - _arrays_of(left)})
-        for left, (whole, arrays) in zip(known, (again, written), strict=True)
-    )
-    return first, second
 
 
-def _without(node: Any, other: Any, is_left_out: Callable[[str, Any], bool], part: str = "") -> Any:
+def _filled_in(node: Any, arrays: codec.Arrays) -> Any:
+    """Return a description of a model with the contents of the arrays in place of their names."""
+    if isinstance(node, list):
+        return [_filled_in(each, arrays) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        key: _content(arrays[value]) if key in codec.ARRAY_TAGS else _filled_in(value, arrays)
+        for key, value in node.items()
+    }
+
+
+def _without(node: Any, other: Any, is_left_out: Callable[[str, Any, Any], bool], part: str = "") -> Any:
     """Return a description of a model without some parameters and values of its classes; `part` is where it lies."""
     if isinstance(node, list) and isinstance(other, list) and len(node) == len(other):
         return [_without(one, there, is_left_out, part) for one, there in zip(node, other, strict=True)]
@@ -370,7 +387,7 @@ def _without(node: Any, other: Any, is_left_out: Callable[[str, Any], bool], par
     return {
         name: _without(value, other.get(name), is_left_out, parts.get(name, inner))
         for name, value in node.items()
-        if not (part and is_left_out(name, other))
+        if not (part and is_left_out(name, node, other))
     }
 
 
@@ -380,8 +397,7 @@ def _arrays_of(node: Any) -> set[str]:
         return set().union(*map(_arrays_of, node))
     if not isinstance(node, dict):
         return set()
-    own = {node[key] for key in ("$array", "$scalar") if key in node}
-    return own.union(*map(_arrays_of, node.values()))
+    return set().union(*({value} if key in codec.ARRAY_TAGS else _arrays_of(value) for key, value in node.items()))
 
 
 def _equal(one: Content, other: Content) -> bool:

@@ -26,6 +26,7 @@ _TITLE = "river-margins snapshot"
 _HEADER = re.compile(rb'.{8}\{"__metadata__":\{"' + _TITLE.encode() + rb'":"format (\d{1,9})(, sha256 )?', re.DOTALL)
 _NO_DIGEST = "0" * 64
 _TEXT = frozenset({str, bool, type(None)})
+ARRAY_TAGS = frozenset({"$array", "$list", "$scalars", "$scalar"})  # whose value is the name of an array
 _DTYPES = frozenset(map(np.dtype, ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")))
 
 Arrays = dict[str, np.ndarray]

@@ -3,6 +3,7 @@
 import collections
 import math
 import pickle
+import random
 import types
 
 import numpy as np
@@ -274,6 +275,18 @@ def test_with_a_half_life_no_value_is_further_than_one_that_is_learned(half_life
     learned = scaler.transform_one(far)
     assert learned["still"] == pytest.approx(most, rel=1e-6)  # a value after standstill is the furthest there is
     assert all(abs(value) <= most * (1 + 1e-12) for value in learned.values())
+
+
+def test_with_a_half_life_what_stands_still_becomes_0():
+    """The mean stops some units of rounding from the value, which must not count as a deviation."""
+    learner = rm.PAClassifier()
+    fused, scaler, draw = rm.StandardScaler(half_life=20) | learner, rm.StandardScaler(half_life=20), random.Random(0)
+    for i in range(40_000):
+        x = {name: draw.gauss(0, 1) if i < 100 else 0.1 for name in "ab"}
+        scaler.learn_one(x)
+        fused.predict_learn_one(x, i % 3 == 0)
+    assert scaler.transform_one({"a": 0.1}) == fused["StandardScaler"].transform_one({"a": 0.1}) == {"a": 0.0}
+    assert scaler.vars == fused["StandardScaler"].vars and scaler.means["a"] == 0.1
 
 
 @pytest.mark.parametrize("features", [1, 2, 3, 6])

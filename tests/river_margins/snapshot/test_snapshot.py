@@ -460,6 +460,28 @@ def test_a_calibration_of_before_it_counted_more_is_read():
     assert snapshot.dumps(snapshot.loads(snapshot.dumps(found))) == snapshot.dumps(found)
 
 
+def test_a_calibration_of_many_labels_of_before_it_counted_more_is_read():
+    """Long lists are arrays, whose names tell their place among all arrays."""
+    model = rm.Calibrated(rm.PAClassifier())
+    for i in range(100):
+        model.learn_one({"a": float(i % 7), "b": float(i % 3)}, i % 20)
+
+    def take_out(state, arrays):
+        del state["calibration"]["top"]
+        del arrays[state["calibration"].pop("crossed")["$list"]]
+        arrays["weights.1"] = arrays.pop("weights.2")
+        rename(state)
+
+    def rename(node):
+        for key, value in node.items() if isinstance(node, dict) else ():
+            if value == "weights.2":
+                node[key] = "weights.1"
+            rename(value)
+
+    found = snapshot.loads(older(model, take_out))
+    assert found.predict_proba_one({"a": 1.0}) == model.predict_proba_one({"a": 1.0})
+
+
 def test_an_ellipsoid_of_before_it_was_kept_by_a_factor_is_read():
     model = learned(rm.EllipsoidClassifier(), numbers(sign))
 

@@ -358,20 +358,18 @@ typedef struct {
 
 static inline double deviation_of(double variance) { return variance > 0.0 ? sqrt(variance) : 0.0; }
 
-/* The mean after a step towards the value. If it forgets, and is too near for another step, it is the value: else a variance
-   of rounding would be left of a feature that stands still. */
-static inline double moved_mean(double mean, double step, double value, double kept)
-{
-    double moved = mean + step;
-    return kept < 1.0 && moved == mean ? value : moved;
-}
+/* Where a mean that forgets arrives: if it is too near to the value for a step, at the value. Else a variance of rounding
+   would be left of a feature that stands still. */
+static inline double arrived(double before, double after, double value) { return after == before ? value : after; }
 
 /* Welford's recurrence, in which the weights of the values before are first multiplied by `kept`. */
 static inline Moments with_value(Moments moments, double value, double kept)
 {
-    double from_old = value - moments.mean;
+    double before = moments.mean, from_old = value - before;
     moments.count = 1.0 + kept * moments.count;
-    moments.mean = moved_mean(moments.mean, from_old / moments.count, value, kept);
+    moments.mean += from_old / moments.count;
+    if (kept < 1.0)
+        moments.mean = arrived(before, moments.mean, value);
     moments.variance += (from_old * (value - moments.mean) - moments.variance) / moments.count;
     moments.deviation = deviation_of(moments.variance);
     return moments;
@@ -408,13 +406,15 @@ static inline void scale_and_move(double *__restrict value, double *__restrict l
     for (; i + 2 <= length; i += 2) {
         const Moments *one = moments + index[i], *other = moments + index[i + 1];
         double counts[2] = {one->count, other->count}, means[2] = {one->mean, other->mean};
-        double variances[2] = {one->variance, other->variance}, deviations[2] = {one->deviation, other->deviation}, roots[2], steps[2];
+        double variances[2] = {one->variance, other->variance}, deviations[2] = {one->deviation, other->deviation}, roots[2];
         two count = one_plus(kept, load_two(counts)), mean = load_two(means), variance = load_two(variances);
         two given = load_two(value + i), from_old = minus(given, mean), from_new;
-        store_two(steps, over(from_old, count));
-        for (int j = 0; j < 2; j++)
-            means[j] = moved_mean(means[j], steps[j], value[i + j], kept);
-        mean = load_two(means);
+        mean = store_two(means, plus(mean, over(from_old, count)));
+        if (kept < 1.0) {
+            means[0] = arrived(one->mean, means[0], value[i]);
+            means[1] = arrived(other->mean, means[1], value[i + 1]);
+            mean = load_two(means);
+        }
         from_new = minus(given, mean);
         store_two(counts, count);
         store_two(variances, plus(variance, over(minus(times(from_old, from_new), variance), count)));

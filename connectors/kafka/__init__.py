@@ -31,6 +31,7 @@ from connectors.kafka.settings import Problem
 
 __all__ = [
     "CLIENTS",
+    "RECORDS_PER_POLL",
     "BadTimestamp",
     "ClientError",
     "ClientModule",
@@ -61,6 +62,7 @@ Headers = list[tuple[str, bytes | None]]
 # None if there is none.
 Record = tuple[int, int, bytes | None, bytes | None, Headers | None, int | None]
 CLIENTS = ("kafka-python", "confluent")
+RECORDS_PER_POLL = 2_000
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ class Consumer(Protocol):
     raise.
     """
 
-    def poll(self, seconds: float) -> list[Record]:
-        """Return records in order per partition, or none. A new assignment comes with no records, all paused.
+    def poll(self, seconds: float, most: int = RECORDS_PER_POLL) -> list[Record]:
+        """Return at most so many records, in order per partition. A new assignment comes with none, all paused.
 
         Waits a little longer than `seconds` while the group is being joined.
         """

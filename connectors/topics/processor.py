@@ -17,6 +17,7 @@ from typing import Any
 from connectors.config import Config
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
 from connectors.kafka import (
+    RECORDS_PER_POLL,
     ClientError,
     Consumer,
     Fenced,
@@ -209,6 +210,7 @@ class Processor:
             self._two_topics = TwoTopics(consumer, assignment, outbox, committer, wait, self._has_rejects)
         self._is_leaving = False  # from the last commit before a rebalance on, until `_take_over`
         self._loop = RecordLoop(outbox)
+        self._most = RECORDS_PER_POLL  # fewer where records take long
         self._resets, self._progress, self._last_reset = 0, 0, -math.inf
         self._fencings: collections.deque[float] = collections.deque(maxlen=MAX_FENCINGS)
 
@@ -287,7 +289,7 @@ class Processor:
         self._health.beat()
         assignment, committer, now = self._assignment, self._committer, time.monotonic
         longest = self._longest_poll()
-        records = self._consumer.poll(min(max(0.0, committer.due - now()), longest))
+        records = self._consumer.poll(min(max(0.0, committer.due - now()), longest), self._most)
         if self._rebalance_error is not None:
             error, self._rebalance_error = self._rebalance_error, None
             raise error
@@ -308,12 +310,15 @@ class Processor:
     def _take(self, records: list[KafkaRecord], skipped: set[int]) -> None:
         """Process records in their order, each by the compiled route if nothing is special about it.
 
-        What is left after some seconds is read again: a member that does not poll for long leaves its group.
+        What is left after some seconds is read again: a member that does not poll for long leaves its group. To go back
+        drops all that the client has fetched, so the next polls ask for no more than can be done in that time.
         """
         committer, now, place = self._committer, time.monotonic, 0
-        end = now() + LONGEST_WORK
+        began = now()
+        end = began + LONGEST_WORK
         while place < len(records):
             if now() >= end:
+                self._most = max(1, place // 2)
                 for number in {record[0] for record in records[place:]} - skipped:
                     self._assignment.seek(number)
                 return
@@ -327,6 +332,8 @@ class Processor:
                 place += 1
             if now() >= committer.due:
                 committer.commit()
+        if len(records) == self._most and now() - began < LONGEST_WORK / 4:
+            self._most = min(2 * self._most, RECORDS_PER_POLL)
 
     def _take_one(self, record: KafkaRecord, skipped: set[int]) -> None:
         number = record[0]

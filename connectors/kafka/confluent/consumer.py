@@ -15,7 +15,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from connectors.kafka import ClientError, Committed, OutOfRange, Ownership, Record, places
+from connectors.kafka import RECORDS_PER_POLL, ClientError, Committed, OutOfRange, Ownership, Record, places
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.messages import records_of
@@ -25,7 +25,6 @@ from connectors.kafka.retry import retry
 
 log = logging.getLogger(__name__)
 
-MAX_RECORDS_PER_POLL = 2_000
 HEARTBEAT_INTERVAL_MS = 3_000  # the library's default
 LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
 REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
@@ -131,7 +130,7 @@ class Consumer:
     def _number(self, topic: str | None, partition: int) -> int:
         return partition if self._labels is None or topic == self._topic else ~partition
 
-    def poll(self, seconds: float) -> list[Record]:
+    def poll(self, seconds: float, most: int = RECORDS_PER_POLL) -> list[Record]:
         before, end = self.ownership, time.monotonic() + seconds
         with self._errors.translated():
             if self._has_new_positions:
@@ -147,7 +146,7 @@ class Consumer:
                 if messages or self._callback_error or self.ownership is not before or time.monotonic() >= end:
                     break
                 self._errors.check_authentication()
-            messages += self._consumer.consume(MAX_RECORDS_PER_POLL - 1, 0)
+            messages += self._consumer.consume(most - 1, 0)
         if self._callback_error is not None:
             error, self._callback_error = self._callback_error, None
             raise error

@@ -17,7 +17,7 @@ from kafka import errors as kafka_errors
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
-from connectors.kafka import ClientError, Committed, Ownership, Record, places
+from connectors.kafka import RECORDS_PER_POLL, ClientError, Committed, Ownership, Record, places
 from connectors.kafka.errors import (
     Replaced,
     consumer_permissions,
@@ -142,14 +142,15 @@ class Consumer:
             self._topic_seen = time.monotonic()
             raise ClientError(f"the brokers do not know `{missing[0]}` any more")
 
-    def poll(self, seconds: float) -> list[Record]:
+    def poll(self, seconds: float, most: int = RECORDS_PER_POLL) -> list[Record]:
         consumer = self._consumer
+        most = min(most, consumer.config["max_poll_records"])
         internals.keep_refreshing_metadata(consumer)
         self._check_topic()
         if self._instance and internals.was_replaced(consumer):
             raise Replaced("the group has given the place of this member to another one")
         with translated(self._permissions, self._labels):
-            records = {} if internals.must_join(consumer) else consumer.poll(timeout_ms=int(seconds * 1000))
+            records = {} if internals.must_join(consumer) else consumer.poll(int(seconds * 1000), most)
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
                 return []

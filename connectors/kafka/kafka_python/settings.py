@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from connectors.errors import ConfigError
+from connectors.kafka import RECORDS_PER_POLL
 from connectors.kafka.kafka_python.defaults import known_settings
 from connectors.kafka.settings import (
     CODE,
@@ -28,7 +29,7 @@ LIBRARY = "kafka-python"
 # back-offs and time-outs let a processor go on soon after a broker is back, and a transaction soon after the last one.
 COMMON: Settings = {"metrics_enabled": False, "reconnect_backoff_max_ms": 1_000, "bootstrap_timeout_ms": 10_000}
 CONSUMER: Settings = COMMON | {
-    "max_poll_records": 2_000,
+    "max_poll_records": RECORDS_PER_POLL,
     "session_timeout_ms": 15_000,
     "max_poll_interval_ms": 30_000,
     "metadata_max_age_ms": 30_000,

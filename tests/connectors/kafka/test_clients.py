@@ -104,6 +104,24 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
+def test_a_poll_returns_no_more_than_it_is_asked_for_and_the_next_one_goes_on(place):
+    place.fill(10)
+    consumer = place.consumer(max_poll_records=4) if place.library == "kafka-python" else place.consumer()
+    consumer.join()
+    join(consumer, {0, 1})
+    consumer.seek(0, 0)
+    found = []
+    for most in (1, 3):
+        wait_for(lambda most=most: found.append(consumer.poll(0.2, most)) or found[-1], "records")
+        assert len(found[-1]) <= most
+    wait_for(lambda: found.append(consumer.poll(0.2)) or sum(map(len, found)) == 5, "the others")
+    assert [offset for some in found for _, offset, *_ in some] == [0, 1, 2, 3, 4]
+    if place.library == "kafka-python":  # a user may ask for fewer
+        consumer.seek(0, 0)
+        wait_for(lambda: found.append(consumer.poll(0.2)) or found[-1], "records")
+        assert len(found[-1]) <= 4
+
+
 @pytest.mark.parametrize("place", ["confluent"], indirect=True)
 def test_an_error_of_a_callback_is_raised_by_poll_as_it_is(place):
     """The library itself makes a SystemError of an error from C, such as this KeyError, also in `close`."""

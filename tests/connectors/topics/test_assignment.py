@@ -318,7 +318,7 @@ def test_slow_records_do_not_keep_a_member_from_polling(monkeypatch):
     clock, done, sought = Clock(), [], []
     monkeypatch.setattr("connectors.topics.processor.time", clock)
     slow = object.__new__(Processor)
-    slow._committer, slow._process = SimpleNamespace(due=math.inf), process
+    slow._committer, slow._process, slow._most = SimpleNamespace(due=math.inf), process, 16
     slow._loop = SimpleNamespace(take=lambda partitions, records, place, skipped, due: place)
     slow._assignment = SimpleNamespace(partitions={}, seek=sought.append)
     records = [(number, offset, None, b"", None, None) for number in (0, 1, 2, 3) for offset in range(4)]
@@ -326,12 +326,46 @@ def test_slow_records_do_not_keep_a_member_from_polling(monkeypatch):
     assert clock.now == LONGEST_WORK and done == [record[:2] for record in records[:5]] and sorted(sought) == [1, 2]
 
 
+def test_slow_records_are_fetched_once(monkeypatch):
+    """To go back drops what the client has fetched: a poll asks for what can be done, and later for more."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr("connectors.topics.processor.time", clock)
+    polled, sought, seconds = [], [], [0.01]
+
+    def poll(_, most):
+        polled.append(most)
+        return [(0, offset, None, b"", None, None) for offset in range(most)]
+
+    def process(*_):
+        clock.now += seconds[0]
+
+    slow = object.__new__(Processor)
+    slow._consumer, slow._process, slow._most = SimpleNamespace(poll=poll), process, 2_000
+    slow._health, slow._rebalance_error, slow._two_topics = SimpleNamespace(beat=lambda: None), None, None
+    slow._committer = SimpleNamespace(due=math.inf)
+    slow._loop = SimpleNamespace(take=lambda partitions, records, place, skipped, due: place)
+    slow._assignment = SimpleNamespace(
+        partitions={}, seek=sought.append, is_current=True, without_model=set(), take_loaded=lambda: None, loading=None
+    )
+    for _ in range(10):
+        slow._step()
+    assert polled == [2_000] + [250] * 9 and sought == [0]  # 5 s are 500 records: from now on half of them
+    seconds[0] = 10.0
+    for _ in range(3):
+        slow._step()
+    assert polled[-2:] == [1, 1] and sought == [0, 0]
+    seconds[0] = 0.001
+    for _ in range(13):
+        slow._step()
+    assert polled[-12:] == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_000, 2_000] and sought == [0, 0]
+
+
 @pytest.mark.parametrize("ownership", [object(), None])
 def test_what_waits_in_inboxes_is_not_taken_between_the_last_commit_and_the_next_assignment(ownership):
     """It would be work of a generation that has ended, or of nobody."""
     leaving, taken = object.__new__(Processor), []
     leaving._health, leaving._is_leaving, leaving._rebalance_error = SimpleNamespace(beat=lambda: None), False, None
-    leaving._may_be_replaced, leaving._outbox = False, None
+    leaving._may_be_replaced, leaving._outbox, leaving._most = False, None, 1
     leaving._two_topics = SimpleNamespace(
         take=lambda *_: taken.append("records"), longest_poll=0.0, forget=lambda: taken.append("assignment")
     )
@@ -340,7 +374,7 @@ def test_what_waits_in_inboxes_is_not_taken_between_the_last_commit_and_the_next
         take_over=lambda: False, resume=lambda: None, partitions={},
     )  # fmt: skip
     leaving._committer = SimpleNamespace(due=math.inf, commit=lambda: None)
-    leaving._consumer = SimpleNamespace(poll=lambda seconds: [])
+    leaving._consumer = SimpleNamespace(poll=lambda seconds, most: [])
     leaving._step()
     leaving._commit_before_rebalance()
     leaving._step()

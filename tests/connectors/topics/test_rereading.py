@@ -262,8 +262,8 @@ def test_records_that_come_while_a_model_is_loaded_again(kafka, tmp_path, monkey
             raise ClientError("failed")
         originals[1](self)
 
-    def poll(self, seconds):
-        found = originals[2](self, seconds)
+    def poll(self, seconds, most):
+        found = originals[2](self, seconds, most)
         if found and asked.is_set():
             came.set()
             if between != "later":

@@ -73,10 +73,10 @@ def _client(name: str) -> str:
 def _location(value: Any) -> Any:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"a folder or a URL is needed, found {describe(value or None)}")
-    refuse_shell_variable(value)
     scheme, separator, rest = value.partition("://")
     if not separator:
         return str(absolute(value))
+    refuse_shell_variable(value)
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
         raise ValueError(f"`{value}` is not a URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
     if scheme == "memory":

@@ -56,7 +56,7 @@ class LocalKafka:
     Parameters
     ----------
     brokers
-        1 to 3; each takes about 350 MB. With three, topics and transactions have three replicas and need two.
+        1 to 3; each takes about 250 MB. With three, topics and transactions have three replicas and need two.
     version
         Apache Kafka's version; 4.3.0, 4.2.0 and 3.9.1 are tested. The first use downloads its jars (45 MB).
     settings
@@ -268,6 +268,10 @@ class LocalKafka:
             "metadata.max.idle.interval.ms": 0,
             "num.io.threads": 3,
             "num.network.threads": 2,
+            # Less memory (128 MB for the cleaner by default) and a quicker start after a kill, which makes the indexes
+            # of all partitions again. An index of this size serves 350 MB; then another file begins.
+            "log.cleaner.dedupe.buffer.size": 4 << 20,
+            "log.index.size.max.bytes": 1 << 20,
             **settings,
         }
 

@@ -23,7 +23,7 @@ class ConnectorError(Exception):
     """
 
     exit_code = 1
-    meaning = "anything unexpected"
+    meaning = "an unexpected error"
 
 
 class ConfigError(ConnectorError):

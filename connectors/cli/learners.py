@@ -77,7 +77,9 @@ def compare(file: File) -> None:
 
 
 def learners(
-    name: Annotated[str | None, typer.Argument(help="Show all about this one.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show the full description of this learner.", show_default=False)
+    ] = None,
 ) -> None:
     """Lists the learners that a file can name: parameters, cost of a round, guarantee."""
     from connectors.config import catalogue

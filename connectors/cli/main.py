@@ -39,7 +39,8 @@ COMMANDS = (
 
 app = typer.Typer(
     help="Turns one YAML file into a Kafka stream processor that predicts and learns, exactly once.",
-    epilog=f"Exit codes:\n\n0  the work is done, or a signal ended it in order\n\n{CODES}",
+    epilog=f"Exit codes:\n\n0  the work is done, or a signal ended it after a last commit\n\n{CODES}\n\n"
+    "130  a second Ctrl-C, before the last commit was made",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -61,7 +61,7 @@ def tail(
     from_beginning: Annotated[
         bool, typer.Option("--from-beginning", help="Start with the oldest record instead of the next one.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(help="End after so many records.", min=1, show_default="none")] = None,
+    limit: Annotated[int | None, typer.Option(help="Stop after this many records.", min=1, show_default="none")] = None,
 ) -> None:
     """Prints the committed output of a processor as JSON lines, until Ctrl-C."""
     from connectors.config import load_topics
@@ -86,8 +86,8 @@ def replay_rejects(
         bool,
         typer.Option(
             "--from-beginning",
-            help="If the brokers know of no replay, send all rejects, however old: what was sent before and forgotten"
-            " is sent again.",
+            help="If the brokers know of no replay, send all rejects, however old. Rejects of a replay that the brokers"
+            " have forgotten are sent again.",
         ),
     ] = False,
 ) -> None:

@@ -158,7 +158,7 @@ def _check_otherwise(values: ValidValues) -> Iterator[PathProblem]:
     told = TRUTHS.get(label.lower()) if isinstance(label, str) else None
     if told and getattr(innermost(last), "classes", True) is None:
         sentence = (
-            f"`labels.otherwise`: `{label}` is text here, and no truth value: write `{told}`, without quotes; if the "
+            f"`labels.otherwise`: `{label}` is text here, and not a boolean: write `{told}`, without quotes; if the "
             "labels are texts, list them as the `classes` of the learner"
         )
         yield PathProblem(("labels", "otherwise"), sentence, blames_key=False)

@@ -167,7 +167,7 @@ SCORE = (
 
 
 TELLS_CHALLENGERS = (
-    "Whether each output, and each outcome, also tells what the challengers said:"
+    "Whether each output, and each outcome, also has the predictions of the challengers:"
     ' `"challengers": {"arow": {"prediction", "score"}}`, with null for one that refused the features.'
 )
 
@@ -198,7 +198,7 @@ class Steps(Section):
 class Learner(Steps):
     name: Name | None = Field(
         default=None,
-        description="The name of the model, by which it is told from its challengers; needed with `challengers`. At"
+        description="The name of the model, which distinguishes it from its challengers; needed with `challengers`. At"
         " most 100 letters, digits, `.`, `_`, `-`; a letter or a digit first.",
     )
 
@@ -241,8 +241,8 @@ class AnyLabels(Section):
     )
     pending: Positive = Field(
         default=1_000_000,
-        description="The largest number of records of a partition that wait for their label; beyond it, the oldest give"
-        " way. Labels that wait for their record have the same bound.",
+        description="The largest number of records of a partition that wait for their label; beyond it, the oldest are"
+        " evicted. Labels that wait for their record have the same bound.",
     )
     otherwise: Otherwise = Field(
         default=None,

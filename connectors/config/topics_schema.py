@@ -80,7 +80,9 @@ def _location(value: Any) -> Any:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) or not rest:
         raise ValueError(f"`{value}` is not a URL: write `protocol://bucket/folder`, such as `s3://models/phishing`")
     if scheme == "memory":
-        raise ValueError("the memory of a process ends with it, and the offsets stay: give a folder or a bucket")
+        raise ValueError(
+            "a store in memory is lost when the process ends, but the offsets stay: give a folder or a bucket"
+        )
     if re.match(r"[^/]*?:(?![0-9]*/)[^@]*@", rest):  # and not only a port
         raise ValueError("a URL must not hold a password: credentials come from the environment")
     return value
@@ -158,7 +160,7 @@ class Input(Section):
     new_partitions: Literal["start", "refuse"] = Field(
         default="start",
         description="What to do when the topic gets more partitions. `start`: each new one is read from its beginning,"
-        " with a new model; the models of the others stay, although some keys lie in other partitions from then on."
+        " with a new model; the models of the others stay, although some keys go to other partitions from then on."
         " `refuse`: the processor ends with exit code 4, and commits nothing.",
     )
 
@@ -299,7 +301,7 @@ class Config(AnyConfig):
     on_bad_state: Literal["pause", "stop"] = Field(
         default="pause",
         description="What to do when the snapshot of one partition is missing or corrupt, or its offset is out of"
-        " range. `pause`: this partition stands still, is named in the log, the metrics and `/ready`, and the others go"
+        " range. `pause`: this partition is not read, is named in the log, the metrics and `/ready`, and the others go"
         " on. `stop`: the processor ends with exit code 4.",
     )
 
@@ -366,7 +368,7 @@ def _check_replay(values: ValidValues) -> Iterator[PathProblem]:
     if values.get("labels") is not None:
         sentence = (
             "`snapshots.every`: it needs inputs that are read again in the same order, and the order in which records "
-            "and labels were taken is not written down: leave it out, so that each checkpoint has a snapshot"
+            "and labels were taken is not recorded: leave it out, so that each checkpoint has a snapshot"
         )
         yield PathProblem(("snapshots", "every"), sentence, blames_key=False)
 

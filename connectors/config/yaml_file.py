@@ -31,13 +31,13 @@ WORDS: dict[str, bool | None] = {
 WORDS |= dict.fromkeys(("", "~", "null", "Null", "NULL"))
 # What to do about the mistakes of YAML that are the most frequent, by a part of what the parser says.
 HINTS = (
-    (r"'\t'", " (indent with blanks, not with tabs)"),
+    (r"'\t'", " (indent with spaces, not with tabs)"),
     ("cannot start any token", " (text that begins with `{}` needs quotes)"),
     ("alias", " (text that begins with `*` needs quotes)"),
     ("anchor", " (text that begins with `&` needs quotes)"),
     (
         "mapping values are not allowed",
-        " (text with a colon and a blank in it needs quotes; or a line before is indented otherwise)",
+        " (text with a colon and a space in it needs quotes; or a line above has another indentation)",
     ),
     ("single document", " (a file is one processor: move what follows `---` to a file of its own)"),
 )
@@ -230,8 +230,8 @@ class _Reader:
             at = text.index(found[0], node.start_mark.pointer)  # in the file, as the lines of a value are joined
             place = Place(text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
             sentence = (
-                f"the character U+{ord(found[0]):04X} looks like a blank, or like nothing, and is a letter to YAML: "
-                "type a blank or nothing in its place, or put text that needs it in quotes"
+                f"the character U+{ord(found[0]):04X} looks like a space, or is invisible, but YAML reads it as a "
+                "letter: replace it by a space, remove it, or put the text that needs it in quotes"
             )
             self.report(path, place, sentence)
 

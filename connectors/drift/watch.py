@@ -95,7 +95,7 @@ def drift_of(about: Mapping[str, Any]) -> Drift | None:
         drift = _DRIFT.validate_python(about["drift"])
     except ValidationError as error:
         place = ".".join(map(str, error.errors()[0]["loc"]))
-        raise BadDrift(f"what it tells about drift is not well formed: `{place}`: {error.errors()[0]['msg']}") from None
+        raise BadDrift(f"its data about drift are not well formed: `{place}`: {error.errors()[0]['msg']}") from None
     if drift.detector not in MODULES:
         raise BadDrift(f"it names `{drift.detector}`, which is none of the detectors {', '.join(MODULES)}")
     state.read(drift.detector, drift.parameters, drift.state)

@@ -18,7 +18,7 @@ from typing import Any
 Permissions = Mapping[str, str]  # what to grant, by kind of resource: `topic`, `group`, `transactional_id`
 
 INCONSISTENT_PROTOCOL_ADVICE = (
-    "a member of this group that is no such processor assigns partitions otherwise: give either another name"
+    "another program in this consumer group uses another assignment strategy: give it or this processor another group"
 )
 METADATA_TOO_LARGE_ADVICE = "raise `offset.metadata.max.bytes` of the brokers: its default of 4096 is more than enough"
 

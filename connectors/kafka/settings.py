@@ -90,17 +90,17 @@ def group_rules(heartbeat: str, session: str, max_poll: str, transaction: str) -
         (
             ("consumer", heartbeat, 0),
             ("consumer", session),
-            "or the group takes a member for dead between two heartbeats",
+            "or the group declares a member dead between two heartbeats",
         ),
         (
             ("producer", transaction, 0),
             ("consumer", session),
-            "or a partition moves on while the transaction of its last owner is still open",
+            "or a partition gets a new owner while the transaction of the last one is still open",
         ),
         (
             ("producer", transaction, MAX_POLL_MARGIN_MS),
             ("consumer", max_poll),
-            "or a member leaves the group while it waits for the transaction of a dead one to be swept away",
+            "or a member leaves the group while it waits for the transaction of a dead one to be aborted",
         ),
     ]
 

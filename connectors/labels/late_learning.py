@@ -253,7 +253,7 @@ class LateLearning:
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
             if self.waiting.time <= early.time + self.waiting.labels.within:  # it could have waited longer
-                reason = f"no record `{early.id}` came yet, and more than `labels.pending` labels wait: it gave way"
+                reason = f"no record `{early.id}` came yet, and more than `labels.pending` labels wait: it was evicted"
             self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
         return number
 

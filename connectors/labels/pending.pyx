@@ -129,7 +129,7 @@ cdef class Pending:
     within
         How long a content waits, in milliseconds of event time: one that came at `time` waits up to `time + within`.
     most
-        At most so many wait; the oldest give way.
+        At most so many wait; the oldest are evicted.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ cdef class Pending:
 
     @property
     def is_overfull(self):
-        """Whether so many wait that some must give way."""
+        """Whether so many wait that some must be evicted."""
         return len(self.contents) > self.most
 
     cdef bint has(self, bytes key) except -1:
@@ -198,7 +198,7 @@ cdef class Pending:
         return INT64_MAX if time > INT64_MAX - self.within else time + self.within
 
     cpdef int renew(self, bytes key, int64_t time, bytes content) except -1:
-        """Let a content wait as the last one, in place of one under its key; if so many wait, the oldest gives way."""
+        """Let a content wait as the last one, in place of one under its key; if so many wait, the oldest is evicted."""
         cdef Py_ssize_t length = PyBytes_GET_SIZE(content)
         cdef bytes packed = PyBytes_FromStringAndSize(NULL, LENGTH_OF_HEAD + length)
         write_number(PyBytes_AS_STRING(packed), self.next_sequence)

@@ -115,13 +115,13 @@ class WaitingRecords:
         How long a record waits for its label, in milliseconds of event time. A label waits as long for its record, and
         the id of a record that waits no longer is remembered as long.
     pending
-        At most so many records wait; the oldest give way. The same holds for labels, and for ids that are remembered.
+        At most so many records wait; the oldest are evicted. The same holds for labels, and for remembered ids.
 
     Attributes
     ----------
     records, labels, gone
-        The three parts: records that wait, labels that came before their record, and ids that were settled, expired or
-        gave way.
+        The three parts: records that wait, labels that came before their record, and ids that were settled, have
+        expired or were evicted.
     time
         The event time, in milliseconds: the largest time of all records and labels so far. It never goes back.
 
@@ -209,7 +209,7 @@ class WaitingRecords:
         self._remember(id.encode(), Gone.SETTLED)
 
     def expired(self) -> Iterator[tuple[WaitingRecord, Gone]]:
-        """Take out and yield the records that have waited too long, and those that give way, the oldest first."""
+        """Take out and yield the records that have waited too long, and those to be evicted, the oldest first."""
         for item in self.records.expired(self.time):
             self._remember(item.key, Gone.EXPIRED)
             yield waiting_record(item), Gone.EXPIRED
@@ -244,7 +244,7 @@ class WaitingRecords:
         return None if found is None else _early_label(found)
 
     def expired_labels(self) -> Iterator[EarlyLabel]:
-        """Take out and yield the labels whose record did not come, and those that give way, the oldest first."""
+        """Take out and yield the labels whose record did not come, and those to be evicted, the oldest first."""
         for item in self.labels.expired(self.time):
             yield _early_label(item)
         for item in self.labels.displaced():
@@ -260,7 +260,7 @@ def _late(id: str) -> Late:
 
 
 def _displaced(id: str) -> Late:
-    return Late(f"`{id}` waits no longer: more than `labels.pending` records came since", "late_label")
+    return Late(f"`{id}` no longer waits: more than `labels.pending` records came after it", "late_label")
 
 
 _LATE = {Gone.SETTLED: _second, Gone.EXPIRED: _late, Gone.DISPLACED: _displaced}

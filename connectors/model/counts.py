@@ -46,7 +46,7 @@ class Counts:
     early
         Labels that came before their record.
     expired, displaced
-        Records that waited too long for their label, and those that gave way because too many waited.
+        Records that waited too long for their label, and those that were evicted because too many waited.
     delays, delay
         Late labels that were learned or refused, by how long after their record they came: the smallest limit of
         `DELAYS` in seconds that was not exceeded, and the sum of all delays in seconds. A label that came before its

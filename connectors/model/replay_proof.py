@@ -101,7 +101,7 @@ class ReplayProof:
     def check_not_passed(self, position: int) -> None:
         """Raise ReplayMismatch if a replay has come to `position` with fewer inputs than there were."""
         if self.target is not None and position >= self.target.position:
-            raise ReplayMismatch(f"{self.inputs} inputs came again instead of {self.target.inputs}")
+            raise ReplayMismatch(f"{self.inputs} inputs were read again instead of {self.target.inputs}")
 
     def skip_to(self, position: int) -> None:
         """Move past offsets that hold no record."""

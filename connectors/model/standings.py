@@ -181,4 +181,4 @@ def contest_of(about: Mapping[str, Any]) -> Contest | None:
     try:
         return _CONTEST.validate_python(about["contest"])
     except ValidationError as error:
-        raise ValueError(f"what it tells about its models is not well formed: {error.errors()[0]['msg']}") from None
+        raise ValueError(f"its data about the models are not well formed: {error.errors()[0]['msg']}") from None

@@ -176,7 +176,7 @@ def _called(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> tup
 def _answer(health: Health, path: str) -> Answer:
     """Return the answer at a path of supervisors, or that there is no such path."""
     if path == "/live":
-        said = "the loop moves" if health.is_live else f"the loop has stood still for {health.silence:.0f} s"
+        said = "the loop moves" if health.is_live else f"the loop has not moved for {health.silence:.0f} s"
         status = "200 OK" if health.is_live else "503 Service Unavailable"
     elif path == "/ready":
         is_ready = health.is_ready

@@ -259,7 +259,7 @@ class Metrics(Collector):
         yield CounterMetricFamily("river_margins_labels", "Labels read from their own input.", counts.labels)
         early = "Labels that came before their record."
         yield CounterMetricFamily("river_margins_early_labels", early, counts.early)
-        meaning = "Records whose label did not come: they waited too long, or gave way to newer ones."
+        meaning = "Records whose label did not come: they waited too long, or were evicted for newer ones."
         gone = CounterMetricFamily("river_margins_expired_records", meaning, labels=["bound"])
         gone.add_metric(["within"], counts.expired)
         gone.add_metric(["pending"], counts.displaced)

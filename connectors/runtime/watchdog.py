@@ -25,8 +25,8 @@ def watchdog(seconds: float) -> Iterator[None]:
 
 def _give_up(seconds: float) -> None:
     log.critical(
-        "a commit did not end within %g s, the broker is silent: this process ends, and the next start reads what "
-        "came of the commit",
+        "a commit did not end within %g s, the broker is silent: this process ends, and the next start finds out "
+        "whether the commit succeeded",
         seconds,
     )
     logging.shutdown()

@@ -64,7 +64,7 @@ class Found:
             found += [f"`{name}` {phrase}" if place else phrase for phrase in changes.made]
         found += [f"the challenger `{name}` is new" for name in self.new]
         if self.contest is not None and self.champion not in ("", self.contest.champion):
-            found.append(f"the champion is `{self.champion}`, no more `{self.contest.champion}`")
+            found.append(f"the champion is now `{self.champion}`, and no longer `{self.contest.champion}`")
         found += self.other_drift
         return [*found, *(f"the model `{name}` is dropped, as the file does not name it" for name in self.dropped)]
 
@@ -109,8 +109,8 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
     if champion not in models:
         there = ", ".join(f"`{name}`" for name in models)
         raise StateError(
-            f"{named} has no model `{champion}`, it has {there}: a learner becomes `learner` after it was one of the "
-            f"`challengers`; put `learner` back as it was, or {start_over}"
+            f"{named} has no model `{champion}`, it has {there}: add the new learner to `challengers` first, and "
+            f"exchange them later; put `learner` back as it was, or {start_over}"
         )
     changes, whose = {}, named
     if contest is not None and not champion:
@@ -141,14 +141,14 @@ def champion_of(config: AnyConfig, contest: Contest | None, drift: Drift | None)
 def _other_drift(drift: Drift | None, plan: Plan | None) -> list[str]:
     """Return phrases for what the file says of drift and the snapshot does not."""
     if plan is None:
-        return [] if drift is None else ["nothing watches for drift any more"]
+        return [] if drift is None else ["the loss is no longer watched for drift"]
     if drift is None:
         return [f"the drift detector {plan.named} is new"]
     found = []
     if drift.plan.named != plan.named:
         found.append(f"the drift detector was {drift.plan.named} and is now {plan.named}, which begins anew")
     if drift.plan.action != plan.action:
-        found.append(f"a drift leads to `{plan.action}`, no more to `{drift.plan.action}`")
+        found.append(f"a drift now leads to `{plan.action}`, and no longer to `{drift.plan.action}`")
     return found
 
 

@@ -17,7 +17,16 @@ from river_margins import snapshot
 
 LEVEL = 0.95
 LIFE, RECENT = "life", f"last {BLOCK * BLOCKS:,}"
-TITLES = ("over", "challenger", "compared", "loss of the champion", "its loss", "difference", "95 % interval", "better")
+TITLES = (
+    "over",
+    "challenger",
+    "compared",
+    "loss of the champion",
+    "of the challenger",
+    "difference",
+    "95 % interval",
+    "better",
+)
 
 
 class Comparison(NamedTuple):

@@ -124,7 +124,7 @@ def _labels(config: Config | FileConfig) -> list[str]:
         f"Labels come later, from {reads}: {names} names the record, and its field `{labels.label}` is the label. "
         "Records and labels are taken in the order of their times, labels first at the same time.",
         f"A record waits {spelled(labels.within)} for its label, and at most {labels.pending:,} records wait; the "
-        "oldest give way. When its label comes, exactly the features that were predicted are learned, and the "
+        "oldest are evicted. When its label comes, exactly the features that were predicted are learned, and the "
         f"prediction made then is judged. One whose label does not come {missing}.",
         *([f"What became of a record goes to {written} when its label comes."] if written else []),
         *_queries(config),
@@ -173,7 +173,7 @@ def _learner(config: Config | FileConfig) -> list[str]:
 def _challengers(config: Config | FileConfig) -> list[str]:
     if not config.challengers:
         return []
-    said = " Each output also tells what they said." if config.output.challengers else ""
+    said = " Each output also has their predictions." if config.output.challengers else ""
     others = config.challengers.values()
     starts = " or from its `start_from`" if any(each.snapshot for each in others) else ""
     if any(each.reads_input for each in others):
@@ -198,7 +198,7 @@ def _drift(config: Config | FileConfig) -> list[str]:
         return []
     name = f"`{config.champion}`" if config.champion else "the model"
     does = {
-        "warn": "A drift is told, and changes nothing.",
+        "warn": "A drift is reported, and changes nothing else.",
         "reset": f"After a drift {name} begins anew, untrained, with the next record.",
         "promote": f"After a drift `{plan.promotes}` is the champion: it exchanges its role with {name}, also over a "
         f"restart, until the file names another `learner`. If it is the champion already, nothing changes.",

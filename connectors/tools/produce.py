@@ -48,8 +48,8 @@ class Counts:
         """What an error says of the records before it."""
         open = self.sent - self.acknowledged
         return (
-            f"the first {self.acknowledged:,} records are written, some of the next {open:,} may be, and sending all "
-            f"again writes these twice"
+            f"the first {self.acknowledged:,} records are written, some of the next {open:,} may be; if you send "
+            f"all again, these are written twice"
         )
 
 

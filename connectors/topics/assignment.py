@@ -25,7 +25,7 @@ from connectors.topics.timeouts import Timeouts
 
 log = logging.getLogger(__name__)
 
-STRAY = "; a label that comes for a record of before may lie there, too, and does not find it"
+STRAY = "; a label for an earlier record may also go there, and does not find its record"
 
 
 class Assignment:
@@ -130,10 +130,10 @@ class Assignment:
         """Raise ClientError unless both partitions of each number were assigned: a later assignment may do that."""
         if ownership.unmatched:
             raise ClientError(
-                f"of partition {listed(ownership.unmatched)}, this process was given that of the input or that of the "
+                f"of partition {listed(ownership.unmatched)}, this process was assigned either the input or the "
                 f"labels, and not both: one topic has got more partitions than the other, or was deleted, or a process "
-                f"of group `{self._config.name}` does not read both; nothing is read until that is mended: "
-                f"`river-margins lint --check-broker FILE` looks at the topics"
+                f"of group `{self._config.name}` does not read both; nothing is read until this is corrected: "
+                f"`river-margins lint --check-broker FILE` checks the topics"
             )
 
     def _read_committed(self, numbers: Iterable[int]) -> dict[int, Committed | None]:
@@ -183,7 +183,7 @@ class Assignment:
             self._growth = before, now.partitions
             log.warning(
                 "`%s` has %d partitions, and had %d: models that exist stay, each new partition is read from its "
-                "beginning with a new model; some keys lie in another partition from now on, where no model knows them"
+                "beginning with a new model; some keys now go to another partition, whose model has not seen them"
                 "%s", self._config.input.topic, now.partitions, before, STRAY if self._config.labels else "",
             )  # fmt: skip
         return before

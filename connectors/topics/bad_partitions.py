@@ -107,7 +107,7 @@ class BadPartitions:
         """Note that the state of a partition is good."""
         if number in self._found:
             at = {"topic": self._topic, "partition": number}
-            log.info("partition %d of `%s` goes on", number, self._topic, extra=at)
+            log.info("partition %d of `%s` continues", number, self._topic, extra=at)
             self._found = {n: bad for n, bad in self._found.items() if n != number}
 
     def take_due(self) -> dict[int, Committed]:

@@ -250,7 +250,7 @@ class Outbox:
             log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
             self._keeps_timestamps, self._has_bad_timestamps = False, True
         else:
-            log.error("a topic refuses the present time of this host: is its clock right, and that of the broker?")
+            log.error("a topic refuses the present time of this host: check the clocks of this host and of the broker")
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""

@@ -487,7 +487,7 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
     except LostPlace as error:  # to join again here could fence a successor
         raise StalledError(
             f"group `{config.name}` heard nothing of `instance: {config.instance}` for a whole session and has dropped "
-            f"it ({error}): the broker, the network or this process stood still; start it again"
+            f"it ({error}): the broker, the network or this process hung; start it again"
         ) from error
     except Replaced as error:
         raise FencedError(

@@ -464,7 +464,7 @@ class Restorer:
         named = f"the snapshot `{path}`, which the committed offset of {self._of(partition)} names,"
         instead = (
             "restore it from a backup, or go on from another one that `river-margins snapshots list FILE` shows, with "
-            f"`{REWIND} --to ID` (the output since then comes again), or {self._start_over(partition)}"
+            f"`{REWIND} --to ID` (the output since then is written again), or {self._start_over(partition)}"
         )
         try:
             data = self.store.read(partition, metadata.snapshot)
@@ -490,7 +490,9 @@ class Restorer:
         return f"partition {partition} of `{self.config.input.topic}`"
 
     def _go_on(self, name: str) -> str:
-        return f"to go on from the model of that moment (the output since then comes again): `{REWIND} --to {name}`"
+        return (
+            f"to go on from the model of that moment (the output since then is written again): `{REWIND} --to {name}`"
+        )
 
     def _go_on_from_newest(self, partition: int) -> str:
         # the newest may be an empty one, to which somebody has moved
@@ -506,8 +508,8 @@ class Restorer:
     def _rewind_each(self, metadata: OffsetMetadata) -> str:
         """Return the command that keeps a model, in a problem of all partitions."""
         again = (  # of a processor with `snapshots.every` that was killed
-            f", which goes back by {metadata.inputs} inputs, whose output comes again: to avoid that, put the "
-            f"file back as it was, and start and stop the processor in order before"
+            f", which goes back by {metadata.inputs} inputs, whose output is written again: to avoid that, put "
+            f"the file back as it was, and first start the processor and stop it by SIGTERM"
             if metadata.inputs
             else ""
         )

@@ -137,7 +137,7 @@ def test_a_section_has_the_default_of_its_learner(page, title, kind, name, words
 
 def test_the_page_names_the_kinds_that_take_dicts_only():
     text = " ".join((ROOT / "docs/coming-from-river.md").read_text().split())
-    named = text.partition("or a sparse matrix.")[2].partition("take dicts only")[0]
+    named = text.partition("those of a sparse matrix.")[2].partition("take dicts only")[0]
     for kind in ("AutoClassifier", "Hedge", "Calibrated", "SelectiveSampler", "LogLinearClassifier", "ELIM"):
         assert f"`{kind}`" in named and not hasattr(getattr(rm, kind), "learn_many")
     for kind in (rm.PAClassifier, rm.KernelPARegressor, rm.PAMultiLabelClassifier, rm.PAOneClass):

@@ -16,7 +16,7 @@ from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 from tests.torture.late_labels import bares, judge
 
-WALK = (ROOT / "docs" / "late-labels.md").read_text().partition("\n## A walk")[2].partition("\n## ")[0]
+WALK = (ROOT / "docs" / "late-labels.md").read_text().partition("\n## A walkthrough")[2].partition("\n## ")[0]
 ON_FILES, ON_KAFKA = re.findall(r"^```sh\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)
 (TABLE,) = re.findall(r"^```text\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)
 (OUTCOME,) = re.findall(r"^```json\n(.*?)^```", WALK, re.DOTALL | re.MULTILINE)

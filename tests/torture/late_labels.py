@@ -21,7 +21,7 @@ from tests.torture.referee import Judgement, committed_models, difference, store
 
 STEP = 50  # milliseconds of event time from one record to the next
 WITHIN = 60_000
-PENDING = 200  # fewer than come to a partition within WITHIN: while labels stay away, records give way
+PENDING = 200  # fewer than come to a partition within WITHIN: while labels stay away, records are evicted
 EACH, AWAY = 3_000, 1_200  # of so many records, so many get no label
 SECTION = {"id": "of", "label": "is", "within": f"{WITHIN}ms", "pending": PENDING, "otherwise": False}
 PROMOTED = "other"

@@ -53,7 +53,7 @@ def run(console: Console) -> bool:
     if is_exact and stage.was_killed:
         console.print("exact: the kill cannot be seen in the output")
     elif is_exact:
-        console.print("NOT proven: the processor was done before it could be killed half-way")
+        console.print("NOT proven: the processor had finished before it could be killed half-way")
     else:
         console.print("NOT exact: the output is not what the bare learner gives")
     return is_exact and stage.was_killed

@@ -252,6 +252,6 @@ def _summarise(console: Console, stage: Stage, verdict: referee.Verdict, is_prov
     if is_proven:
         console.print("exact: the kill cannot be seen in the output")
     elif verdict.exact:
-        console.print("NOT proven: the processor was done before it could be killed half-way")
+        console.print("NOT proven: the processor had finished before it could be killed half-way")
     else:
         console.print("NOT exact: the output is not what the bare learner gives")

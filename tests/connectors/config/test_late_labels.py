@@ -150,7 +150,7 @@ def test_a_weight_may_wait_for_its_label(load):
 
 def test_a_truth_value_of_yaml_1_1_is_no_label_by_accident(load):
     text = FILES.replace("within: 30d", "within: 30d\n  otherwise: no")
-    with pytest.raises(ConfigError, match="`no` is text here, and no truth value: write `false`"):
+    with pytest.raises(ConfigError, match="`no` is text here, and not a boolean: write `false`"):
         load(text)
     named = '{PAClassifier: {classes: ["no", fraud]}}'
     for learner in (named, f"{{Calibrated: {{classifier: {named}}}}}", "AutoClassifier"):
@@ -162,7 +162,7 @@ def test_a_truth_value_of_yaml_1_1_is_no_label_by_accident(load):
 @pytest.mark.parametrize(("text", "told"), [("No", "false"), ("OFF", "false"), ("Yes", "true"), ('"false"', "false")])
 def test_nor_in_capitals_or_quotes(load, text, told):
     text = FILES.replace("within: 30d", f"within: 30d\n  otherwise: {text}")
-    with pytest.raises(ConfigError, match=f"is text here, and no truth value: write `{told}`, without quotes"):
+    with pytest.raises(ConfigError, match=f"is text here, and not a boolean: write `{told}`, without quotes"):
         load(text)
 
 

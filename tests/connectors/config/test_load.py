@@ -296,7 +296,7 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("snapshots: s3://", "10:1: `snapshots.folder`: `s3://` is not a URL"),
         ("snapshots: s3://key:se/cret@a/b", "10:1: `snapshots.folder`: a URL must not hold a password"),
         ("snapshots: sftp://me@corp:secret@a/b", "10:1: `snapshots.folder`: a URL must not hold a password"),
-        ("snapshots: memory://models", "10:1: `snapshots.folder`: the memory of a process ends with it"),
+        ("snapshots: memory://models", "10:1: `snapshots.folder`: a store in memory is lost when the process ends"),
         ("snapshots: hdfs://host:8020/a@b", None),
         ("snapshots: sftp://me@host:22/a@b", None),
         ("snapshots: ~nobody-here/a", "10:1: `snapshots.folder`: `~nobody-here/a` begins with the home folder of a"),
@@ -458,11 +458,11 @@ def test_mistakes_of_yaml_itself(problems):
     assert problems("name: 'x")[0].startswith("p.yaml:1:9: this is not YAML: ")
     assert problems("a: 1\n b: 2")[0].startswith("p.yaml:2:3: this is not YAML: ")
     for text, hint in {
-        "a: 1\n\tb: 2": "(indent with blanks, not with tabs)",
+        "a: 1\n\tb: 2": "(indent with spaces, not with tabs)",
         "a: @b": "(text that begins with `@` needs quotes)",
         "a: %b": "(text that begins with `%` needs quotes)",
         "a: *": "(text that begins with `*` needs quotes)",
-        "a: b: c": "(text with a colon and a blank in it needs quotes; or a line before is indented otherwise)",
+        "a: b: c": "(text with a colon and a space in it needs quotes; or a line above has another indentation)",
         "a: 1\n---\nb: 2": "(a file is one processor: move what follows `---` to a file of its own)",
     }.items():
         assert problems(text)[0].endswith(hint), problems(text)
@@ -494,7 +494,7 @@ def test_mistakes_of_yaml_itself(problems):
 def test_blanks_that_are_letters_are_told(problems, line, column, character):
     """Text that is copied from a web page has them, and looks right."""
     text = with_lines(line)
-    found = [problem for problem in problems(text) if "looks like a blank" in problem]
+    found = [problem for problem in problems(text) if "looks like a space" in problem]
     if column is None:
         assert not found
     else:

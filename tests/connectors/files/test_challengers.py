@@ -115,7 +115,7 @@ def test_models_exchange_their_roles_and_go_on(folder, caplog):
     play(folder, "arow", "pa")
     folder.put(lines_of(records[:600]))
     folder.run()
-    assert "the learner changes with the next snapshot: the champion is `arow`, no more `pa`\n" in caplog.text
+    assert "the learner changes with the next snapshot: the champion is now `arow`, and no longer `pa`\n" in caplog.text
     play(folder, "arow")
     folder.put(lines_of(records))
     folder.run()
@@ -170,7 +170,10 @@ def test_a_challenger_starts_from_a_snapshot(folder, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (roles("plain", "pa", "arow"), "has no model `plain`, it has `pa`, `arow`: a learner becomes `learner` after"),
+        (
+            roles("plain", "pa", "arow"),
+            "has no model `plain`, it has `pa`, `arow`: add the new learner to `challengers` first",
+        ),
         ({"challengers": {"arow": ["PAClassifier"]}}, "`challengers.arow` is not the one of `arow` in the snapshot"),
         ({"learner": {"name": "pa", "steps": ["PAClassifier"]}}, "the learner is not the one of the snapshot"),
         (roles("arow", "pa") | {"learner": {"name": "arow", "steps": STEPS["pa"]}}, "the learner is not the one of"),
@@ -323,7 +326,10 @@ def test_metrics_live_line_and_explanation_tell_all_models(folder):
     right = 1 - found["compared_loss", "arow", None] / found["compared_predictions", "arow", None]
     assert f"arow {right:.2%}" in line and "pa " in line
     text = explain.explain(settings)
-    assert "Challenger `arow`: StandardScaler() | AROWClassifier()" in text and "Each output also tells" in text
+    assert (
+        "Challenger `arow`: StandardScaler() | AROWClassifier()" in text
+        and "Each output also has their predictions" in text
+    )
 
 
 def test_a_file_without_challengers_has_no_metrics_of_models(folder):

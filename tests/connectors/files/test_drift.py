@@ -130,7 +130,7 @@ def test_what_a_drift_has_promoted_stays_the_champion_until_the_file_says_anothe
     outputs += bare.play(RECORDS[800:900])
     assert folder.output() == outputs
     assert "is the champion since" not in caplog.text
-    assert "a drift leads to `promote: pa`, no more to `promote: arow`" in caplog.text
+    assert "a drift now leads to `promote: pa`, and no longer to `promote: arow`" in caplog.text
     bare.then = "pa"
     folder.put(lines_of(RECORDS))  # and the next drift promotes the other one
     folder.run(**exchanged)
@@ -152,7 +152,7 @@ def test_without_promote_the_roles_are_those_of_the_file(tmp_path, caplog):
     bare.champion, bare.then = "pa", "warn"
     assert folder.output() == outputs + bare.play(RECORDS[700:750])
     assert found_in(folder)[1] == "pa"
-    assert "a drift leads to `warn`, no more to `promote: arow`" in caplog.text
+    assert "a drift now leads to `warn`, and no longer to `promote: arow`" in caplog.text
 
 
 def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog):
@@ -176,7 +176,7 @@ def test_another_detector_begins_anew_and_none_watches_no_more(tmp_path, caplog)
     assert found_in(folder)[2].past.drifts == len(bare.drifts) > 0
     folder.put(lines_of(RECORDS))
     folder.run(**plain)
-    assert "nothing watches for drift any more" in caplog.text and "is the champion since" not in caplog.text
+    assert "the loss is no longer watched for drift" in caplog.text and "is the champion since" not in caplog.text
     bare.detector = drift.ADWIN(grace_period=10**6)
     assert folder.output()[1000:] == bare.play(RECORDS[1000:])
     assert found_in(folder)[2] is None
@@ -244,7 +244,7 @@ def test_a_file_without_drift_has_no_metric_of_it(tmp_path):
     [
         ({"detector": "os.system"}, "it names `os.system`, which is none of the detectors ADWIN"),
         ({"state": {}}, "the state of a `ADWIN` is not well formed: it needs `_drift_detected`, `_helper`"),
-        ({"past": {"drifts": "many"}}, "what it tells about drift is not well formed: `past.drifts`: Input should be"),
+        ({"past": {"drifts": "many"}}, "its data about drift are not well formed: `past.drifts`: Input should be"),
         ({"parameters": {"delta": "x"}}, "the state of the detector `ADWIN` is not well formed"),
     ],
 )

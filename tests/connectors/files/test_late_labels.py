@@ -289,7 +289,7 @@ def test_the_metrics_tell_what_became_of_labels(folder):
     folder.settings["labels"] |= {"within": "20s", "pending": 5}
     seconds = [0, 1, 2, 3, 4, 5, 6, 7, 30, 31]
     folder.put([dumped({"id": n, "at": 1000 * at, "a": 1.0}) for n, at in enumerate(seconds)])
-    # one within a second, one within ten, one of a record that gave way, one early, one too late
+    # one within a second, one within ten, one of a record that was evicted, one early, one too late
     of = [(2, 2.5), (3, 6.5), (0, 6.9), (8, 29), (4, 30.5)]
     folder.put_labels([dumped({"of": n, "label": True, "at": 1000 * at}) for n, at in of])
     settings = folder.config()

@@ -66,5 +66,5 @@ def test_a_replay_with_inputs_missing():
     proof.replay(learned(INPUTS).progress(3), position=7)
     learned(INPUTS[:2], proof)
     proof.check_not_passed(10)
-    with pytest.raises(ReplayMismatch, match="2 inputs came again instead of 3"):
+    with pytest.raises(ReplayMismatch, match="2 inputs were read again instead of 3"):
         proof.check_not_passed(11)

@@ -265,7 +265,7 @@ def test_a_loop_that_stands_still_is_not_live(stream, monkeypatch):
         wait_for(lambda: ask(port, "/live")[0] == 200, "a loop that moves")  # its first commit may take long
         stream.produce(phishing(5))
         code, said = wait_for(lambda: (found := ask(port, "/live"))[0] == 503 and found, "a loop that stands still")
-        assert code == 503 and re.fullmatch(r"the loop has stood still for \d+ s\n", said)
+        assert code == 503 and re.fullmatch(r"the loop has not moved for \d+ s\n", said)
         held.set()
         wait_for(lambda: ask(port, "/live")[0] == 200, "a loop that moves again")
 

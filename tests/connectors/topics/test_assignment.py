@@ -130,7 +130,7 @@ def test_new_partitions_begin_and_the_others_keep_their_models(kafka, tmp_path, 
     outputs = [json.loads(message.value) for message in found if b"-2-" in dict(message.headers)["source"]]
     assert outputs == twin(stream.config().build_learner(), second)
     assert restored(caplog) == [], "the models of the others stayed in memory"
-    (said,) = [r.getMessage() for r in caplog.records if "some keys lie in another partition" in r.getMessage()]
+    (said,) = [r.getMessage() for r in caplog.records if "some keys now go to another partition" in r.getMessage()]
     assert "has 3 partitions, and had 2" in said
     caplog.clear()
     with running(stream.config()) as process:  # known by now, so nothing is said
@@ -293,7 +293,7 @@ def test_models_that_nobody_waits_for_any_more_are_not_loaded():
 
 def test_a_partition_that_turns_out_to_be_bad_at_the_end_does_not_keep_the_others_from_a_commit():
     def pass_markers():
-        raise PartitionStateError(1, "30 inputs came again instead of 31")
+        raise PartitionStateError(1, "30 inputs were read again instead of 31")
 
     ending, done = object.__new__(Processor), []
     ending._assignment = SimpleNamespace(is_current=True, ownership=object(), pass_markers=pass_markers)

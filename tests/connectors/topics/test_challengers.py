@@ -67,7 +67,7 @@ def test_killed_and_started_again_with_other_roles(kafka, tmp_path, caplog):
         stream.produce(records[300:])
         found = stream.outputs(600)
         second.end()
-    assert "the challenger `plain` is new, the champion is `arow`, no more `pa`" in caplog.text
+    assert "the challenger `plain` is new, the champion is now `arow`, and no longer `pa`" in caplog.text
     for number, outputs in found.items():
         mine = records[number::2]
         exchanged = next(n for n, output in enumerate(outputs) if "pa" in output["challengers"])

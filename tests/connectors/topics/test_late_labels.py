@@ -283,15 +283,15 @@ def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog
         wait_for(stream.are_done, "all records and labels")
         with stream.admin() as admin:
             admin.create_partitions({stream.input: 3})
-            wait_for(lambda: "of partition 2, this process was given that of the input or" in caplog.text, "a reset")
-            assert "nothing is read until that is mended: `river-margins lint --check-broker FILE`" in caplog.text
+            wait_for(lambda: "of partition 2, this process was assigned either the input or" in caplog.text, "a reset")
+            assert "nothing is read until this is corrected: `river-margins lint --check-broker FILE`" in caplog.text
             admin.create_partitions({stream.labels: 3})
         more = mixed(90, partitions=3, seed=2)
         for side, found in zip((Side.LABELS, Side.RECORDS), (more[1], more[0]), strict=True):
             stream.send(side, [(number, value, time) for number, value, time in found if number == 2])
         wait_for(stream.are_done, "the new partition")
         process.end()
-    assert "a label that comes for a record of before may lie there, too, and does not find it" in caplog.text
+    assert "a label for an earlier record may also go there, and does not find its record" in caplog.text
     stream.partitions = 3
     outputs = stream.read(stream.output, sum(len(stream.bare(number)[0]) for number in range(3)))
     assert {header(message, "source") for message in outputs} == {

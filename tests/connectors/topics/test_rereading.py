@@ -142,7 +142,7 @@ def test_another_way_to_read_the_inputs(killed, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"inputs": 31}, "30 inputs came again instead of 31"),
+        ({"inputs": 31}, "30 inputs were read again instead of 31"),
         ({"inputs": 29}, "the CRC of 29 inputs is"),
         ({"crc": 7}, "instead of 7"),
     ],

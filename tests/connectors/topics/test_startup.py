@@ -373,7 +373,7 @@ def test_labels_after_a_kill_with_inputs_since_the_snapshot(file, tmp_path, inpu
     restorer = Restorer(config.load(path), store, Topic("events", 1), frozenset(), labels=Topic("labels", 1))
     with pytest.raises(StateError, match="were learned without `labels`") as refused:
         restorer.check_metadata(0, metadata.to_committed())
-    assert (f"goes back by {inputs} inputs, whose output comes again" in str(refused.value)) == bool(inputs)
+    assert (f"goes back by {inputs} inputs, whose output is written again" in str(refused.value)) == bool(inputs)
 
 
 def test_partitions_that_a_topic_gets_long_after_it_was_created_again(file, tmp_path):

@@ -12,6 +12,13 @@ from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 
 
+cdef extern from *:
+    """
+    #define calls_are_logged(o) (Py_TYPE(o)->tp_getattro != PyObject_GenericGetAttr)
+    """
+    bint calls_are_logged(object o)  # by `utils.log_method_calls` of River, which sees only calls of Python
+
+
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
 # Scalers that make 0 of a feature that never varies; River's, too.
 _CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
@@ -26,8 +33,8 @@ class Pipeline(compose.Pipeline):
 
     A transformer of this package makes one, as in `StandardScaler() | learner`, and so does `step | (StandardScaler() |
     learner)`. Without the parentheses the first `|` is that of River's step, which makes River's pipeline. Pipelines with a
-    union, a supervised transformer or a filter, arguments that not only the last step takes, and learning during prediction
-    are left to River's code.
+    union, a supervised transformer or a filter, arguments that not only the last step takes, learning during prediction and
+    `utils.log_method_calls` are left to River's code.
 
     Examples
     --------
@@ -74,7 +81,7 @@ class Pipeline(compose.Pipeline):
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
         cdef tuple plan = self._plan or self._build_plan()
-        if self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan) or not are_for_the_last(plan, params):
+        if leaves_to_river(self, plan) or not are_for_the_last(plan, params):
             super().learn_one(x, y, **params)
             return
         last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, True)
@@ -86,14 +93,14 @@ class Pipeline(compose.Pipeline):
     def predict_one(self, x, **params):
         """Predict the label of x, after the transformers."""
         cdef tuple plan = self._plan or self._build_plan()
-        if params or self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+        if params or leaves_to_river(self, plan):
             return super().predict_one(x, **params)
         return (<tuple> plan[len(plan) - 1])[1].predict_one(transformed(plan, x, False))
 
     def predict_learn_one(self, x, y=None, **params):
         """Predict, then learn: the result of `predict_one`, followed by `learn_one`. Two compiled steps read x once."""
         cdef tuple plan = self._plan or self._build_plan()
-        if not (params or self._LEARN_UNSUPERVISED_DURING_PREDICT) and are_two_compiled_steps(plan):
+        if not (params or leaves_to_river(self, plan)) and are_two_compiled_steps(plan):
             return (<RowMaker> (<tuple> plan[0])[1]).predict_and_learn(<Learner> (<tuple> plan[1])[1], x, y)
         # River's evaluation gives a weight to the learning only, and all else, such as a time, to both.
         prediction = self.predict_one(x, **{name: value for name, value in params.items() if name != "w"})
@@ -103,7 +110,7 @@ class Pipeline(compose.Pipeline):
     def predict_score_one(self, x):
         """Return the results of `predict_one` and `score_one` for x, and read x once."""
         cdef tuple plan = self._plan or self._build_plan()
-        if self._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+        if leaves_to_river(self, plan):
             return super().predict_one(x), super().score_one(x)
         last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, False)
         return last.predict_score_one(x) if isinstance(last, Learner) else (last.predict_one(x), last.score_one(x))
@@ -123,7 +130,7 @@ def reads_rows(model):
     if not isinstance(model, Pipeline):
         return isinstance(model, Learner) and (<Learner> model).takes_rows
     plan = model._plan or model._build_plan()
-    if model._LEARN_UNSUPERVISED_DURING_PREDICT or not is_plain_chain(plan):
+    if leaves_to_river(model, plan):
         return False
     first = (<tuple> plan[0])[1]
     if len(plan) == 1:
@@ -181,7 +188,7 @@ def check_order(steps):
 def count_rounds(dataset, model, dict counts):
     """Let a model predict and learn each example in turn, and count the pairs of label and prediction."""
     cdef tuple plan = (model._plan or model._build_plan()) if isinstance(model, Pipeline) else ()
-    cdef bint compiled = plan and not model._LEARN_UNSUPERVISED_DURING_PREDICT and are_two_compiled_steps(plan)
+    cdef bint compiled = plan and not leaves_to_river(model, plan) and are_two_compiled_steps(plan)
     cdef RowMaker first = (<tuple> plan[0])[1] if compiled else None
     cdef Learner learner = (<tuple> plan[1])[1] if compiled else None
     cdef PairCounts pairs = PairCounts()
@@ -279,6 +286,11 @@ cdef bint are_for_the_last(tuple plan, dict params):
     return True
 
 
+cdef bint leaves_to_river(object pipeline, tuple plan) except -1:
+    """Return whether River's code must call the steps: each step by its methods, or also in another order."""
+    return pipeline._LEARN_UNSUPERVISED_DURING_PREDICT or calls_are_logged(pipeline) or not is_plain_chain(plan)
+
+
 cdef bint is_plain_chain(tuple plan):
     """Return whether the pipeline is a chain of unsupervised transformers with one supervised step at the end."""
     cdef Py_ssize_t i, last = len(plan) - 1
@@ -292,5 +304,5 @@ cdef bint is_plain_chain(tuple plan):
 
 
 cdef bint are_two_compiled_steps(tuple plan):
-    """Return whether a plan is a transformer and the learner behind it, and rows go from one to the other."""
-    return len(plan) == 2 and is_plain_chain(plan) and hands_rows(plan, 0)
+    """Return whether a plain chain is a transformer and the learner behind it, and rows go from one to the other."""
+    return len(plan) == 2 and hands_rows(plan, 0)

@@ -4,6 +4,8 @@ import time
 from functools import cache
 from inspect import Parameter, signature
 
+from river import base
+
 from cpython.object cimport PyObject_GenericSetAttr
 from cpython.pythread cimport PyThread_get_thread_ident
 
@@ -52,6 +54,15 @@ cdef class Estimator:
     def __reduce__(self):
         return _construct, (type(self), self._recipe()), self.__getstate__()
 
+    def __repr__(self):
+        shown = super().__repr__()
+        for name in _constructor(type(self))[0]:
+            part = getattr(self, name, None)
+            if isinstance(part, base.Base):  # of which River shows the parameters only if it is one of its own
+                within = repr(part).replace("\n", "\n  ")
+                shown = shown.replace(f"\n  {name}={part}\n", f"\n  {name}={within}\n", 1)
+        return shown
+
     def _get_params(self):
         names, is_open = _constructor(type(self))
         for name in names if is_open else ():
@@ -69,7 +80,8 @@ cdef class Estimator:
     def clone(self, new_params=None, include_attributes=False):
         """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.
 
-        `new_params` replaces some. A dict for a rule, a space or a kernel changes parameters of it: {"rule": {"C": 0.5}}.
+        `new_params` replaces some. A dict for a rule, a space, a kernel or a model within this one changes parameters of it:
+        {"rule": {"C": 0.5}}.
         """
         given = (new_params or {}).items()
         fresh = super().clone({name: changed(getattr(self, name, None), value) for name, value in given})
@@ -108,7 +120,9 @@ def _constructor(kind):
 
 
 cdef object changed(object part, object value):
-    """Return a recipe with the parameters in a dict changed, or any other value as it is."""
+    """Return a recipe or a fresh estimator with the parameters in a dict changed, or any other value as it is."""
+    if isinstance(part, base.Base) and isinstance(value, dict):
+        return part.clone(value)
     if not (isinstance(part, Recipe) and isinstance(value, dict)):
         return value
     parameters = part.parameters

@@ -29,13 +29,19 @@ cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.complexfloating)
 
 
 class _Intercept:
-    """The name of the constant feature. No feature of a record is equal to it."""
+    """The name of the constant feature. No feature of a record is equal to it. It sorts before all other names."""
 
     def __repr__(self):
         return "INTERCEPT"
 
     def __reduce__(self):
         return "INTERCEPT"
+
+    def __lt__(self, other):  # else weights could not be sorted by name, nor pairs such as (0.5, "age") with equal numbers
+        return other is not self
+
+    def __gt__(self, other):
+        return False
 
 
 INTERCEPT = _Intercept()

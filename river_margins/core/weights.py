@@ -11,7 +11,7 @@ from river_margins.core.reader import INTERCEPT
 
 
 class Weights(Mapping):
-    """One weight vector: a read-only mapping from learned features to their present weights."""
+    """One weight vector: a read-only mapping from learned features to their present weights. A copy of it is a dict."""
 
     __slots__ = ("_block", "_space")
 
@@ -30,6 +30,13 @@ class Weights(Mapping):
 
     def __repr__(self):
         return repr(dict(self))
+
+    def __reduce__(self):  # the space is a view into the learner, whose copy would know no feature
+        return dict, (dict(self),)
+
+    def copy(self):
+        """Return a dict with the weights as they are now."""
+        return dict(self)
 
 
 class WeightMatrix(NamedTuple):

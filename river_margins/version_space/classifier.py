@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from river_margins.core.checks import whole
-from river_margins.core.explain import largest_first
+from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.feature_hash import stable_name
 from river_margins.core.reader import INTERCEPT, read_features
 from river_margins.families.parameter_types import Classes
@@ -83,6 +83,10 @@ class CentreClassifier(TwoLabelClassifier):
         weights = self.weights
         parts = {name: weights.get(name, 0.0) * value for name, value in self._with_intercept(read_features(x)).items()}
         return largest_first(parts)
+
+    def debug_one(self, x: Mapping[Any, Any], decimals: int = 5) -> str:
+        """Return a table of features, values, weights and contributions, which River's pipelines show."""
+        return contribution_table(self.explain_one(x), x, decimals)
 
     def _learn(self, x: Mapping[Any, float], sign: float, mistake: bool) -> bool:
         x = {name: value for name, value in self._with_intercept(x).items() if value}

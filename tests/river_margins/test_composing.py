@@ -340,6 +340,35 @@ def test_several_labels_at_once(wrap):
     assert right / rounds > 0.75
 
 
+class TwoLabels(rm.OGDClassifier):
+    """As docs/coming-from-river.md has it."""
+
+    _multiclass = False
+
+    def __init__(self):
+        super().__init__(lr=0.01, loss="logistic", schedule="constant")
+
+    def predict_proba_one(self, x):
+        chances = super().predict_proba_one(x)
+        return {False: chances[False], True: chances[True]}
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        multioutput.ClassifierChain,
+        multioutput.ProbabilisticClassifierChain,
+        lambda model: multioutput.MonteCarloClassifierChain(model, m=10, seed=1),
+    ],
+    ids=["chain", "probabilistic", "monte carlo"],
+)
+def test_chains_of_two_labels_are_those_of_rivers_logistic_regression(wrap):
+    rows = [(x, {name: y[name] for name in list(y)[:4]}) for x, y in datasets.Yeast().take(200)]
+    ours, rivers = (answers(wrap(model), rows) for model in (TwoLabels(), linear_model.LogisticRegression()))
+    assert ours == rivers
+    assert any(any(labels.values()) for labels in ours)
+
+
 def test_a_batch_behind_a_scaler_is_not_its_rows_one_by_one():
     """As docs/coming-from-river.md says."""
     rows, one, many = list(phishing()), classifier(), classifier()

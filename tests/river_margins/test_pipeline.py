@@ -5,7 +5,7 @@ import pickle
 
 import pandas
 import pytest
-from river import anomaly, compose, datasets, feature_selection, multiclass, preprocessing, stats
+from river import anomaly, compose, datasets, feature_selection, multiclass, preprocessing, stats, utils
 
 import river_margins as rm
 from river_margins.pipeline import Pipeline
@@ -311,3 +311,20 @@ def test_a_batch_that_a_part_of_a_step_cannot_take_teaches_no_step(steps, name):
     with pytest.raises(AttributeError, match=f"`{name}` takes no frames: call `learn_one` for each row"):
         model.learn_many(pandas.DataFrame({"a": [1.0, 2.0, 3.0]}), [True, False, True])
     assert model["StandardScaler"].transform_one({"a": 3.0}) == {"a": 0.0}
+
+
+def test_rivers_log_of_method_calls_has_each_step():
+    def logged(model):
+        calls = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("logging.debug", calls.append)
+            with utils.log_method_calls():
+                assert model.predict_one({"a": 1.0}) is None
+                model.learn_one({"a": 1.0}, True)
+        return calls
+
+    ours = Pipeline(*STEPS["a scaler"]())
+    assert logged(ours) == logged(compose.Pipeline(*STEPS["a scaler"]()))
+    with pytest.MonkeyPatch.context() as patch:  # afterwards, rows go from step to step again
+        patch.setattr(compose.Pipeline, "learn_one", None)
+        ours.learn_one({"a": 2.0}, False)

@@ -288,6 +288,25 @@ def test_a_dict_changes_parameters_of_a_part():
     assert model.rule == rm.PA1(0.5)
 
 
+@pytest.mark.parametrize(
+    ("wrap", "name"),
+    [(rm.Calibrated, "classifier"), (rm.SelectiveSampler, "classifier"), (rm.Averaged, "learner")],
+)
+def test_a_model_within_another_is_shown_and_cloned_with_its_parameters(wrap, name):
+    model = wrap(rm.PAClassifier(C=0.3))
+    model.learn_one({"a": 1.0}, True)
+    assert f"  {name}=PAClassifier (\n    C=0.3\n    mode=1\n" in repr(model)
+    assert repr(wrap(rm.PAClassifier(C=0.2))) != repr(model)
+    changed = model.clone({name: {"C": 0.5}})
+    assert getattr(changed, name).C == 0.5 and getattr(changed, name).n_seen == 0 and getattr(model, name).C == 0.3
+    pipeline = rm.StandardScaler() | model
+    grid = utils.expand_param_grid(pipeline, {wrap.__name__: {name: {"C": [0.1, 1.0]}}})
+    assert [getattr(each[-1], name).C for each in grid] == [0.1, 1.0]
+    assert "\n      C=0.3\n" in repr(pipeline)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        model.clone({name: {"c": 0.5}})
+
+
 # --------------------------------------------------------------------------------------------------- signatures
 
 WORDS = r"(?u)\b\w[\w\-]+\b"

@@ -1,7 +1,9 @@
 """Weights that a user sets, and weights as an array."""
 
 import copy
+import heapq
 import itertools
+import pickle
 import subprocess
 import sys
 
@@ -355,3 +357,37 @@ def test_weights_are_advised_only_where_there_are_any(make):
     else:
         with pytest.raises(ValueError, match="no weights by feature"):
             dict(model.weights)
+
+
+# --------------------------------------------------------------------------------------------------- as a mapping
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda weights: pickle.loads(pickle.dumps(weights)), lambda weights: weights.copy()],
+    ids=["copy", "deepcopy", "pickle", "its method"],
+)
+def test_a_copy_of_the_weights_has_them_and_stays(duplicate):
+    model = rm.PAClassifier(mode=0, intercept=False)
+    model.learn_one({"a": 1.0, "b": 1.0}, True)
+    kept = duplicate(model.weights)
+    assert kept == {"a": 0.5, "b": 0.5}  # a step of 1/|x|²
+    model.learn_one({"a": 1.0}, False)
+    assert kept == {"a": 0.5, "b": 0.5} and model.weights["a"] == -1.0
+    classes = rm.PAClassifier(mode=0, intercept=False, classes="xyz")
+    classes.learn_one({"a": 1.0}, "y")
+    assert copy.deepcopy(classes.weights) == classes.weights and classes.weights["y"]["a"] == 0.5
+
+
+def test_the_weights_can_be_sorted_with_the_intercept():
+    model = rm.PAClassifier(C=1.0)
+    model.learn_one({"b": 1.0, ("a", 1): 0.5, "a": -1.0}, True)
+    names = [name for name in model.weights if not isinstance(name, tuple)]
+    assert sorted(names) == [rm.INTERCEPT, "a", "b"] and sorted(names, reverse=True) == ["b", "a", rm.INTERCEPT]
+    sizes = [(abs(model.weights[name]), name) for name in names]
+    assert len({size for size, _ in sizes}) == 1  # the constant feature is 1, too: only the names decide
+    assert heapq.nlargest(2, sizes) == [(sizes[0][0], "b"), (sizes[0][0], "a")]
+    assert max(sizes)[1] == "b" and min(sizes)[1] == rm.INTERCEPT
+    column = pd.Series({name: model.weights[name] for name in names}).sort_index()
+    assert list(column.index) == [rm.INTERCEPT, "a", "b"]
+    assert not rm.INTERCEPT < rm.INTERCEPT and not rm.INTERCEPT > rm.INTERCEPT

@@ -357,6 +357,8 @@ def test_contributions_add_up_to_the_score(make):
         assert math.fsum(explained.values()) == pytest.approx(model.score_one(x), abs=1e-12)
         assert explained.keys() == {*x, "new", INTERCEPT}
         assert [*map(abs, explained.values())] == sorted(map(abs, explained.values()), reverse=True)
+    table = (rm.StandardScaler() | model).debug_one(x)
+    assert "Contribution" in table and "INTERCEPT" in table
 
 
 @every

@@ -24,8 +24,8 @@ from connectors.formats.codecs import JSON
 
 FILES = ("input", "labels", "output", "rejects", "outcomes", "queries")
 WRITTEN, SVMLIGHT, TABLES = ("jsonl", "csv"), ("svm", "svmlight", "libsvm"), ("parquet", "arrow", "feather")
-LINES = WRITTEN + SVMLIGHT
-FORMATS = "`.jsonl`, `.csv`, `.svm`, `.parquet` or `.arrow`"
+LINES = (*WRITTEN, "ndjson", "tsv", *SVMLIGHT)
+FORMATS = "`.jsonl` (a JSON object a line), `.csv` (commas, semicolons or tabs), `.svm`, `.parquet` or `.arrow`"
 STANDARD = "-"  # the file name of standard input or standard output
 
 
@@ -58,10 +58,10 @@ def _json_lines(path: str) -> str:
 def is_file(name: str) -> bool:
     """Tell whether a file of this name holds records.
 
-    >>> is_file("a.jsonl"), is_file("a.csv.zst"), is_file("phishing"), is_file("a.gz"), is_file("a.parquet.gz")
+    >>> is_file("a.jsonl"), is_file("A.CSV.GZ"), is_file("phishing"), is_file("a.gz"), is_file("a.parquet.gz")
     (True, True, False, False, False)
     """
-    return suffix_of(name) in (LINES if name.endswith((".gz", ".zst")) else LINES + TABLES)
+    return suffix_of(name) in (LINES if name.lower().endswith((".gz", ".zst")) else LINES + TABLES)
 
 
 def suffix_of(path: str) -> str:
@@ -70,7 +70,7 @@ def suffix_of(path: str) -> str:
     >>> suffix_of("a.b.csv.gz"), suffix_of("phishing")
     ('csv', '')
     """
-    return re.sub(r"\.(gz|zst)$", "", path).rpartition(".")[2] if "." in path else ""
+    return re.sub(r"\.(gz|zst)$", "", path.lower()).rpartition(".")[2] if "." in path else ""
 
 
 def is_csv(path: str) -> bool:
@@ -79,7 +79,7 @@ def is_csv(path: str) -> bool:
     >>> is_csv("a.csv.gz"), is_csv("a.csv.jsonl"), is_csv("-")
     (True, False, False)
     """
-    return suffix_of(path) == "csv"
+    return suffix_of(path) in ("csv", "tsv")
 
 
 def is_svmlight(path: str) -> bool:
@@ -98,9 +98,9 @@ WrittenFile = Annotated[str, BeforeValidator(_written)]
 
 class InputFile(Section):
     file: File = Field(
-        description="The file to read, to its end. Its name ends with `.jsonl` (one JSON object a line), `.csv` or"
-        " `.svm` (svmlight), and then perhaps `.gz` or `.zst`; or with `.parquet` or `.arrow` (they need"
-        " `pip install 'river-margins[arrow]'`). `-`: JSON lines from standard input. See [Formats](formats.md)."
+        description="The file to read, to its end. Its name ends with `.jsonl` or `.ndjson` (one JSON object a line),"
+        " `.csv`, `.tsv` or `.svm` (svmlight), and then perhaps `.gz` or `.zst`; or with `.parquet` or `.arrow` (they"
+        " need `pip install 'river-margins[arrow]'`). `-`: JSON lines from standard input. See [Formats](formats.md)."
     )
 
 

@@ -134,7 +134,8 @@ def _validate(
 def _schema_of(data: dict[str, Any]) -> "type[Config] | type[FileConfig]":
     """Return the schema of a file: `input.file` makes it that of a processor between files, or else `output.file`."""
     input, output = (keys if isinstance(keys, dict) else {} for keys in (data.get("input"), data.get("output")))
-    if "file" in input or ("topic" not in input and "file" in output):
+    is_bare = isinstance(data.get("input"), str) and "kafka" not in data  # the name of a file, without its key
+    if "file" in input or is_bare or ("topic" not in input and "file" in output):
         from connectors.config.files_schema import FileConfig
 
         return FileConfig
@@ -186,7 +187,10 @@ def _explain(schema: type[AnyConfig], detail: ErrorDetails) -> PathProblem:
         return PathProblem(path, f"`{name}` must be {expected}, found {describe(value)}", blames_key=False)
     quotes = ", put it in quotes" if kind == "string_type" and isinstance(value, bool | int | float) else ""
     found = "an empty list" if value == [] else describe(value)
-    sentence = f"`{name}` must be {_EXPECTED.get(kind, 'a mapping')}, found {found}{quotes}"
+    expected = _EXPECTED.get(kind, "a mapping")
+    if kind.startswith("model"):
+        expected += f", such as `{{{next(iter(_section_at(schema, path).model_fields))}: ...}}`"
+    sentence = f"`{name}` must be {expected}, found {found}{quotes}"
     return PathProblem(path, sentence, blames_key=False)
 
 

@@ -74,9 +74,15 @@ def _in_range(match: re.Match[str], most: float, longest: str) -> float:
     return seconds
 
 
+def _no_text(value: Any) -> str:
+    """Describe a value where a number or a truth value is needed: in quotes it is text."""
+    is_quoted = isinstance(value, str) and re.fullmatch(r"[0-9]+|true|false", value)
+    return describe(value) + (": leave the quotes out" if is_quoted else "")
+
+
 def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"a whole number of at least 0 is needed, found {describe(value)}")
+        raise ValueError(f"a whole number of at least 0 is needed, found {_no_text(value)}")
     return value
 
 
@@ -102,7 +108,7 @@ def _at_most(value: Any) -> tuple[int, int]:
 
 def _truth(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"`true` or `false` is needed, found {describe(value)}")
+        raise ValueError(f"`true` or `false` is needed, found {_no_text(value)}")
     return value
 
 
@@ -138,7 +144,7 @@ def _otherwise(value: Any) -> Any:
 
 def _port(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65535:
-        raise ValueError(f"a port is a whole number from 1 to 65535, found {describe(value)}")
+        raise ValueError(f"a port is a whole number from 1 to 65535, found {_no_text(value)}")
     return value
 
 

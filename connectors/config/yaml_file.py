@@ -37,11 +37,13 @@ HINTS = (
     ("anchor", " (text that begins with `&` needs quotes)"),
     (
         "mapping values are not allowed",
-        " (text with a colon and a space in it needs quotes; or a line above has another indentation)",
+        " (text with a colon and a space in it needs quotes; or a line above lacks its colon, or has another"
+        " indentation)",
     ),
+    ("unknown escape", " (between double quotes, a backslash begins a character: use single quotes)"),
     ("single document", " (a file is one processor: move what follows `---` to a file of its own)"),
 )
-# Look like a blank, or like nothing: text copied from web pages and word processors has them. To YAML they are letters.
+# Look like a space or are invisible: text copied from web pages and word processors has them. To YAML they are letters.
 INVISIBLE = re.compile("[\u00a0\u2007\u200b\u202f\u2060\u3000\ufeff]")
 ALIAS = "aliases (`*name`) are not supported, write the value out"
 SECTIONS_WITH_SECRETS = (("kafka",), ("record",))
@@ -155,6 +157,8 @@ def _report_syntax(document: Document, text: str, error: yaml.MarkedYAMLError) -
         )
     elif re.search(r"\[.*\w\[[0-9]+\]", line):
         sentence += ' (between brackets, a path such as `"items[0].price"` needs quotes)'
+    elif "expected ',' or" in sentence:
+        sentence += " (a brace or a bracket is not closed, or text with this character in it needs quotes)"
     document.problems.append(Problem(place, sentence))
 
 

@@ -21,7 +21,16 @@ import zstandard
 from connectors.config.files_schema import STANDARD
 
 CHUNK = 1 << 16
+UTF_16 = "it is text in UTF-16: save it in UTF-8, as a spreadsheet does with `CSV UTF-8`"
 PACKED = {".gz": 1 << 15, ".zst": 1 << 10}  # bytes that are decompressed at once, which become at most 32 MB
+# How a file begins that is not the text its name promises, and what to do.
+OTHERS = {
+    b"\x1f\x8b": "it is compressed by gzip: let its name end with `.gz`",
+    b"\x28\xb5\x2f\xfd": "it is compressed by zstd: let its name end with `.zst`",
+    b"PK\x03\x04": "it is a zip archive, or a workbook of a spreadsheet: unpack it, or save it as CSV in UTF-8",
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+}
 MAX_WAIT = 0.5  # seconds for content of standard input
 DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": lambda: zlib.decompressobj(wbits=31),
@@ -43,11 +52,21 @@ def read_chunks(path: str) -> Iterator[bytes]:
         return _standard_input(descriptor(sys.stdin))
     if not os.path.isfile(path):
         raise Unfit("it is not a file" if os.path.exists(path) else "it does not exist")
+    if _suffix(path) not in DECOMPRESSORS:
+        with open(path, "rb") as file:
+            start = file.read(4)
+        for sign, advice in OTHERS.items():
+            if start.startswith(sign):
+                raise Unfit(advice)
     return _content(path)
 
 
+def _suffix(path: str) -> str:
+    return pathlib.Path(path).suffix.lower()
+
+
 def _content(path: str) -> Iterator[bytes]:
-    suffix = pathlib.Path(path).suffix
+    suffix = _suffix(path)
     make, size = DECOMPRESSORS.get(suffix), PACKED.get(suffix, CHUNK)
     with open(path, "rb") as file:
         pieces = iter(lambda: file.read(size), b"")
@@ -103,7 +122,7 @@ class Sink:
 
     def __init__(self, path: str, file: BinaryIO, note: Callable[[bytes], None]) -> None:
         self._file, self._note = file, note
-        self._make = COMPRESSORS.get(pathlib.Path(path).suffix)
+        self._make = COMPRESSORS.get(_suffix(path))
         self._compressor: Any = None
         self._is_on_disk = path != STANDARD
 

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import os
 import pathlib
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
@@ -73,7 +74,7 @@ class Reader:
         self._chunks, self._rest = read_chunks(path), b""
         self._delimiter = ","
         self.columns = self._header() if is_csv(path) else None
-        is_packed = path == STANDARD or path.endswith((".gz", ".zst"))
+        is_packed = path == STANDARD or path.lower().endswith((".gz", ".zst"))
         self.total = None if is_packed else os.path.getsize(path)
 
     def parser(self, *texts: str | None, nulls: Collection[str] = ()) -> Callable[[bytes], Any] | None:
@@ -155,8 +156,10 @@ class Reader:
         self._rest = end_of_line + self._rest
         self._take(line.removesuffix(end_of_line))
         self.lines = 1
+        header = line.removeprefix(BOM)
+        if re.fullmatch(rb'"?sep=."?', header.removesuffix(end_of_line)):
+            raise Unfit("its first line is for Excel only: delete it, so that the names of the columns come first")
         try:
-            header = line.removeprefix(BOM)
             self._delimiter = csv_rows.delimiter_of(header)
             columns = [name.strip() for name in csv_rows.cells(header, self._delimiter)]
         except Reject as reject:

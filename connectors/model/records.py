@@ -194,7 +194,9 @@ class Decoder:
         try:
             fields = self._parse(value)
         except orjson.JSONDecodeError as error:
-            raise Reject(f"not JSON: {error}") from None
+            is_part = value.lstrip()[:1] in (b"[", b"{") and "unexpected end" in error.msg
+            hint = ": a record is a whole JSON object, in a file on a line of its own" if is_part else ""
+            raise Reject(f"not JSON: {error}{hint}") from None
         if not isinstance(fields, dict):
             raise Reject(f"not a JSON object but {_kind(fields)}")
         if self._pick is None:

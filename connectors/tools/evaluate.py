@@ -5,7 +5,6 @@ processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from river.metrics.base import BinaryMetric
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
-from connectors.config.learner import last_step
+from connectors.config.learner import last_step, texts_of
 from connectors.errors import ConfigError, StartError
 from connectors.files.processor import make_decoder
 from connectors.files.readers import open_records
@@ -28,12 +27,12 @@ from connectors.model.rejects import Reject
 from connectors.snapshots.models import Builder
 from connectors.tools import evaluate_late, measures, river_names
 from connectors.tools.evaluate_late import LateSource, as_start_errors
+from connectors.tools.odd_values import OddFeatures, OddLabels
 from river_margins import snapshot
 
 MOST_POINTS = 1000
 REMEMBERED = 10_000  # examples between two copies of the model: it is rebuilt from one when learning fails half-way
-MANY_CLASSES = 20  # numbers with decimals: what a measurement gives, and a class or a category seldom is
-DECIMAL = re.compile(r"-?[0-9]+[.,][0-9]+")
+MANY_CLASSES = 20  # numbers with decimals: what a measurement gives, and a class seldom is
 
 
 @dataclass
@@ -60,8 +59,8 @@ class Result:
         How many drifts there were; None for a model that nothing watches.
     absent
         The paths of the listed features that no record has had, by the names of the features.
-    decimals
-        Different values of features that are text and look like numbers with decimals, the first ones of many.
+    odd_features
+        Looks for features whose texts are no categories.
     reason
         The first record that could not be processed, and why.
     curve
@@ -82,7 +81,7 @@ class Result:
     queries: int | None = None
     drifts: int | None = None
     absent: dict[str, str] = field(default_factory=dict, repr=False)
-    decimals: dict[str, set[str]] = field(default_factory=dict, repr=False)
+    odd_features: OddFeatures = field(default_factory=OddFeatures, repr=False)
     reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
     _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs
@@ -97,6 +96,7 @@ class Result:
         weights = getattr(getattr(last, "classifier", last), "class_weight", None)  # also of a learner around another
         self._named_labels = measures.NamedLabels(self.metrics, weights)
         self._unmeasured, self._fractions = 0, set[float]()  # different labels with decimals, the first ones of many
+        self._odd_labels = OddLabels() if is_classifier else None
 
     @property
     def needs_probabilities(self) -> bool:
@@ -114,22 +114,8 @@ class Result:
         if self.absent and self.examples:  # what a path does not find is absent, also where it was mistyped
             paths = ", ".join(f"`{path}`" for path in sorted(self.absent.values()))
             said.append(f"`record.features`: no record has a value at {paths}")
-        if self.examples:  # a learner that takes no texts has refused these records, and said why
-            many = sorted(str(name) for name, found in self.decimals.items() if len(found) == MANY_CLASSES)
-            said += [
-                f"many values of the feature `{name}` are numbers written as text, and each text is a category here: "
-                "write them without quotes"
-                for name in many
-            ]
-        return said
-
-    def look_at_texts(self, features: dict[str, Any]) -> None:
-        """Keep features that are text and look like numbers with decimals: an encoder would not refuse them."""
-        for name, value in features.items():
-            if type(value) is str and DECIMAL.fullmatch(value):
-                found = self.decimals.setdefault(name, set())
-                if len(found) < MANY_CLASSES:
-                    found.add(value)
+        said += [] if self._odd_labels is None else self._odd_labels.warnings()
+        return said + self.odd_features.warnings(self.learner)
 
     def judge(self, label: Any, prediction: Any, probabilities: Any) -> None:
         """Measure a prediction, whose probabilities are None if no metric needs them, and count an example."""
@@ -143,6 +129,8 @@ class Result:
         if type(label) is float and not label.is_integer() and len(self._fractions) < MANY_CLASSES:
             self._fractions.add(label)
         self._named_labels.see(label)
+        if self._odd_labels is not None:
+            self._odd_labels.see(label)
         self.note_one()
 
     def _why_not(self, metric: Any, label: Any, said: Any, error: Exception) -> str:
@@ -210,6 +198,7 @@ def start(config: Config | FileConfig, names: Sequence[str] = ()) -> Result:
     first, *others = [Result(measures.make(names, learner), learner) for learner in config.first_learners().values()]
     first.challengers = dict(zip(config.challengers, others, strict=True))
     first._watched = config if config.drift else None
+    first.odd_features = OddFeatures(texts_of(config.learner.steps))
     first.absent = {name: path.name for name, path in named(config.record.features or ())}
     return first
 
@@ -259,6 +248,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
             result.reject(record.source, reject)
             continue
         result.judge(label, said.prediction, probabilities)
+        result.odd_features.see(features)  # a learner that takes no texts has refused those, and said why
         if result.examples % REMEMBERED == 0:
             saved[""] = model.dumps({})
             model.saved_as("")
@@ -271,7 +261,6 @@ def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
     for record in source.examples(result):
         for name in record.features.keys() & result.absent.keys():
             del result.absent[name]
-        result.look_at_texts(record.features)
         if record.label is None:
             result.unlabelled += 1
         else:
@@ -374,6 +363,8 @@ def source_of(config: Config | FileConfig, data: str | None) -> FileSource | Dat
         return FileSource(config, data)
     if os.path.exists(data):
         raise ConfigError(f"`{data}` does not say what it holds: give it a name that ends with {FORMATS}")
+    if "." in data or os.sep in data:
+        raise ConfigError(f"there is no file `{data}`, and no data set of this name")
     return DataSet(config, data)
 
 

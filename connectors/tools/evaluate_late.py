@@ -136,6 +136,8 @@ class _Judge:
 
     def take_record(self, record: Record) -> None:
         """Measure the prediction of a record with its own label, or remember its probabilities."""
+        if record.output is not None:
+            self._result.odd_features.see(record.features)
         if record.output is not None and record.label is not None:
             self._result.judge(record.label, record.prediction, self._last)
         elif self._result.needs_probabilities:

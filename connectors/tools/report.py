@@ -1,5 +1,6 @@
 """The report of an evaluation: a progress bar on a terminal, a table, a plot."""
 
+import os
 import pathlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,10 @@ from connectors.tools import evaluate, progress
 from connectors.tools.check_save import check_save
 from river_margins import snapshot
 
+KNOWN = (
+    "the saved learner has learned the records of `input.file`: a processor that starts from it needs another input, or"
+    " it predicts what it has learned, and looks better than it is"
+)
 UPDATE_EVERY = 256  # examples between two updates of the progress bar
 
 
@@ -85,6 +90,11 @@ def run(
         console.print(_table(columns, source.name, examples / (monotonic() - began)))
         for sentence in _remarks(config, result, isinstance(source, evaluate.LateSource)):
             console.print(sentence, highlight=False, soft_wrap=True)
+        is_input = isinstance(config, FileConfig) and os.path.realpath(source.name) == os.path.realpath(
+            config.input.file
+        )
+        if save is not None and is_input:
+            console.print(KNOWN, highlight=False, soft_wrap=True)
     finally:  # what was learned is not lost with a reader of the table that has enough, such as `grep -q`
         _write(result, save, plot)
     return result

@@ -178,7 +178,7 @@ instance: 7
         "10:5: there is no class `StandardScalar`, did you mean `StandardScaler`?",
         "11:29: `PAClassifier` has no parameter `mod`, did you mean `mode`?",
         "12:17: `output.topic`: `a b` cannot be a topic",
-        "13:10: `rejects` must be a mapping, found the text `predictions`",
+        "13:10: `rejects` must be a mapping, such as `{topic: ...}`, found the text `predictions`",
         "14:25: `checkpoint.guarantee` must be `exactly_once` or `at_least_once`, found the text `exactly_onc`",
         "14:45: `checkpoint.every`: a duration is a number with a unit",
         "15:1: `snapshots.folder`: a URL must not hold a password: credentials come from the environment",
@@ -301,18 +301,27 @@ def test_a_learner_is_a_list_of_steps(problems, learner):
         ("snapshots: sftp://me@host:22/a@b", None),
         ("snapshots: ~nobody-here/a", "10:1: `snapshots.folder`: `~nobody-here/a` begins with the home folder of a"),
         ("metrics: {port: 9464, page: x}", "10:29: `metrics.page`: `true` or `false` is needed, found the text `x`"),
+        (
+            "metrics: {port: '9464'}",
+            "10:17: `metrics.port`: a port is a whole number from 1 to 65535, found the text "
+            "`9464`: leave the quotes out",
+        ),
+        (
+            "metrics: {port: 9464, page: 'true'}",
+            "10:29: `metrics.page`: `true` or `false` is needed, found the text `true`: l",
+        ),
         ("metrics: {port: 9464, host: ' '}", "10:29: `metrics.host`: the address to listen on is empty: write"),
         ("metrics: {port: 9464, host: '::1', page: ~}", None),
         ("snapshots: {folder: a, keep: {last: -1}}", "10:37: `snapshots.keep.last`: a whole number of at least 0"),
         ("snapshots: {folder: a, keep: {weekly: 1}}", "10:31: unknown key `snapshots.keep.weekly`; known are `last`"),
-        ("snapshots: 3", "10:12: `snapshots` must be a mapping, found the number `3`"),
+        ("snapshots: 3", "10:12: `snapshots` must be a mapping, such as `{folder: ...}`, found the number `3`"),
         ("instance: a/b", "10:11: `instance`: `a/b` cannot be"),
         ("instance: &x a", None),
         ("instance: !!str 7", "10:11: the tag `tag:yaml.org,2002:str` is not supported, remove it"),
         ("rejects: {!!str topic: a}", "10:11: a key must be a plain word, without a tag, and not a list or a mapping"),
         ("instance: !!python/name:os.system a", "10:11: the tag `tag:yaml.org,2002:python/name:os.system` is not"),
         ("rejects: {topic: ..}", "10:18: `rejects.topic`: `..` cannot be a topic"),
-        ("checkpoint:", "10:12: `checkpoint` must be a mapping, found nothing"),
+        ("checkpoint:", "10:12: `checkpoint` must be a mapping, such as `{guarantee: ...}`, found nothing"),
         ("checkpoint: {guarantee: true}", "10:25: `checkpoint.guarantee` must be `exactly_once` or"),
         ("what: {}", "10:1: unknown key `what`; known are `name`, `record`,"),
     ],
@@ -462,7 +471,12 @@ def test_mistakes_of_yaml_itself(problems):
         "a: @b": "(text that begins with `@` needs quotes)",
         "a: %b": "(text that begins with `%` needs quotes)",
         "a: *": "(text that begins with `*` needs quotes)",
-        "a: b: c": "(text with a colon and a space in it needs quotes; or a line above has another indentation)",
+        "a: b: c": "(text with a colon and a space in it needs quotes; or a line above lacks its colon, or has another "
+        "indentation)",
+        "a = 1\nb: 2": "a line above lacks its colon, or has another indentation)",
+        "a: {b: c": "(a brace or a bracket is not closed, or text with this character in it needs quotes)",
+        "a: {b: c?}": "(a brace or a bracket is not closed, or text with this character in it needs quotes)",
+        'a: "C:\\data"': "(between double quotes, a backslash begins a character: use single quotes)",
         "a: 1\n---\nb: 2": "(a file is one processor: move what follows `---` to a file of its own)",
     }.items():
         assert problems(text)[0].endswith(hint), problems(text)
@@ -786,6 +800,14 @@ def test_a_processor_between_files(load):
     assert (found.checkpoint.guarantee, found.checkpoint.every, found.start_from) == ("exactly_once", 1.0, None)
     from_stdin = FILES.replace("in.csv.gz", "'-'") + "checkpoint: {guarantee: none}\n"
     assert load(from_stdin.replace("out.jsonl.zst", "'-'")).output.file == "-"
+
+
+def test_a_file_without_its_key(problems):
+    """It is a processor between files all the same, and needs no `kafka`."""
+    bare = FILES.replace("{file: in.csv.gz}", "in.csv.gz")
+    assert problems(bare) == [
+        "p.yaml:2:8: `input` must be a mapping, such as `{file: ...}`, found the text `in.csv.gz`"
+    ]
 
 
 def test_what_needs_topics_says_so(tmp_path):

@@ -143,6 +143,15 @@ def test_evaluate_gives_what_the_processor_and_river_give(folder):
     assert (result.examples, result.unlabelled, result.rejected) == (400, 0, 0)
 
 
+def test_evaluate_tells_odd_values_also_with_late_labels(folder):
+    folder.put([dumped({"id": n, "at": n, "user": f"u{n}"}) for n in range(200)])
+    folder.put_labels([dumped({"of": n, "at": n + 5, "label": ["yes", "Yes"][n % 2]}) for n in range(200)])
+    result = evaluate.run(folder.config(learner=["OneHotEncoder", "PAClassifier"]))
+    alike, new = result.warnings
+    assert alike.endswith("are classes of their own: 'Yes' (100 of 200 examples), 'yes' (100 of 200 examples)")
+    assert new.startswith("nearly every text of the feature `user` comes once, such as 'u199'")
+
+
 def test_evaluate_holds_few_examples_also_if_models_begin_anew(tmp_path, monkeypatch):
     held, saved_as = [], PartitionModel.saved_as
 

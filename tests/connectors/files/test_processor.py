@@ -867,6 +867,12 @@ def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
             b"id,a,y\r1,2,3\r",
             "names no columns: not CSV: it goes on after a carriage return: end lines with a line feed",
         ),
+        (b"sep=;\r\nid;a;y\r\n", "its first line is for Excel only: delete it"),
+        (b'"sep=,"\n', "its first line is for Excel only: delete it"),
+        ("id,a,y\n".encode("utf-16"), "it is text in UTF-16: save it in UTF-8"),
+        (b"PK\x03\x04 and more", "it is a zip archive, or a workbook of a spreadsheet"),
+        (gzip.compress(b"id,a,y\n"), "it is compressed by gzip: let its name end with `.gz`"),
+        (zstandard.compress(b"id,a,y\n"), "it is compressed by zstd: let its name end with `.zst`"),
         (b"id,\xff\n", "names no columns: not UTF-8: byte 3; the file must be CSV in UTF-8"),
         (b"id,a,z\n1,2,3\n", "has no column `y`; its columns are `id`, `a`, `z`$"),
         (b"id|a|y\n1|2|3\n", r"has no column `id`; its columns are `id\|a\|y`$"),
@@ -879,6 +885,37 @@ def test_a_header_that_cannot_be_used(tmp_path, content, said):
     folder.put(content)
     with pytest.raises(StartError, match=said):
         folder.run()
+
+
+@pytest.mark.parametrize("kind", ["ndjson", "JSONL", "jsonl.GZ", "CSV", "tsv", "Csv.Gz"])
+def test_other_endings_of_names(tmp_path, kind):
+    """Other programs write them, and capital letters."""
+    records, folder = phishing(30), Folder(tmp_path, f"jsonl{'.gz' if kind.lower().endswith('gz') else ''}")
+    content = b"\n".join(lines_of(records))
+    if kind[:3].lower() in ("csv", "tsv"):
+        content = table_of(records).replace(b",", b"\t" if kind == "tsv" else b",")
+    path = tmp_path / f"in.{kind}"
+    path.write_bytes(PACK[folder.suffix](content))
+    folder.run(input={"file": str(path)})
+    assert folder.output() == twin(folder.config().build_learner(), records)
+
+
+def test_json_lines_that_are_something_else(folder):
+    """A processor does not begin with them, as each line would be a reject."""
+    for content, said in ((gzip.compress(b"{}\n"), "compressed by gzip"), ("{}\n".encode("utf-16"), "in UTF-16")):
+        folder.put(content)
+        with pytest.raises(StartError, match=said):
+            folder.run()
+    assert not (folder.path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("bad", [2, 1])
+def test_a_run_that_predicts_nothing_is_told(folder, caplog, bad):
+    """The rejects are in a file, and the counts at the end look like those of any run."""
+    folder.put([json.dumps({"id": n, "a": "x" if n < bad else 1}).encode() for n in range(2)])
+    folder.run()
+    said = "no record could be processed; the last one: feature 'a' is the text 'x'"
+    assert (said in caplog.text) == (bad == 2)
 
 
 def command(folder, standard_input, **changes):

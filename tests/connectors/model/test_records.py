@@ -46,6 +46,8 @@ def test_listed_features_only():
         (None, "the value is null"),
         (b"", "not JSON"),
         (b"\xff", "not JSON"),
+        (b"[", "not JSON: unexpected end of data.*: a record is a whole JSON object, in a file on a line of its own"),
+        (b' {"a":\r', "a record is a whole JSON object, in a file on a line of its own"),
         (b'{"a": Infinity}', "not JSON"),
         (b'{"a": -1e400}', "not JSON"),
         (b"null", "not a JSON object but null"),

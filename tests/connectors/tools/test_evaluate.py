@@ -24,6 +24,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.streams import phishing, twin
 
 CLASSIFIER = ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}]
+CLASSIFIER_OF_NUMBERS = [{"river.compose.Discard": {"keys": ["t"]}}, *CLASSIFIER]
 REGRESSOR = ["StandardScaler", {"PARegressor": {"C": 0.01, "mode": 1}}]
 NAMES = {"Phishing": "Accuracy LogLoss ROCAUC F1 ConfusionMatrix", "ImageSegments": "MacroF1 CrossEntropy",
          "TrumpApproval": "MAE RMSE R2"}  # fmt: skip
@@ -201,6 +202,19 @@ def test_the_saved_learner_is_what_a_processor_starts_from(settings, tmp_path):
         settings(REGRESSOR, start_from=str(saved))
 
 
+@pytest.mark.parametrize("is_input", [True, False])
+def test_a_learner_that_knows_the_input_is_told(settings, tmp_path, capsys, is_input):
+    """Started from it, a processor would predict what it has learned, and look far better than it is."""
+    lines = "".join(f"{json.dumps({'id': n, 'a': n, 'y': n % 2 == 0})}\n" for n in range(20))
+    for name in ("in.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text(lines)
+    data = None if is_input else str(tmp_path / "other.jsonl")
+    report.run(settings(), data, save=tmp_path / "a.snapshot")
+    assert ("a processor that starts from it needs another input" in capsys.readouterr().out) == is_input
+    report.run(settings(), data)
+    assert "needs another input" not in capsys.readouterr().out
+
+
 def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(ours, "MOST_POINTS", 50)
     plot = tmp_path / "plot.png"
@@ -254,6 +268,7 @@ def test_labels_that_come_later_and_are_not_named_are_told(settings, tmp_path, c
         ({"names": ["MAE"]}, "the metric `MAE` cannot measure a classifier"),
         ({"data": "phish"}, "River has no data set `phish`, did you mean `Phishing`"),
         ({"data": __file__}, "does not say what it holds"),
+        ({"data": "missing.txt"}, "there is no file `missing.txt`, and no data set of this name"),
         ({"data": "phishing", "plot": pathlib.Path("a.txt")}, "`a.txt` is not the name of a plot"),
         ({"names": ["ConfusionMatrix"], "plot": pathlib.Path("a.png")}, "no single number to draw"),
         ({"data": "phishing", "plot": pathlib.Path("a.png"), "save": pathlib.Path("a.png")}, "name the same file"),
@@ -561,12 +576,89 @@ def test_a_classifier_of_numbers_with_decimals_is_told(settings, tmp_path, capsy
     assert said not in capsys.readouterr().out
 
 
-def test_features_that_are_numbers_in_quotes_are_told(settings, tmp_path, capsys):
+ENCODED = ["StandardScaler", "OneHotEncoder", *CLASSIFIER[-1:]]
+NUMBERS, DATES = (
+    "many values of the feature `a` are numbers written as text",
+    "many values of the feature `a` are dates",
+)
+MIXED, NEW = "the feature `a` is text in some records, such as 'x', and a", "nearly every text of the feature `a` comes"
+
+
+def said_of(settings, tmp_path, capsys, values, learner=ENCODED):
+    """What an evaluation says of a feature and of labels beside the table, in lines."""
+    records = [{"id": n, "b": n, "y": n % 2 == 0, "t": "blue sky"} | value for n, value in enumerate(values)]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    report.run(settings(learner))
+    return [line for line in capsys.readouterr().out.splitlines()[1:] if line[:1].isalpha()]
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "said"),
+    [
+        ("{}.50", 40, NUMBERS), ("{}", 40, None), ("{}.50", 19, None), ("-{},5", 40, NUMBERS), ("{}.1°C", 40, NUMBERS),
+        ("${},345", 40, NUMBERS), ("${}", 40, NUMBERS), ("{}%", 40, NUMBERS), ("{} 234,50", 40, NUMBERS),
+        ("({}.20)", 40, NUMBERS), ("{}.5 kg", 40, NUMBERS), ("10.0.0.{}", 40, None), ("1.2.{}", 40, None),
+        ("{}a", 40, None), ("x{}.5", 40, None), ("192.168.100.1{:02}", 40, None), ("12:{}", 40, None),
+        ("2024-01-{:02}", 40, DATES), ("2024-01-01T10:{:02}:00Z", 40, DATES), ("05.01.20{:02} 10:00", 40, DATES),
+        ("{}/1/2024", 40, DATES), ("01/05/{:02}", 40, DATES), ("2024-01-{:02}", 19, None),
+        ("user{}", 100, NEW), ("user{}", 99, None), ("{} comes late", 3000, NEW),
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_categories_are_told(settings, tmp_path, capsys, text, number, said):
     """An encoder makes a category of each of them, and nothing fails."""
-    said = "many values of the feature `amount` are numbers written as text, and each text is a category here: write"
-    encoded = ["StandardScaler", "OneHotEncoder", *CLASSIFIER[-1:]]
-    for amount, learner, is_told in (("{}.50", encoded, True), ("{}", encoded, False), ("{}.50", CLASSIFIER, False)):
-        lines = [{"id": n, "y": n % 2 == 0, "amount": amount.format(n)} for n in range(40)]
-        (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-        report.run(settings(learner))
-        assert (said in capsys.readouterr().out) == is_told
+    found = said_of(settings, tmp_path, capsys, [{"a": text.format(n)} for n in range(number)])
+    assert [line.startswith(said or "") for line in found] == [True] * (said is not None)
+
+
+@pytest.mark.parametrize("categories", [1, 50, 900, 5000])
+def test_texts_that_come_again_are_categories(settings, tmp_path, capsys, categories):
+    """Also if there are so many that only a sample of them is remembered."""
+    found = said_of(settings, tmp_path, capsys, [{"a": f"shop {n % categories}"} for n in range(2 * categories + 200)])
+    assert found == []
+
+
+def test_a_feature_of_numbers_and_texts_is_told(settings, tmp_path, capsys):
+    values = [{"a": "x" if n % 30 == 3 else n} for n in range(60)]
+    (found,) = said_of(settings, tmp_path, capsys, values)
+    assert found.startswith(MIXED)
+    (found,) = said_of(settings, tmp_path, capsys, values, CLASSIFIER_OF_NUMBERS)  # these texts are no categories
+    assert found.startswith("the first one that could not be processed: in.jsonl:4: feature 'a' is the text 'x'")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"river.compose.Discard": {"keys": ["a"]}}, *ENCODED],
+        [{"river.compose.Select": {"keys": ["b", "t"]}}, *ENCODED],
+        [{"TFIDF": {"on": "a"}}, ENCODED[-1]],
+        [{"BagOfWords": {"on": "t"}}, ENCODED[-1]],  # of the other features nothing is left
+    ],
+)
+def test_texts_that_no_encoder_gets_are_no_categories(settings, tmp_path, capsys, steps):
+    found = said_of(settings, tmp_path, capsys, [{"a": f"user{n}"} for n in range(200)], steps)
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["yes", "no", "NA"], ["the label 'NA' is a class of its own (2 of 6 examples): if it means that there is no"]),
+        (["yes", "no", ""], ["the label '' is a class of its own (2 of 6 examples): if it means that there is no"]),
+        (["Yes", "no", "yes "], ["alike are classes of their own: 'Yes' (2 of 6 examples), 'yes ' (2 of 6 examples)"]),
+        (["0", "1", 0.5], []),
+        (["1.0", "x", 1], ["alike are classes of their own: '1.0' (2 of 6 examples), 1 (2 of 6 examples)"]),
+        (["none", "mild", "severe"], []),
+        ([True, False], []),
+        ([1, 2, 1.0, 3.0], []),
+        (
+            range(100),
+            ["there are 100 different labels and more, with fewer than 20 examples each on average"],
+        ),
+        ([f"order {n}" for n in range(100)], ["there are 100 different labels and more"]),
+        (range(99), []),
+        ([n % 100 for n in range(1000)], []),
+    ],
+)
+def test_labels_that_look_like_none_or_like_another_are_told(settings, tmp_path, capsys, labels, said):
+    found = said_of(settings, tmp_path, capsys, [{"y": label} for label in [*labels, *labels]], CLASSIFIER_OF_NUMBERS)
+    assert len(found) == len(said) and all(text in line for text, line in zip(said, found, strict=True))

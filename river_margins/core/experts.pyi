@@ -21,7 +21,7 @@ class Experts:
 
 @final
 class NumberExperts(Experts):
-    moments: tuple[float, float, float, float]
+    moments: tuple[float, float, float, float, float, float]
     @property
     def unit(self) -> float: ...
     def predict_number(self, x: Mapping[Any, Any]) -> float: ...

@@ -378,15 +378,16 @@ cdef class NumberExperts(Experts):
     """
 
     cdef double label_weight, label_mean, squares, mean_error
+    cdef double lowest, highest  # of all labels so far
 
     @property
     def moments(self):
-        """The sum of the weights of all labels, their mean, the sum of their squared distances from it, and the mean error."""
-        return self.label_weight, self.label_mean, self.squares, self.mean_error
+        """The weights of all labels in sum, their mean, their squared distances from it in sum, the mean error, and their ends."""
+        return self.label_weight, self.label_mean, self.squares, self.mean_error, self.lowest, self.highest
 
     @moments.setter
     def moments(self, numbers):
-        self.label_weight, self.label_mean, self.squares, self.mean_error = numbers
+        self.label_weight, self.label_mean, self.squares, self.mean_error, self.lowest, self.highest = numbers
 
     @property
     def unit(self):
@@ -406,6 +407,10 @@ cdef class NumberExperts(Experts):
     cdef int take_numbers(self, Reading reading, double unit) except -1:
         cdef Py_ssize_t i, near = 0
         cdef double number
+        # A rare huge feature takes linear experts far beyond all labels, and a loss of at most 1 does not tell how far.
+        cdef double spread = self.highest - self.lowest
+        cdef double least = (self.lowest - spread - self.label_mean) / unit
+        cdef double most = (self.highest + spread - self.label_mean) / unit
         for i in range(self.count):
             near += reading.said[i] is not None and fabs(reading.said[i]) <= FAR
         for i in range(self.count):
@@ -413,6 +418,8 @@ cdef class NumberExperts(Experts):
             # Even the least weight, share/N, of an expert that diverges would be the whole mean.
             if fabs(number) > FAR and near > 0 and self.weight[i] * self.count <= 1.0 + 1e-9:
                 number = NAN
+            elif self.label_weight > 0.0 and isfinite(number):
+                number = min(max(number, least), most)
             reading.numbers[i] = number if isfinite(self.label_mean + unit * number) else NAN
         return 0
 
@@ -449,6 +456,9 @@ cdef class NumberExperts(Experts):
                 if reading.refused[i]:
                     reading.losses[i] = w
             self.lower_weights(reading.losses)
+        if w != 0.0:
+            self.lowest = min(self.lowest, label) if self.label_weight > 0.0 else label
+            self.highest = max(self.highest, label) if self.label_weight > 0.0 else label
         if self.label_weight > 0.0:  # the first error is the label itself, which says nothing about the experts
             error = min(fabs(old_mean + old_unit * combined - label), LARGEST_ERROR)
             self.mean_error += (error - self.mean_error) * min(max(part, w * ERROR_MEMORY), 1.0)

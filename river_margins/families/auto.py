@@ -1,6 +1,7 @@
 """Learners that need no tuning: many experts learn side by side, and those that were right lately decide."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,8 @@ from river_margins.spaces import AveragedLinear
 __all__ = ["AutoClassifier", "AutoRegressor"]
 
 ANY_REGRESSOR = MarginRegressor(PA1())  # all refuse the same labels
-MOMENTS = ("count", "mean", "squares", "error")  # of labels, in a state; the first is the sum of their weights
+# Of labels, in a state; the first is the sum of their weights.
+MOMENTS = ("count", "mean", "squares", "error", "lowest", "highest")
 
 
 def usual_classifiers() -> list[base.Classifier]:
@@ -310,7 +312,8 @@ class AutoRegressor(_Auto, base.Regressor):
     expert is its absolute error in units of twice the mean absolute error of the combined prediction, at most 1; it
     multiplies the weight of the expert by exp(-eta·loss). The mean error begins after the first label, and each new
     error has a share of at least 1/1000 in it, so that it follows a drift. Then all weights share a small part. The
-    weighted mean of the experts is predicted.
+    weighted mean of the experts is predicted. A number of an expert that is farther outside the range of all labels so
+    far than this range is wide counts as the number that is just so far.
 
     Parameters
     ----------
@@ -419,4 +422,5 @@ class AutoRegressor(_Auto, base.Regressor):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._experts.moments = tuple(state[name] for name in MOMENTS)
+        without = {"lowest": -math.inf, "highest": math.inf}  # states of earlier versions have neither
+        self._experts.moments = tuple((without | state)[name] for name in MOMENTS)

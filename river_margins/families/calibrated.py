@@ -351,9 +351,11 @@ class _Calibration:
             # The first is not below 0: with a sampler, only labels of small scores are seen, and the effect of their
             # noise would grow with the score. That of the second is the same for all but the smallest scores.
             slopes = (
-                max(first + (g_all * f_pull - both * g_pull) / determinant, 0.0),
+                first + (g_all * f_pull - both * g_pull) / determinant,
                 second + (f_all * g_pull - both * f_pull) / determinant,
             )
+            if slopes[0] < 0.0:  # the best second one beside a first of 0: that of the free step would offset the first
+                slopes = 0.0, second + (g_pull + both * first) / g_all
             if all(map(math.isfinite, slopes)):
                 self.slopes = slopes
                 for label, (pull, all_of_it) in pulls.items():

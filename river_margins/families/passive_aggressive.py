@@ -248,7 +248,7 @@ class PARegressor(MarginRegressor):
 
     round_cost = "The number of features in x."
     guarantee = "A bound on squared losses (modes 0 and 2) in terms of the losses of any fixed weights u."
-    advice = "Start here for numeric targets with little noise; with much noise take C=0.02 or `AutoRegressor`."
+    advice = "Use it if labels have next to no noise, or jump far beyond their spread; else `AutoRegressor`, or C=0.02."
 
     C: float
     mode: Mode

@@ -304,6 +304,55 @@ def test_an_expert_that_predicts_no_number_has_no_say():
     assert type(expert) is rm.PARegressor and trusted > 0.9
 
 
+class Constant(base.Regressor):
+    """Predicts a number of standard deviations, and learns nothing."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def predict_one(self, x):
+        return self.number
+
+    def learn_one(self, x, y, w=1.0):
+        pass
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0.0, 5.0), (2.0, 15.0), (99.0, 20.0), (-2.0, -5.0), (-99.0, -10.0)])
+def test_no_prediction_is_farther_from_the_labels_than_they_are_apart(number, expected):
+    """Labels 0 and 10 have the mean 5 and the deviation 5, and permit what lies between -10 and 20."""
+    model = rm.AutoRegressor([Constant(number)])
+    for y, w in ((0.0, 1.0), (1000.0, 0.0), (10.0, 1.0)):  # the one that counts for nothing permits nothing
+        model.learn_one({}, y, w=w)
+    assert model.predict_one({}) == pytest.approx(expected)
+    assert model.predict_learn_one({}, 7.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_rare_huge_features_do_not_make_it_much_worse_than_the_mean(seed):
+    """No linear function follows features that count up to 3 only; beyond, the best one on most examples is far off."""
+    random, ours, scaler, mean = np.random.default_rng(seed), rm.AutoRegressor(), rm.StandardScaler(), 0.0
+    X, u, errors = random.pareto(1.2, size=(4000, 6)), random.normal(size=6), []
+    for t, (row, y) in enumerate(zip(X.tolist(), np.minimum(X, 3.0) @ u + random.normal(size=4000) / 2, strict=True)):
+        x = dict(enumerate(row))
+        errors.append([abs(ours.predict_one(scaler.transform_one(x)) - y), abs(mean - y)])
+        scaler.learn_one(x)
+        ours.learn_one(scaler.transform_one(x), y)
+        mean += (y - mean) / (t + 1)
+    found, of_mean = np.mean(errors, axis=0)
+    assert found < 1.05 * of_mean
+
+
+def test_a_state_of_an_earlier_version_permits_all_numbers():
+    model, read = rm.AutoRegressor([Constant(99.0)]), rm.AutoRegressor([Constant(99.0)])
+    for y in (0.0, 10.0):
+        model.learn_one({}, y)
+    state = model.__getstate__()
+    del state["lowest"], state["highest"]
+    read.__setstate__(state)
+    read = copy.deepcopy(read)
+    assert read.predict_one({}) == pytest.approx(5.0 + 99.0 * 5.0)
+
+
 @pytest.mark.parametrize("make", [rm.AutoClassifier, rm.AutoRegressor])
 def test_what_all_refuse_changes_nothing(make):
     model = make()

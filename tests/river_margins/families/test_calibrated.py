@@ -127,6 +127,20 @@ def test_the_probabilities_follow_a_drift():
     assert calibration_error(found[6000:]) < 0.05
 
 
+@pytest.mark.parametrize("half_life", [300, 1000])
+@pytest.mark.parametrize("slope", [4.0, 8.0])
+def test_probabilities_turn_round_with_the_labels(slope, half_life):
+    """The classifier freezes. The first slope falls to 0 and stays there, so the second one must turn round."""
+    draw, calibration, losses = random.Random(1), rm.Calibrated(rm.PAClassifier())._calibration, []
+    for t in range(4000):
+        score = draw.gauss(0.0, 1.0)
+        y = (draw.random() < 1 / (1 + math.exp(-slope * score))) != (t >= 3000)
+        scores = {True: score / 2, False: -score / 2}
+        losses.append(-math.log(max(calibration.probabilities(scores)[y], 1e-15)))
+        calibration.learn(scores, y, 1.0, 0.5 ** (1 / half_life))
+    assert np.mean(losses[3250:]) < 0.65  # a coin has 0.69
+
+
 def test_the_unit_of_the_scores_does_not_matter():
     rows = with_wrong_labels(rounds=500)
     one, thousand = (rm.Calibrated(rm.Perceptron(lr, intercept=True)) for lr in (1.0, 1024.0))

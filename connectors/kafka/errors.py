@@ -17,6 +17,7 @@ from typing import Any
 
 Permissions = Mapping[str, str]  # what to grant, by kind of resource: `topic`, `group`, `transactional_id`
 
+AUTHENTICATION_ADVICE = "correct the user, the password or the mechanism in `kafka`: they are wrong, or have changed"
 INCONSISTENT_PROTOCOL_ADVICE = (
     "another program in this consumer group uses another assignment strategy: give it or this processor another group"
 )

@@ -1,7 +1,8 @@
 """The route of a record and of a label through a model, when labels come later than records."""
 
-import itertools
+import math
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 import orjson
@@ -75,7 +76,8 @@ class Results(NamedTuple):
 
 
 NOTHING = Results((), ())
-AT_ONCE = 10_000  # records that are learned with `otherwise` between two polls: about half a second
+AT_ONCE = 10_000  # records that are learned with `otherwise` between two polls at most: about half a second
+LONGEST_SLICE = 0.5  # seconds for them: a slow learner would take minutes, and its member would leave the group
 
 
 class LateLearning:
@@ -230,32 +232,34 @@ class LateLearning:
         return results
 
     def let_some_go(self, time: float, counts: Counts) -> Results | None:
-        """Let `AT_ONCE` leave that have waited too long at this time; None if fewer are left, which the next step does.
+        """Let some leave that have waited too long at this time; None if few are left, which the next step does.
 
         For those who must do something else from time to time: they call it before they take the record or label of
-        this time, until it returns None.
+        this time, until it returns None. Some are `AT_ONCE`, or as many as leave within `LONGEST_SLICE`, and one at
+        least.
         """
         if self.otherwise is None or not self.waiting.advance(time):
             return None
-        return self._results() if self.let_go(counts, AT_ONCE) == AT_ONCE else None
+        return self._results() if self.let_go(counts, AT_ONCE, monotonic() + LONGEST_SLICE) else None
 
-    def let_go(self, counts: Counts, most: int | None = None) -> int:
-        """Let all records leave that have waited too long, and the oldest of too many, or `most`; return how many."""
-        number = 0
-        for found, why in itertools.islice(self.waiting.expired(), most):
-            number += 1
+    def let_go(self, counts: Counts, most: int | None = None, end: float = math.inf) -> bool:
+        """Let all records leave that have waited too long, and the oldest of too many.
+
+        Return True, and leave the others to the next call, after `most` of them or at the moment `end`.
+        """
+        for number, (found, why) in enumerate(self.waiting.expired(), 1):
             counts.expired += why is Gone.EXPIRED
             counts.displaced += why is Gone.DISPLACED
             if self.otherwise is not None:
                 self._learn_otherwise(found, counts)
-        if number == most:
-            return number
+            if number == most or monotonic() >= end:
+                return True
         for early in self.waiting.expired_labels():
             reason = f"no record `{early.id}` came before this label or within `labels.within` after it"
             if self.waiting.time <= early.time + self.waiting.labels.within:  # it could have waited longer
                 reason = f"no record `{early.id}` came yet, and more than `labels.pending` labels wait: it was evicted"
             self._reject(self._message(early), Reject(reason, "unknown_id"), counts)
-        return number
+        return False
 
     def _learn(self, found: WaitingRecord, message: Record, delay: int, counts: Counts) -> None:
         counts.add_delay(delay)

@@ -440,6 +440,13 @@ class Processor:
         if isinstance(error, OutOfRange) and self._config.on_bad_state == "pause":
             self._assignment.reload(error.partition)  # which compares its offset with the topic
         self._health.metrics.resets.inc()
+        longest = self._timeouts.transaction
+        if isinstance(error, Fenced) and age >= longest:  # not by another producer
+            error = Fenced(
+                f"the transaction was open for {age:.1f} s, and the brokers abort it after {longest:g} s: a record or "
+                "a snapshot took too long, or this process was suspended; if this happens again, raise the transaction "
+                f"time-out in `kafka.producer`, and the longest time between two polls in `kafka.consumer` ({error})"
+            )
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):
             if isinstance(error, NotPermitted | NotAccepted | Replaced):
@@ -479,7 +486,7 @@ def refusals_as_errors(config: Config) -> Iterator[None]:
     try:
         yield
     except NotPermitted as error:
-        raise AccessError(f"the broker refuses for lack of a permission of group `{config.name}`: {error}") from error
+        raise AccessError(f"the broker refuses what group `{config.name}` asks for: {error}") from error
     except NotAccepted as error:
         raise StartError(
             f"the broker does not accept what group `{config.name}` asks for, or its answer cannot be read: {error}"

@@ -48,6 +48,7 @@ class TwoTopics:
     ) -> None:
         self._consumer, self._assignment, self._outbox, self._committer = consumer, assignment, outbox, committer
         self._wait, self._has_rejects = wait, has_rejects
+        self._first: int | None = None  # the partition for which the last `take` had no time left
         self.forget()
 
     def forget(self) -> None:
@@ -66,17 +67,24 @@ class TwoTopics:
         """Put what was polled into the inboxes, except that of skipped partitions, and process what comes next.
 
         Each partition has an equal share of the time between two polls, and what those before it have left of theirs.
+        With a slow learner that may be less than one record each: those that had none come first the next time.
         """
         partitions = self._assignment.partitions
         began = time.monotonic()
+        end = began + LONGEST_WORK
         self._loop.receive(partitions, polled, skipped, began)
-        for left, (number, partition) in zip(range(len(partitions), 0, -1), partitions.items(), strict=True):
+        first, self._first = self._first, None
+        for left, number in zip(range(len(partitions), 0, -1), _beginning_with(first, partitions), strict=True):
+            partition = partitions[number]
             labels = partition.labels
             if number not in skipped and labels is not None and labels.inbox:
-                self._look_for_more(number, labels.inbox)
                 now = time.monotonic()
-                share = max(LEAST_WORK, (began + LONGEST_WORK - now) / left)
-                self._process(number, partition, labels, now + share)
+                if now < end:
+                    self._look_for_more(number, labels.inbox)
+                    now = time.monotonic()
+                    self._process(number, partition, labels, now + max(LEAST_WORK, (end - now) / left))
+                elif self._first is None:
+                    self._first = number
                 self._bound(number, labels.inbox)
 
     def _look_for_more(self, number: int, inbox: Inbox) -> None:
@@ -133,3 +141,14 @@ class TwoTopics:
                 self._consumer.hold(place_of(side, number))
             elif was_full:
                 self._consumer.release(place_of(side, number))
+
+
+def _beginning_with(first: int | None, numbers: Iterable[int]) -> list[int]:
+    """Return the numbers in their order, from the first one on, and then those before it.
+
+    >>> _beginning_with(2, [0, 1, 2, 3]), _beginning_with(7, [0, 1])
+    ([2, 3, 0, 1], [0, 1])
+    """
+    every = list(numbers)
+    place = every.index(first) if first in every else 0
+    return every[place:] + every[:place]

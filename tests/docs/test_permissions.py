@@ -18,7 +18,7 @@ from connectors.tools import create_topics
 from connectors.topics import processor
 from tests.helpers import streams
 from tests.helpers.deadline import DEADLINE
-from tests.helpers.streams import BOTH_CLIENTS, Stream
+from tests.helpers.streams import BOTH_CLIENTS, Stream, wait_for
 
 GUARDED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -194,6 +194,33 @@ def test_topics_are_not_created_without_permission(guarded, tmp_path, client):
         admin.create_acls([ACL("User:somebody", "*", ACLOperation.CREATE, ACLPermissionType.ALLOW, pattern)])
     with pytest.raises(AccessError, match=r"grant `(Create|Describe)` on"):
         create_topics.create(stream.config(output={"topic": topic}))
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+@pytest.mark.parametrize("lacking", [None, ACLOperation.DESCRIBE])
+def test_creating_topics_needs_describe_too(guarded, tmp_path, client, lacking):
+    stream = Stream(guarded, tmp_path)
+    topic = f"{stream.name}-new"
+    pattern = ResourcePattern(ResourceType.TOPIC, topic)
+    granted = [("somebody", ACLOperation.CREATE)]  # which closes the topic to all others
+    granted += [("ANONYMOUS", each) for each in (ACLOperation.CREATE, ACLOperation.DESCRIBE) if each is not lacking]
+    with stream.admin() as admin:
+        admin.create_acls([ACL(f"User:{who}", "*", each, ACLPermissionType.ALLOW, pattern) for who, each in granted])
+    file = stream.config(output={"topic": topic})
+    if lacking is None:
+        assert [each.name for each in create_topics.create(file) if each.replicas] == [topic]
+        return
+
+    def is_refused():  # the broker hears of a permission a moment after it was given
+        try:
+            return not create_topics.look(file, [topic])
+        except AccessError:
+            return True
+
+    wait_for(is_refused, "the permissions")
+    with pytest.raises(AccessError, match="grant `Describe` on"):
+        create_topics.create(file)
 
 
 @BOTH_CLIENTS

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.library_log import log
 from connectors.kafka.errors import (
+    AUTHENTICATION_ADVICE,
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
     BadTimestamp,
@@ -69,6 +70,8 @@ _RESOURCES = {
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional_id",
 }
 _ADVICE = {
+    KafkaError.SASL_AUTHENTICATION_FAILED: AUTHENTICATION_ADVICE,
+    KafkaError._AUTHENTICATION: AUTHENTICATION_ADVICE,
     KafkaError.OFFSET_METADATA_TOO_LARGE: METADATA_TOO_LARGE_ADVICE,
     KafkaError.INCONSISTENT_GROUP_PROTOCOL: INCONSISTENT_PROTOCOL_ADVICE,
 }

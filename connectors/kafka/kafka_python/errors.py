@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kafka import errors as kafka_errors
 
 from connectors.kafka.errors import (
+    AUTHENTICATION_ADVICE,
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
     BadTimestamp,
@@ -64,6 +65,9 @@ _RESOURCES: dict[type, str] = {
     kafka_errors.TransactionalIdAuthorizationFailedError: "transactional_id",
 }
 _ADVICE: dict[type, str] = {
+    kafka_errors.SaslAuthenticationFailedError: AUTHENTICATION_ADVICE,
+    kafka_errors.IllegalSaslStateError: AUTHENTICATION_ADVICE,
+    kafka_errors.UnsupportedSaslMechanismError: AUTHENTICATION_ADVICE,
     kafka_errors.OffsetMetadataTooLargeError: METADATA_TOO_LARGE_ADVICE,
     kafka_errors.InconsistentGroupProtocolError: INCONSISTENT_PROTOCOL_ADVICE,
     kafka_errors.UnsupportedCodecError: (

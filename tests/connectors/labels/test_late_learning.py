@@ -302,6 +302,24 @@ def test_what_leaves_in_slices_has_the_same_result(monkeypatch):
     assert found[0] == found[1] and found[0][1] == 5
 
 
+def test_of_a_slow_learner_few_leave_in_a_slice(monkeypatch):
+    """Each look at the clock is 0.2 s after the one before: after three records, the half second is over."""
+    clock = itertools.count(0.0, 0.2)
+    monkeypatch.setattr(late_learning, "monotonic", lambda: next(clock))
+    counts, left = Counts(), []
+    route = make(PAClassifier(), within=9, otherwise=False)
+    for n in range(7):
+        route.take_record(record(n, a=1.0 + n), n, 0, counts)
+    while route.let_some_go(100, counts) is not None:
+        left.append(counts.learned)
+    assert left == [3, 6] and counts.learned == counts.expired == 7
+    twin = make(PAClassifier(), within=9, otherwise=False)
+    for n in range(7):
+        twin.take_record(record(n, a=1.0 + n), n, 0, Counts())
+    twin.take_label(label(0, "none", True, 100), 0, 100, Counts())
+    assert snapshot.dumps(route.model.learner) == snapshot.dumps(twin.model.learner)
+
+
 @pytest.mark.parametrize("otherwise", [None, True])
 @pytest.mark.parametrize("asks_first", [True, False], ids=["between topics", "between files"])
 def test_with_a_smaller_bound_records_give_way_before_the_next_label_is_taken(otherwise, asks_first):

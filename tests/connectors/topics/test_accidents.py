@@ -323,3 +323,46 @@ def test_a_step_fails_half_way(kafka, tmp_path, monkeypatch):
         stream.assert_exact([*records[:20], features, *records[20:], features])
         assert [json.loads(message.value) for message in stream.read(stream.rejects, 2)] == [bad, bad]
     assert len(calls) >= 4
+
+
+@BOTH_CLIENTS
+def test_the_log_says_that_a_record_outlasted_the_transaction(kafka, tmp_path, client, monkeypatch, caplog):
+    """It is the seventh of a batch, so the transaction is open; the clients say that another producer took over."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.forget_the_dead_soon()
+    stream.settings["checkpoint"]["every"] = "1500ms"
+    records = phishing(10)
+    learn, slept = PartitionModel.learn, threading.Event()
+
+    def has_been_aborted():
+        with stream.admin() as admin:
+            found = admin.list_transactions(state_filters=["CompleteAbort"])
+        return any(stream.name in each.transactional_id for some in found.values() for each in some)
+
+    def learn_once_slowly(model, record, *arguments, **options):
+        if record.source.endswith("-6") and not slept.is_set():
+            slept.set()
+            wait_for(has_been_aborted, "the brokers abort the transaction")
+        return learn(model, record, *arguments, **options)
+
+    monkeypatch.setattr(PartitionModel, "learn", learn_once_slowly)
+    monkeypatch.setattr(processor, "RecordLoop", Slowly)
+    stream.produce(records)
+    with running(stream.config()) as process:
+        stream.assert_exact(records)
+        process.end()
+    said = [found for found in caplog.messages if found.startswith("reset: ")]
+    assert (
+        len(said) == 1 and "the brokers abort it after 2 s" in said[0] and "raise the transaction time-out" in said[0]
+    )
+
+
+class Slowly:
+    """Leaves all records to the route in Python."""
+
+    def __init__(self, outbox):
+        self.place = 0
+
+    def take(self, partitions, records, place, skipped, due):
+        self.place = place
+        return place

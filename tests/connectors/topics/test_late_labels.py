@@ -581,3 +581,28 @@ def test_another_record_is_told_before_a_rewind_that_would_be_refused(kafka, tmp
         wait_for(stream.are_done, "all records")
     with pytest.raises(StateError, match=r"learned other records: `record\.label` was `y` and is now left out"):
         processor.run(stream.config(record={"id": "id"}))
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_a_slow_learner_stays_in_the_group_while_many_records_expire(kafka, tmp_path, client, monkeypatch, caplog):
+    """600 records of 10 ms: at once, they would take longer than the transaction with their outputs may be open."""
+    learn = PartitionModel.learn
+
+    def learn_slowly(model, *arguments, **options):
+        time.sleep(0.01)
+        learn(model, *arguments, **options)
+
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.settings["labels"]["otherwise"] = False
+    stream.settings["checkpoint"]["every"] = "1500ms"
+    stream.forget_the_dead_soon()
+    stream.send(Side.RECORDS, [(0, {"id": n, "a": n % 5}, BEGIN) for n in range(600)])
+    stream.send(Side.RECORDS, [(0, {"id": "last", "a": 1.0}, BEGIN + 2 * WITHIN)])
+    monkeypatch.setattr(PartitionModel, "learn", learn_slowly)
+    with running(stream.config()) as process:
+        stream.read(stream.output, 601)
+        assert process.end().learned == 600
+    assert not [found for found in caplog.messages if found.startswith("reset")]
+    monkeypatch.undo()
+    stream.assert_bare()

@@ -56,22 +56,22 @@ class InPython(LateLoop):
         return True
 
 
-def test_what_is_held_is_worked_off_between_polls(monkeypatch):
-    """A member that does not poll for long leaves its group: here each record takes a second, and 20 are there."""
+class Clock:
+    now = 100.0
 
-    class Clock:
-        now = 100.0
+    def monotonic(self):
+        return self.now
 
-        def monotonic(self):
-            return self.now
 
-    clock, taken = Clock(), {0: [], 1: []}
+def slow(monkeypatch, partitions, seconds):
+    """Partitions with ten labels each, of which each takes some seconds; what was taken of them, and the clock."""
+    clock, taken = Clock(), {number: [] for number in range(partitions)}
     monkeypatch.setattr(two_topics, "time", clock)
     monkeypatch.setattr(two_topics, "LateLoop", InPython)
 
     def partition(number):
         def process(side, record, offset, time, counts):
-            clock.now += 1.0
+            clock.now += seconds
             taken[number].append(offset)
             return Results((), ())
 
@@ -85,7 +85,12 @@ def test_what_is_held_is_worked_off_between_polls(monkeypatch):
 
     outbox = SimpleNamespace(pending=None, send_results=lambda *_: None, add_moved=lambda *_: None)
     assignment, committer = SimpleNamespace(partitions={n: partition(n) for n in taken}), SimpleNamespace(due=math.inf)
-    two = TwoTopics(Reader(5), assignment, outbox, committer, 0.5, True)
+    return TwoTopics(Reader(5), assignment, outbox, committer, 0.5, True), taken, clock
+
+
+def test_what_is_held_is_worked_off_between_polls(monkeypatch):
+    """A member that does not poll for long leaves its group: here each record takes a second, and 20 are there."""
+    two, taken, clock = slow(monkeypatch, partitions=2, seconds=1.0)
     slices = 0
     while (count := sum(map(len, taken.values()))) < 20:
         before = clock.now
@@ -96,3 +101,13 @@ def test_what_is_held_is_worked_off_between_polls(monkeypatch):
         slices += 1
     assert slices == 4 and count == 20 and two.longest_poll is None
     assert taken == {0: list(range(10)), 1: list(range(10))}
+
+
+def test_many_partitions_take_turns_if_one_record_each_takes_too_long(monkeypatch):
+    """Here one record of each of the eight partitions would take 24 s."""
+    two, taken, clock = slow(monkeypatch, partitions=8, seconds=3.0)
+    for _ in range(4):
+        before = clock.now
+        two.take([], set())
+        assert clock.now - before <= LONGEST_WORK + 3.0
+    assert taken == {number: [0] for number in range(8)}

@@ -1,7 +1,9 @@
 from collections.abc import Mapping
 from typing import Any, final
 
-class _Intercept: ...
+class _Intercept:
+    def __lt__(self, other: object) -> bool: ...
+    def __gt__(self, other: object) -> bool: ...
 
 INTERCEPT: _Intercept
 

@@ -263,3 +263,28 @@ def test_a_chain_tells_which_labels_hold_and_a_ranking_does_not():
             model.learn_one(x, y)
     assert right[0] < 500 < 1200 < right[1]
     assert "ClassifierChain(PAClassifier())" in rm.PAMultiLabelClassifier.advice
+
+
+@pytest.mark.parametrize("noise", [1.0, 0.1])
+def test_a_portfolio_follows_less_noise_than_steps_to_the_label(noise):
+    def stream():
+        draw = random.Random(2)
+        for _ in range(4000):
+            x = {name: draw.gauss(0, 1) for name in "abcd"}
+            yield x, x["a"] - x["b"] + noise * draw.gauss(0, 1)
+
+    assert error(rm.AutoRegressor(), stream()) < 0.9 * error(rm.PARegressor(), stream())
+
+
+def test_many_features_need_small_steps_for_probabilities():
+    def log_loss(**parameters):
+        draw, found = random.Random(1), metrics.LogLoss()
+        model = rm.StandardScaler() | rm.LogLinearClassifier(classes=[False, True], **parameters)
+        for _ in range(3000):
+            x = {n: draw.gauss(0, 1) for n in range(200)}
+            y = x[0] - x[1] + draw.gauss(0, 1) > 0
+            found.update(y, model.predict_proba_one(x))
+            model.learn_one(x, y)
+        return found.get()
+
+    assert log_loss(lr=0.003) < 0.69 < log_loss()  # a coin has 0.69

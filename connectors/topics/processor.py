@@ -440,8 +440,7 @@ class Processor:
         if isinstance(error, OutOfRange) and self._config.on_bad_state == "pause":
             self._assignment.reload(error.partition)  # which compares its offset with the topic
         self._health.metrics.resets.inc()
-        longest = self._timeouts.transaction
-        if isinstance(error, Fenced) and age >= longest:  # not by another producer
+        if isinstance(error, Fenced) and age >= (longest := self._timeouts.transaction):  # not by another producer
             error = Fenced(
                 f"the transaction was open for {age:.1f} s, and the brokers abort it after {longest:g} s: a record or "
                 "a snapshot took too long, or this process was suspended; if this happens again, raise the transaction "

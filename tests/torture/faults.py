@@ -133,8 +133,7 @@ class Faults:
         self.group.wait_progress(meanwhile=self.refill, but=number)
         if (after := self.group.committed()[number]) != before:
             self.endings.append(f"partition {number} was bad, and its offset went from {before} to {after}")
-        path.with_suffix(".part").write_bytes(data)
-        path.with_suffix(".part").rename(path)
+        _put_back(path, data)
         self.group.wait_progress(meanwhile=self.refill)
 
     def _wait_said(self, said: str, times: int) -> None:
@@ -168,6 +167,7 @@ class Faults:
             if self._is_found(number, named, said, said_before):
                 self.counts[f"{SNAPSHOT} {kind}" if path == named else f"{SNAPSHOT}'s labels {kind}"] += 1
                 return said, number, path, data
+            _put_back(path, data)  # the next checkpoints may need it, too: each names some files of earlier ones
 
     def _is_found(self, number: int, path: Path | None, said: str, times: int) -> bool:
         """Whether a process finds the damage; not if the partition had another owner already, which has gone on."""
@@ -328,3 +328,9 @@ class Faults:
         for where, count in seen.items():
             self.counts[re.sub(r"^\w+ ", "crash at ", where)] += count
         self.refill()
+
+
+def _put_back(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    path.with_suffix(".part").write_bytes(data)
+    path.with_suffix(".part").rename(path)

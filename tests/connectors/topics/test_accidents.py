@@ -272,7 +272,9 @@ def test_another_program_is_in_the_group_and_assigns_otherwise(kafka, tmp_path):
         wait_for(lambda: stranger.partitions_for_topic(stream.input), "the partitions")
         stranger.subscribe([stream.input])
         wait_for(lambda: stranger.poll(timeout_ms=100) or stranger.assignment(), "its assignment")
-        with pytest.raises(StartError, match=r"(?i)inconsistent.*group.*protocol.*give either another name"):
+        with pytest.raises(
+            StartError, match=r"(?i)inconsistent.*group.*protocol.*give it or this processor another group"
+        ):
             processor.run(stream.config())
         assert len(stream.member_ids()) == 1, "the processor is not a member"
 

@@ -370,7 +370,10 @@ def test_if_the_present_time_is_refused_the_log_names_the_clock(file, caplog):
     outbox = Outbox(file, lambda apart: SimpleNamespace(begin=lambda: None, send=send, close=lambda: None))
     record = Record("events-0-7", None, b"{}", timestamp=1000)
     record.id, record.output, record.examples = "a", b'{"a":1}', 3
-    for said in ("refuses a timestamp, so records get the present time", "is its clock right, and that of the broker?"):
+    for said in (
+        "refuses a timestamp, so records get the present time",
+        "check the clocks of this host and of the broker",
+    ):
         assert said not in caplog.text
         with pytest.raises(BadTimestamp):
             outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))

@@ -134,7 +134,8 @@ def _validate(
 def _schema_of(data: dict[str, Any]) -> "type[Config] | type[FileConfig]":
     """Return the schema of a file: `input.file` makes it that of a processor between files, or else `output.file`."""
     input, output = (keys if isinstance(keys, dict) else {} for keys in (data.get("input"), data.get("output")))
-    is_bare = isinstance(data.get("input"), str) and "kafka" not in data  # the name of a file, without its key
+    # The name of a file, without its key.
+    is_bare = isinstance(data.get("input"), str) and "kafka" not in data and "topic" not in output
     if "file" in input or is_bare or ("topic" not in input and "file" in output):
         from connectors.config.files_schema import FileConfig
 

@@ -337,7 +337,8 @@ class FileProcessor:
                 f"what no checkpoint holds {rest}"
             ) from error
         self._missing_labels.look(self.counts, self._model.examples, least=1)
-        if self._rejects is not None and self.counts.last_rejects and not self.counts.predicted:
+        # Without a record, what was rejected are labels.
+        if self._rejects is not None and self.counts.read and self.counts.last_rejects and not self.counts.predicted:
             log.warning("no record could be processed; the last one: %s", self.counts.last_rejects[-1].reason)
         if self._late is not None and self._late.backward:
             log.warning("%d %s", self._late.backward, BACKWARD)

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from connectors.files.csv_rows import FOREIGN_NUMBER
@@ -38,25 +39,33 @@ class _Texts:
         self.last, self.record = "", dict[str, Any]()  # the last text, and the features beside it
         self.has_numbers = False
         # A sample of the different texts, by a checksum, with how often each came: it is halved if there are many.
-        self._sample, self._step, self._number = Counter[int](), 1, 0
+        self._sample, self._step, self._number = Counter[str | int](), 1, 0
 
     def see(self, text: str) -> None:
+        self._number += 1
+        if text in self._sample:  # most texts are those of a category, and were looked at when they came first
+            self._sample[text] += 1
+            return
         for kind, (pattern, _) in KINDS.items():
             found = self.of_kinds[kind]
             if len(found) < MANY and pattern.fullmatch(text):
                 found.add(text)
-        self._number += 1
-        checksum = zlib.crc32(text.encode(errors="replace"))
+        checksum = _checksum(text)
         if checksum % self._step == 0:
-            self._sample[checksum] += 1
+            self._sample[text if len(text) <= SHOWN else checksum] += 1
             if len(self._sample) > REMEMBERED:
                 self._step *= 2
-                self._sample = Counter({key: n for key, n in self._sample.items() if key % self._step == 0})
+                self._sample = Counter({key: n for key, n in self._sample.items() if _checksum(key) % self._step == 0})
 
     @property
     def are_new(self) -> bool:
         """Whether nearly every text had not been there before."""
         return self._number >= LEAST and len(self._sample) > NEARLY_ALL * self._sample.total()
+
+
+def _checksum(key: str | int) -> int:
+    """Return the checksum of a text, which stands for a long one."""
+    return zlib.crc32(key.encode(errors="replace")) if isinstance(key, str) else key
 
 
 class OddFeatures:
@@ -156,6 +165,7 @@ class OddLabels:
             f"the label {label!r} is a class of its own ({self._numbers[label]:,} of {total:,} examples): if it means "
             "that there is no label, write null in its place, or leave it out"
             for label in sorted(NO_LABELS & self._numbers.keys())
+            if label != "-" or "+" not in self._numbers  # these two are minus and plus
         ]
         alike = [sorted(labels, key=repr) for labels in groups.values() if len(labels) > 1]
         return said + [
@@ -170,6 +180,8 @@ def _look(label: Any) -> Any:
 
     >>> _look("Yes ") == _look("yes"), _look("1.0") == _look(1), _look("1st") == _look(1)
     (True, True, False)
+    >>> _look(2**53) == _look(2**53 + 1)
+    False
     """
     text = " ".join(str(label).split()).casefold()
-    return float(text) if re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", text) else text
+    return Decimal(text) if re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", text) else text  # exact, also for long ids

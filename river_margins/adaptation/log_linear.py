@@ -75,8 +75,8 @@ class LogLinearClassifier(Described, Estimator, base.Classifier):
     round_cost = "The joint features of all labels, and all weights if `l2` is above 0."
     guarantee = "The log losses exceed those of any fixed u by at most |u|²/(2·lr) + lr/2·Σ|g|² (constant lr, l2 0)."
     advice = (
-        "Use it for probabilities (with hundreds of scaled features, take `lr=0.003`), for labels that share features, "
-        "and as the model that the adaptations start from."
+        "Use it for probabilities (with hundreds of features, `lr=0.003`), for labels that share features, and as the "
+        "start of an adaptation."
     )
 
     lr: float

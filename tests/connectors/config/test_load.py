@@ -810,6 +810,15 @@ def test_a_file_without_its_key(problems):
     ]
 
 
+def test_a_topic_without_its_key_and_without_kafka(problems):
+    """`output.topic` tells that it is none between files."""
+    text = "name: n\ninput: events\nrecord: {id: id, label: y}\nlearner: [PAClassifier]\noutput: {topic: out}\n"
+    assert problems(text)[:2] == [
+        "p.yaml:1:1: `kafka` is missing",
+        "p.yaml:2:8: `input` must be a mapping, such as `{topic: ...}`, found the text `events`",
+    ]
+
+
 def test_what_needs_topics_says_so(tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text(FILES)

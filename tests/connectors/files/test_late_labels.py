@@ -232,6 +232,17 @@ def test_csv_records_and_labels(tmp_path):
     assert (counts.learned, counts.labels) == (2, 4)
 
 
+def test_a_run_without_records_does_not_say_that_none_could_be_processed(folder, caplog):
+    """Only labels are new, and one of them is refused."""
+    folder.put([dumped({"id": 1, "at": 1000, "a": 1.0})])
+    folder.put_labels([])
+    folder.run()
+    folder.put_labels([dumped({"of": 1, "at": 2000, "label": True}), dumped({"of": 1, "at": 2000, "label": True})])
+    counts = folder.run()
+    assert (counts.read, counts.learned, counts.rejected) == (0, 1, 1)
+    assert "no record could be processed" not in caplog.text
+
+
 def test_goes_on_when_both_files_have_grown(folder, tmp_path):
     """Records of the first run wait for labels of the second one."""
     lines, labels, _, _ = late(list(route.datasets.Phishing().take(300)), 9)

@@ -642,6 +642,8 @@ def test_texts_that_no_encoder_gets_are_no_categories(settings, tmp_path, capsys
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
+        (["+", "-"], []),
+        ([2**53, 2**53 + 1], []),
         (["yes", "no", "NA"], ["the label 'NA' is a class of its own (2 of 6 examples): if it means that there is no"]),
         (["yes", "no", ""], ["the label '' is a class of its own (2 of 6 examples): if it means that there is no"]),
         (["Yes", "no", "yes "], ["alike are classes of their own: 'Yes' (2 of 6 examples), 'yes ' (2 of 6 examples)"]),

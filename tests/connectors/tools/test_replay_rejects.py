@@ -82,7 +82,7 @@ def test_what_goes_wrong_again_has_both_reasons(kafka, tmp_path, client):
 @BOTH_CLIENTS
 def test_a_run_that_dies_in_the_middle_sends_nothing_twice(kafka, tmp_path, monkeypatch, client):
     monkeypatch.setattr(replay_rejects, "MOST_RECORDS", 4)
-    monkeypatch.setattr(confluent.consumer, "MAX_RECORDS_PER_POLL", 5)
+    monkeypatch.setattr(confluent.Consumer.poll, "__defaults__", (5,))
     stream = Stream(kafka, tmp_path, partitions=1)
     stream.forget_the_dead_soon()
     if client == "kafka-python":

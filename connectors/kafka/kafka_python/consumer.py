@@ -144,7 +144,8 @@ class Consumer:
 
     def poll(self, seconds: float, most: int = RECORDS_PER_POLL) -> list[Record]:
         consumer = self._consumer
-        most = min(most, consumer.config["max_poll_records"])
+        allowed = consumer.config["max_poll_records"]
+        most = allowed if most == RECORDS_PER_POLL else min(most, allowed)  # a user may allow more than the default
         internals.keep_refreshing_metadata(consumer)
         self._check_topic()
         if self._instance and internals.was_replaced(consumer):

@@ -104,6 +104,19 @@ def test_an_assignment_comes_paused_with_generation_and_member(place):
     assert (consumer.position(0), consumer.offset_range(0)) == (5, (0, 5))
 
 
+@pytest.mark.parametrize("place", ["kafka-python"], indirect=True)
+@pytest.mark.parametrize("allowed", [5_000, 500])
+def test_a_user_says_how_many_records_a_poll_of_kafka_python_may_return(place, allowed, monkeypatch):
+    consumer = place.consumer(max_poll_records=allowed)
+    consumer.join()
+    join(consumer, {0, 1})
+    asked = []
+    monkeypatch.setattr(consumer._consumer, "poll", lambda milliseconds, most: asked.append(most) or {})
+    consumer.poll(0.0)
+    consumer.poll(0.0, 3)
+    assert asked == [allowed, 3]
+
+
 def test_a_poll_returns_no_more_than_it_is_asked_for_and_the_next_one_goes_on(place):
     place.fill(10)
     consumer = place.consumer(max_poll_records=4) if place.library == "kafka-python" else place.consumer()

@@ -14,9 +14,9 @@ from river_margins.preprocessing.rows cimport RowMaker, has_text
 
 cdef extern from *:
     """
-    #define calls_are_logged(o) (Py_TYPE(o)->tp_getattro != PyObject_GenericGetAttr)
+    #define looks_up_in_python(o) (Py_TYPE(o)->tp_getattro != PyObject_GenericGetAttr)
     """
-    bint calls_are_logged(object o)  # by `utils.log_method_calls` of River, which sees only calls of Python
+    bint looks_up_in_python(object o)
 
 
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
@@ -289,6 +289,12 @@ cdef bint are_for_the_last(tuple plan, dict params):
 cdef bint leaves_to_river(object pipeline, tuple plan) except -1:
     """Return whether River's code must call the steps: each step by its methods, or also in another order."""
     return pipeline._LEARN_UNSUPERVISED_DURING_PREDICT or calls_are_logged(pipeline) or not is_plain_chain(plan)
+
+
+cdef inline bint calls_are_logged(object pipeline) except -1:
+    """Return whether `utils.log_method_calls` of River is on: it replaces `__getattribute__`, and sees only calls of Python."""
+    # The first question is the cheap one. A subclass with `__getattr__` answers it with yes, too.
+    return looks_up_in_python(pipeline) and type(pipeline).__getattribute__ is not object.__getattribute__
 
 
 cdef bint is_plain_chain(tuple plan):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from river import drift
+from river import drift, metrics
 
 import river_margins as rm
 from connectors.config import catalogue
@@ -52,6 +52,26 @@ def test_guarantees_name_the_learner_that_they_are_for():
         assert "`normalised=False`" in kind.guarantee and "lr·R² < 1" in kind.guarantee
     for kind in (rm.AROWClassifier, rm.NAROWClassifier, rm.SecondOrderPerceptron):
         assert "two classes" in kind.__doc__.partition("Notes")[2].lower()
+
+
+def f1_of_one_in_ten(model):
+    draw, found = random.Random(1), metrics.F1()
+    model = rm.StandardScaler() | model
+    for _ in range(5000):
+        y = draw.random() < 0.1
+        x = {name: draw.gauss(float(y and name in "abcde"), 1.0) for name in "abcdefghij"}
+        found.update(y, model.predict_learn_one(x, y))
+    return found.get()
+
+
+def test_what_is_said_of_a_label_of_ten_percent():
+    section = PAGE.read_text().partition("At 10 % most learners")[2].partition("\n\n")[0]
+    advice = re.findall(r"`((\w+)\(.+?\))`", section.partition("Write")[2])
+    assert [name for _, name in advice] == ["AdaGradRDAClassifier", "PegasosClassifier", "AdalineClassifier"]
+    for call, name in advice:
+        with case(call):
+            assert f1_of_one_in_ten(eval(f"rm.{call}")) > 0.5
+            assert f1_of_one_in_ten(getattr(rm, name)()) < 0.35
 
 
 def late_errors(model, value, label):

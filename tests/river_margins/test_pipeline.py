@@ -328,3 +328,14 @@ def test_rivers_log_of_method_calls_has_each_step():
     with pytest.MonkeyPatch.context() as patch:  # afterwards, rows go from step to step again
         patch.setattr(compose.Pipeline, "learn_one", None)
         ours.learn_one({"a": 2.0}, False)
+
+
+def test_a_subclass_with_getattr_keeps_the_fast_route():
+    class Named(Pipeline):
+        def __getattr__(self, name):
+            raise AttributeError(f"no {name!r} here")
+
+    ours = Named(*STEPS["a scaler"]())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose.Pipeline, "learn_one", None)
+        ours.learn_one({"a": 2.0}, False)

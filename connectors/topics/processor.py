@@ -5,14 +5,13 @@ The loop is `Processor._step`; the order of a commit, which makes crashes harmle
 
 import collections
 import contextlib
+import functools
 import gc
 import logging
 import math
 import random
 import time
-import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from connectors.config import Config
 from connectors.errors import AccessError, FencedError, StalledError, StartError, StateError
@@ -26,14 +25,10 @@ from connectors.kafka import (
     NotAccepted,
     NotPermitted,
     OutOfRange,
-    Producer,
-    Reader,
     Replaced,
     TooLarge,
-    client,
 )
 from connectors.kafka import Record as KafkaRecord
-from connectors.kafka.settings import gathering
 from connectors.logs import where
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
@@ -48,6 +43,7 @@ from connectors.snapshots.retention import Superseded
 from connectors.topics import startup
 from connectors.topics.assignment import Assignment
 from connectors.topics.bad_partitions import PartitionStateError
+from connectors.topics.clients import Clients
 from connectors.topics.commit import Committer
 from connectors.topics.lag import following_lag
 from connectors.topics.mixing import Mixer
@@ -64,7 +60,6 @@ log = logging.getLogger(__name__)
 MAX_POLL = 0.5  # seconds; a signal is seen after that at the latest
 MIN_PAUSE, MAX_PAUSE = 0.1, 10.0  # seconds between two attempts
 GC_THRESHOLD = 50_000  # new objects before the collector scans them
-LONGEST_GATHERING = 0.1  # seconds that records may wait at the broker, so that a fetch has more of them
 MAX_RESETS = 20  # in a row without a commit, which takes some minutes
 QUIET = 600.0  # seconds without a reset, longer than any attempt takes: the next one begins another row
 MAX_FENCINGS, FENCING_WINDOW = 5, 120.0  # how many, within how many seconds
@@ -101,27 +96,9 @@ def run(config: Config, stop: Stop | None = None, health: Health | None = None) 
 @contextlib.contextmanager
 def _ready(config: Config, health: Health) -> Iterator["Processor"]:
     """Check everything that can be checked before the group is joined, and build a processor."""
-    module = client(config.kafka.client)
-    for_consumer, for_producer = config.kafka.consumer_settings, config.kafka.producer_settings
-    for_member: Mapping[str, Any] = for_consumer
-    if config.checkpoint.guarantee == "exactly_once":  # nobody sees an output before the next commit
-        wait = min(LONGEST_GATHERING, config.checkpoint.every / 10)
-        for_member = gathering(for_consumer, module.FETCH_KEYS, wait)
-    timeouts = Timeouts(*config.kafka.timeouts)
+    timeouts, for_consumer = Timeouts(*config.kafka.timeouts), config.kafka.consumer_settings
     health.extend_limit(sum(timeouts))  # from here on: the start waits for silent brokers, too
-    transactional_id = None
-    if config.checkpoint.guarantee == "exactly_once":
-        transactional_id = f"{config.transactional_id_prefix}{config.instance or uuid.uuid4().hex}"
-
-    def make_consumer(instance: str | None = None) -> Consumer:
-        return module.Consumer(config.input.topic, config.name, for_member, instance, config.topics.get("labels"))
-
-    def make_producer(sends_apart: bool) -> Producer:
-        return module.Producer(transactional_id, for_producer | (module.ONE_MESSAGE_PER_BATCH if sends_apart else {}))
-
-    def count_partitions() -> int:
-        topics = module.describe([config.input.topic], for_consumer, timeouts.committed).topics
-        return topics[config.input.topic].partitions if config.input.topic in topics else 0
+    clients = Clients(config)
 
     def find_restorer() -> Restorer:
         return startup.make_restorer(config, for_consumer, before=restorer)
@@ -131,7 +108,7 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         log.warning("%s", away)
     restorer = startup.make_first_restorer(config, for_consumer)
     with refusals_as_errors(config):
-        consumer = make_consumer(config.instance)
+        consumer = clients.consumer(config.instance)
     try:
         with refusals_as_errors(config):
             startup.retried(lambda: startup.check_input(config, for_consumer))
@@ -140,18 +117,14 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
             log, config, client=config.kafka.client, guarantee=config.checkpoint.guarantee, input=config.input.topic,
             partitions=restorer.topic.partitions,
         )  # fmt: skip
-        outbox = Outbox(config, make_producer)
+        outbox = Outbox(config, clients.producer)
         superseded = Superseded(config.snapshots.keep, timeouts.transaction)
         assignment = Assignment(config, consumer, outbox, restorer, find_restorer, timeouts, superseded, health.metrics)
         mixer = None
         if config.mixing is not None:
-            reader = module.Reader(config.mixing.topic, config.name, for_consumer)
+            reader = clients.reader_of(config.mixing.topic)
             mixer = Mixer(config.name, config.mixing, reader, timeouts, health.metrics)
-
-        def make_reader(number: int, start: int) -> Reader:
-            return module.Reader(config.input.topic, config.name, for_consumer, number, start)
-
-        newcomers = NewChallengers(config.input.topic, make_reader)
+        newcomers = NewChallengers(config.input.topic, clients.reader)
         committer = Committer(
             config, consumer, assignment, outbox, timeouts, superseded, health.metrics, newcomers, mixer
         )
@@ -159,10 +132,11 @@ def _ready(config: Config, health: Health) -> Iterator["Processor"]:
         health.metrics.report(processor)
         with contextlib.ExitStack() as threads:
             if health.needs_lag:
-                threads.enter_context(following_lag(health.metrics, make_consumer))
+                threads.enter_context(following_lag(health.metrics, clients.consumer))
             if config.instance:
-                every = module.seconds_between_refreshes(for_consumer)
-                threads.enter_context(finding_unassigned(make_consumer, count_partitions, timeouts.committed, every))
+                count = functools.partial(clients.count_partitions, timeouts.committed)
+                every = clients.seconds_between_refreshes
+                threads.enter_context(finding_unassigned(clients.consumer, count, timeouts.committed, every))
             yield processor
     finally:
         consumer.close(5.0)

@@ -121,7 +121,7 @@ class _CheckState:
             if committed is None:
                 restorer.check_start(number)
                 restorer.check_former(number, self._before)
-                if elsewhere := restorer.elsewhere(number):
+                if elsewhere := restorer.stored.elsewhere(number):
                     self._notes.add(elsewhere)
                 return found
             metadata = restorer.check_metadata(number, committed)

@@ -4,13 +4,11 @@ If anything does not fit, a StateError says what happened and what to do: a Part
 has the problem.
 """
 
-import concurrent.futures
 import contextlib
 import functools
 import hashlib
 import logging
 import os
-import re
 import socket
 import threading
 import zlib
@@ -33,18 +31,19 @@ from connectors.model.records import Decoder
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
 from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
-from connectors.snapshots.stores import THREADS, Store, open_store
+from connectors.snapshots.stores import Store
+from connectors.topics.advice import REWIND, Advice, keep_model
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.formats import Formats
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.partition import Partition
+from connectors.topics.stored import Stored
 from river_margins import snapshot
 
 log = logging.getLogger(__name__)
 
 HOST = socket.gethostname()
-REWIND = "river-margins snapshots rewind FILE"
 
 _MAKING = threading.RLock()  # from Python 3.12 on, several threads may compute a cached property
 
@@ -71,6 +70,18 @@ class Restorer:
     said: set[str] = field(default_factory=set, compare=False)
     labels: Topic | None = None
     before: "Restorer | None" = field(default=None, compare=False, repr=False)
+
+    @property
+    def stored(self) -> Stored:
+        return Stored(self.config, self.store)
+
+    @property
+    def _how(self) -> Advice:
+        return Advice(self.config)
+
+    def _go_on_from_newest(self, partition: int) -> str:
+        # the newest may be an empty one, to which somebody has moved
+        return self._how.go_on_from_newest([text for text, _ in self.stored.written(partition)])
 
     @functools.cached_property
     def _made_formats(self) -> Formats:
@@ -116,13 +127,13 @@ class Restorer:
 
     def _checked_snapshot(self, partition: int, metadata: OffsetMetadata) -> Found:
         data = self._data(partition, metadata)
-        named = f"snapshot `{metadata.snapshot}` of {self._of(partition)}"
+        named = f"snapshot `{metadata.snapshot}` of {self._how.of(partition)}"
         try:
             snapshot.describe(data)
         except snapshot.SnapshotError as error:
-            text = f"{named} cannot be read: {error}; {self._start_over(partition)}"
+            text = f"{named} cannot be read: {error}; {self._how.start_over(partition)}"
             raise PartitionStateError(partition, text) from error
-        return find(self.config, data, named, self._start_over())
+        return find(self.config, data, named, self._how.start_over())
 
     def restore(self, partition: int, committed: Committed) -> Partition:
         """Return a partition with the model that the committed metadata name; it may have inputs to replay."""
@@ -138,7 +149,7 @@ class Restorer:
         found.replay(Progress(metadata.offset, metadata.inputs, metadata.crc, metadata.examples))
         log.info(
             "restored %s from snapshot %s, %d examples, at offset %d, with %d inputs to read again",
-            self._of(partition), metadata.snapshot, examples, metadata.offset, metadata.inputs,
+            self._how.of(partition), metadata.snapshot, examples, metadata.offset, metadata.inputs,
             extra=where(self.config.input.topic, partition, metadata.offset),
         )  # fmt: skip
         return found
@@ -153,7 +164,7 @@ class Restorer:
         """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
         self.check_former(partition, before)
-        if (elsewhere := self.elsewhere(partition)) and elsewhere not in self.said:
+        if (elsewhere := self.stored.elsewhere(partition)) and elsewhere not in self.said:
             self.said.add(elsewhere)
             log.warning("%s", elsewhere)
         offset, labels_offset = at.offset, labels_at and labels_at.offset
@@ -172,7 +183,7 @@ class Restorer:
         retention has deleted since is left out. Without such a model, return the given offsets.
         """
         offset, labels_offset = at.offset, labels_at and labels_at.offset
-        written = _written(self.store, partition)  # all are empty, see `check_start`
+        written = self.stored.written(partition)  # all are empty, see `check_start`
         if not written or written[-1][1].offset >= offset:
             return offset, labels_offset
         text, name = written[-1]
@@ -184,7 +195,7 @@ class Restorer:
                     labels_offset = max(min(index.labels_offset, labels_at.offset), labels_at.first)
         log.warning(
             "the offset of %s was lost: it goes on at offset %d, as its empty model `%s` has begun at %d",
-            self._of(partition), begun, text, name.offset, extra=where(self.config.input.topic, partition, begun),
+            self._how.of(partition), begun, text, name.offset, extra=where(self.config.input.topic, partition, begun),
         )  # fmt: skip
         return begun, labels_offset
 
@@ -199,8 +210,8 @@ class Restorer:
         except BadState as error:
             raise PartitionStateError(
                 partition,
-                f"what waits for labels with snapshot `{metadata.snapshot}` of {self._of(partition)} cannot be read: "
-                f"{error}; restore it from a backup, or {self._start_over(partition)}{_keep_model(metadata)}",
+                f"what waits for labels with snapshot `{metadata.snapshot}` of {self._how.of(partition)} cannot be "
+                f"read: {error}; restore it from a backup, or {self._how.start_over(partition)}{keep_model(metadata)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
@@ -212,7 +223,7 @@ class Restorer:
             fields = self._formats.parse_record or orjson.Fragment
             return Asking(sampler, section.at_most, section.all_wait, waiting.asked, fields)
         except BadState as error:
-            text = f"{self._of(partition)}: {error}; {self._start_over(partition)}"
+            text = f"{self._how.of(partition)}: {error}; {self._how.start_over(partition)}"
             raise PartitionStateError(partition, text) from error
 
     def _builder(self, number: int) -> Builder:
@@ -250,7 +261,7 @@ class Restorer:
         try:
             yield
         except snapshot.SnapshotError as error:
-            text = f"snapshot `{name}` of {self._of(partition)}: {error}; {self._start_over(partition)}"
+            text = f"snapshot `{name}` of {self._how.of(partition)}: {error}; {self._how.start_over(partition)}"
             raise PartitionStateError(partition, text) from error
 
     def check_offset(
@@ -273,21 +284,21 @@ class Restorer:
                 partition,
                 f"offset {metadata.labels_offset} of partition {partition} of the labels `{section.topic}` is out of "
                 f"range, there are {first} to {end}: {lost}; to go on with the model and what waits, at the next label "
-                f"that is there: `{REWIND} --to {metadata.snapshot}`; or {self._start_over(partition)}",
+                f"that is there: `{REWIND} --to {metadata.snapshot}`; or {self._how.start_over(partition)}",
                 may_heal=False,
             )
 
     def _check_records(self, partition: int, metadata: OffsetMetadata, edges: tuple[int, int]) -> None:
         first, end = edges
-        of = self._of(partition)
+        of = self._how.of(partition)
         if not first <= metadata.offset <= end:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
-            keep = _keep_model(metadata) if is_late else ""
+            keep = keep_model(metadata) if is_late else ""
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "
-                f"{self._start_over(partition, first if is_late else end)}{keep}",
+                f"{self._how.start_over(partition, first if is_late else end)}{keep}",
                 may_heal=False,  # new records get the offsets of lost ones: to go on behind them would skip them
             )
         if metadata.inputs and metadata.snapshot_offset < first:
@@ -295,7 +306,7 @@ class Restorer:
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._start_over(partition)}{_keep_model(metadata)}",
+                f"{self._how.start_over(partition)}{keep_model(metadata)}",
                 may_heal=False,
             )
 
@@ -303,18 +314,18 @@ class Restorer:
         """Return the error for replayed inputs that did not lead to the committed model."""
         return PartitionStateError(
             partition,
-            f"the inputs of {self._of(partition)} since snapshot `{snapshot}` are not those that were learned: {error};"
-            f" records expired or were compacted away, or `record` or a version changed; put `record` back as "
-            f"it was, or {self._go_on(snapshot)}, or {self._start_over(partition)}",
+            f"the inputs of {self._how.of(partition)} since snapshot `{snapshot}` are not those that were learned: "
+            f"{error}; records expired or were compacted away, or `record` or a version changed; put `record` back as "
+            f"it was, or {self._how.go_on(snapshot)}, or {self._how.start_over(partition)}",
             may_heal=False,  # loading it again does not help
         )
 
     def check_start(self, partition: int) -> None:
         """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""
-        if names := _learned(self.store, partition):
+        if names := self.stored.learned(partition):
             raise PartitionStateError(
                 partition,
-                f"group `{self.config.name}` has no committed offset for {self._of(partition)}, but {len(names)} "
+                f"group `{self.config.name}` has no committed offset for {self._how.of(partition)}, but {len(names)} "
                 f"snapshots in `{self.store.folder}/{partition}`: the offset expired or was deleted; to start over at "
                 f"`input.start`: `{REWIND} --empty --partition {partition}`; {self._go_on_from_newest(partition)}",
             )
@@ -327,68 +338,28 @@ class Restorer:
         """
         found = [OffsetMetadata.from_text(each.metadata) for each in committed if each]
         told = [metadata.partitions for metadata in found if metadata and metadata.topic_id == self.topic.id]
-        return min(told) if told else self._begun
-
-    @property
-    def _begun(self) -> int:
-        """How many partitions have begun, by the store; all if none has learned, as before a first start."""
-        # side by side: most of the time, that of an object store, is waiting, and a member must poll
-        with concurrent.futures.ThreadPoolExecutor(THREADS, thread_name_prefix="begun") as threads:
-            written = list(threads.map(functools.partial(_written, self.store), range(self.topic.partitions)))
-        has_learned = any(not name.is_empty for found in written for _, name in found)
-        return max(n for n, found in enumerate(written) if found) + 1 if has_learned else self.topic.partitions
+        return min(told) if told else self.stored.count_begun(self.topic.partitions)
 
     def check_former(self, partition: int, before: int) -> None:
         """Raise StateError if nothing is committed for a partition because its topic was created again.
 
         That is not why if the topic had fewer partitions when others of them were committed, `before`.
         """
-        if partition < before and (folder := self.former(partition)):
+        if partition < before and (folder := self.stored.former(partition)):
             raise StateError(
                 f"`{self.config.input.topic}` was deleted and created again: nothing is committed for "
-                f"{self._of(partition)}, and the models of the topic that had this name before lie in `{folder}`; to "
-                f"begin with new models: `{REWIND} --empty`, or move that folder away"
+                f"{self._how.of(partition)}, and the models of the topic that had this name before lie in `{folder}`; "
+                f"to begin with new models: `{REWIND} --empty`, or move that folder away"
             )
-
-    def former(self, partition: int) -> str | None:
-        """Return where models of a former topic of this name lie, if it had learned ones in this partition."""
-        for store in self.store.beside():
-            if self._is_of_input(store) and _learned(store, partition):
-                return store.folder
-        return None
-
-    def elsewhere(self, partition: int) -> str | None:
-        """Return a sentence about models of another cluster or input, with which a new model does not begin."""
-        if self.config.start_from is not None:
-            return None
-        for cluster in open_store(self.store.folder.rpartition("/")[0]).beside():
-            for store in open_store(cluster.folder, "any").beside():  # all that lies in the folder of the cluster
-                if self._is_of_input(store) and _learned(store, partition):
-                    return (
-                        f"the models of `{self.config.input.topic}` at this Kafka cluster begin anew; those of another "
-                        f"cluster lie in `{store.folder}`: to go on from them, see `Another Kafka cluster` in "
-                        f"docs/operating.md"
-                    )
-        for store in self.store.beside():
-            if not self._is_of_input(store) and _learned(store, partition):
-                return (
-                    f"the models of `{self.config.input.topic}` begin anew; those of another input lie in "
-                    f"`{store.folder}`: to go on from them, see `Another input` in docs/operating.md"
-                )
-        return None
-
-    def _is_of_input(self, store: Store) -> bool:
-        of_topic = rf"{re.escape(self.config.input.topic)}-[0-9a-f-]{{36}}"
-        return re.fullmatch(of_topic, store.folder.rpartition("/")[2]) is not None
 
     def _metadata(self, partition: int, committed: Committed) -> OffsetMetadata:
         metadata = OffsetMetadata.from_text(committed.metadata)
-        of = self._of(partition)
+        of = self._how.of(partition)
         if metadata is None:
             said = f"`{committed.metadata[:100]}`" if committed.metadata else "empty"
-            names = _learned(self.store, partition)
+            names = self.stored.learned(partition)
             # a tool that copies topics may have copied the offsets, too
-            elsewhere = None if names else self.elsewhere(partition)
+            elsewhere = None if names else self.stored.elsewhere(partition)
             models = (
                 f": an offset cannot be reset alone; `river-margins snapshots rewind` moves it together with a model, "
                 f"`{REWIND} --offset {committed.offset} --partition {partition}` to the newest one that had read no "
@@ -401,43 +372,44 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed by something else (its metadata is {said}), so no "
-                f"model belongs to it{models}; {self._start_over(partition)}",
+                f"model belongs to it{models}; {self._how.start_over(partition)}",
             )
         if metadata.topic_id != self.topic.id:
             raise StateError(
                 f"`{self.config.input.topic}` was deleted and created again since offset {committed.offset} of {of} was"
-                f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._start_over()}"
+                f" committed (topic id {metadata.topic_id}, now {self.topic.id}); {self._how.start_over()}"
             )
         if metadata.offset != committed.offset:
             raise PartitionStateError(
                 partition,
                 f"offset {committed.offset} of {of} was committed with the metadata of offset {metadata.offset}: an "
-                f"offset cannot be moved alone; {self._go_on(metadata.snapshot)}; or {self._start_over(partition)}",
+                f"offset cannot be moved alone; {self._how.go_on(metadata.snapshot)}; or "
+                f"{self._how.start_over(partition)}",
             )
         self._check_labels(partition, metadata, committed.labels)
         return metadata
 
     def _check_labels(self, partition: int, metadata: OffsetMetadata, committed: Committed | None) -> None:
         """Check that the committed offset of the labels fits to that of the input, and both to the file."""
-        section, of = self.config.labels, self._of(partition)
+        section, of = self.config.labels, self._how.of(partition)
         if section is None or self.labels is None:
             if metadata.labels:
                 raise StateError(
                     f"records of {of} wait for labels that come later, and the file has no `labels`: put the section "
-                    f"back; to go on with the models and drop what waits: {self._rewind_each(metadata)}"
+                    f"back; to go on with the models and drop what waits: {self._how.rewind_each(metadata)}"
                 )
             return
         if not metadata.labels:
             self._checked_snapshot(partition, metadata)  # with another `record`, the rewind would be refused
             raise StateError(
                 f"the models of `{self.config.name}` were learned without `labels`: to go on with them: "
-                f"{self._rewind_each(metadata)}"
+                f"{self._how.rewind_each(metadata)}"
             )
         if metadata.labels != self.labels.id:
             raise StateError(
                 f"the labels `{section.topic}` were deleted and created again, or are another topic, since offset "
                 f"{metadata.offset} of {of} was committed (topic id {metadata.labels}, now {self.labels.id}); to go on "
-                f"with the models and what waits, from the first label that is there: {self._rewind_each(metadata)}"
+                f"with the models and what waits, from the first label that is there: {self._how.rewind_each(metadata)}"
             )
         expected = metadata.to_committed().labels
         if committed != expected:
@@ -446,7 +418,7 @@ class Restorer:
                 partition,
                 f"the committed offset of {of} belongs to offset {metadata.labels_offset} of the labels "
                 f"`{section.topic}`, for which {found} is committed: the offset of one topic cannot be moved or "
-                f"deleted alone; {self._go_on(metadata.snapshot)}; or {self._start_over(partition)}",
+                f"deleted alone; {self._how.go_on(metadata.snapshot)}; or {self._how.start_over(partition)}",
             )
 
     def check_growth(self, before: int) -> None:
@@ -456,15 +428,15 @@ class Restorer:
                 f"`{self.config.input.topic}` has {self.topic.partitions} partitions, and had {before} when the models "
                 f"were learned: some keys now lie in other partitions than the models that know them; nothing was "
                 f"committed; to keep these models and begin new ones in the new partitions, write `input: "
-                f"{{new_partitions: start}}`; {self._start_over()}"
+                f"{{new_partitions: start}}`; {self._how.start_over()}"
             )
 
     def _data(self, partition: int, metadata: OffsetMetadata) -> bytes:
         path = self.store.path(partition, metadata.snapshot)
-        named = f"the snapshot `{path}`, which the committed offset of {self._of(partition)} names,"
+        named = f"the snapshot `{path}`, which the committed offset of {self._how.of(partition)} names,"
         instead = (
             "restore it from a backup, or go on from another one that `river-margins snapshots list FILE` shows, with "
-            f"`{REWIND} --to ID` (the output since then is written again), or {self._start_over(partition)}"
+            f"`{REWIND} --to ID` (the output since then is written again), or {self._how.start_over(partition)}"
         )
         try:
             data = self.store.read(partition, metadata.snapshot)
@@ -485,71 +457,3 @@ class Restorer:
             what = f"is corrupt: its SHA-256 is not the committed one ({len(data)} bytes)"
             raise PartitionStateError(partition, f"{named} {what}; {instead}")
         return data
-
-    def _of(self, partition: int) -> str:
-        return f"partition {partition} of `{self.config.input.topic}`"
-
-    def _go_on(self, name: str) -> str:
-        return (
-            f"to go on from the model of that moment (the output since then is written again): `{REWIND} --to {name}`"
-        )
-
-    def _go_on_from_newest(self, partition: int) -> str:
-        # the newest may be an empty one, to which somebody has moved
-        names = [text for text, _ in _written(self.store, partition)]
-        before = (
-            f"; that is the newest snapshot: if a crash came before its commit, its last output is missing, and "
-            f"the one before is right: `{REWIND} --to {names[-2]}`"
-            if len(names) > 1
-            else ""
-        )
-        return f"{self._go_on(names[-1])}{before}"
-
-    def _rewind_each(self, metadata: OffsetMetadata) -> str:
-        """Return the command that keeps a model, in a problem of all partitions."""
-        again = (  # of a processor with `snapshots.every` that was killed
-            f", which goes back by {metadata.inputs} inputs, whose output is written again: to avoid that, put "
-            f"the file back as it was, and first start the processor and stop it by SIGTERM"
-            if metadata.inputs
-            else ""
-        )
-        return (
-            f"`{REWIND} --to {metadata.snapshot}`, and so in each partition (`river-margins lint --check-broker "
-            f"FILE` names all commands){again}; {self._start_over()}"
-        )
-
-    def _start_over(self, partition: int | None = None, offset: int | None = None) -> str:
-        """Return how to go on with empty models: in one partition, or in all if the file fits to none of them.
-
-        Without an `offset` that is where the committed offsets are, so that no output comes twice.
-        """
-        if partition is None:
-            return (
-                f"to go on with empty models: `{REWIND} --empty`; to learn the retained input again, give the "
-                "processor another `name` and other topics to write to"
-            )
-        at = "" if offset is None else f" --offset {offset}"
-        kind = "an empty model" if self.config.start_from is None else "the model of `start_from`"
-        return f"to go on with {kind}: `{REWIND} --empty{at} --partition {partition}`"
-
-
-def _learned(store: Store, partition: int) -> list[str]:
-    """Return the snapshots of models that have read a record, in the order in which they were written."""
-    # an empty model may come from a first start that died
-    return [text for text, name in _written(store, partition) if not name.is_empty]
-
-
-def _written(store: Store, partition: int) -> list[tuple[str, SnapshotName]]:
-    """Return all snapshots, with what their names tell, in the order in which they were written."""
-    # other files in the folder are not ours
-    names = [(text, name) for text in store.sizes(partition) if (name := SnapshotName.parse(text))]
-    return sorted(names, key=lambda found: (found[1].order, found[0]))
-
-
-def _keep_model(metadata: OffsetMetadata) -> str:
-    """Return how `Restorer._start_over` begins with the model of the snapshot."""
-    but = f", but for its last {metadata.inputs} inputs" if metadata.inputs else ""  # with `snapshots.every`
-    return (
-        f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE {metadata.snapshot} "
-        "--to model.snapshot`, and name it as `start_from`"
-    )

@@ -24,10 +24,11 @@ from connectors.snapshots.names import SnapshotName
 from connectors.snapshots.retention import GRACE, kept
 from connectors.snapshots.stores import SUFFIX, StoreError
 from connectors.topics import startup
+from connectors.topics.advice import REWIND
 from connectors.topics.mixing import Published, read_published
 from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.processor import refusals_as_errors
-from connectors.topics.restore import HOST, REWIND, Restorer
+from connectors.topics.restore import HOST, Restorer
 from connectors.topics.timeouts import Timeouts
 from river_margins import snapshot
 
@@ -244,7 +245,7 @@ class SnapshotAdmin:
                 elif found is not None and not is_other:
                     at = min(max(found.offset, first), end)
                 else:  # `input.start` is for a group that has never read the topic
-                    is_next = is_other or number >= former or self._restorer.former(number) is not None
+                    is_next = is_other or number >= former or self._restorer.stored.former(number) is not None
                     at = first if is_next or self._config.input.start == "earliest" else end
                 data = snapshot.dumps(self._config.first_learner(), note_of(self._config.record))
                 id = SnapshotName.new(at, 0, is_empty=True)

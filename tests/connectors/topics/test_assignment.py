@@ -478,13 +478,13 @@ def test_a_damaged_snapshot_that_comes_back_lets_the_partition_go_on():
 
 
 def test_other_inputs_than_those_learned_do_not_heal():
-    texts = SimpleNamespace(_of=str, _go_on=str, _start_over=str)
+    texts = SimpleNamespace(_how=SimpleNamespace(of=str, go_on=str, start_over=str))
     assert not Restorer.replay_error(texts, 0, "s", ReplayMismatch("other inputs")).may_heal
 
 
 def test_records_that_are_to_be_read_again_and_expired_do_not_heal():
     """To load the model again every half minute would not bring them back."""
-    of = SimpleNamespace(_of=str, _start_over=lambda *_: "start over")
+    of = SimpleNamespace(_how=SimpleNamespace(of=str, start_over=lambda *_: "start over"))
     metadata = SimpleNamespace(offset=30, inputs=10, snapshot="s", snapshot_offset=20)
     with pytest.raises(PartitionStateError, match="must be read again from offset 20") as caught:
         Restorer._check_records(of, 0, metadata, (25, 40))

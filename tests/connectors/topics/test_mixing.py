@@ -471,7 +471,7 @@ def admin_of_two(file, store, monkeypatch, check):
     offsets = dict.fromkeys(range(2))
     restorer = SimpleNamespace(
         store=store, labels=None, topic=SimpleNamespace(id="t", partitions=2),
-        partitions_before=lambda committed: 2, former=lambda number: None,
+        partitions_before=lambda committed: 2, stored=SimpleNamespace(former=lambda number: None),
         check_metadata=lambda *_: None, check_snapshot=lambda *_: None,
     )  # fmt: skip
     consumer = SimpleNamespace(

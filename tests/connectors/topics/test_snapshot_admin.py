@@ -520,7 +520,8 @@ def test_a_move_that_was_not_sent_leaves_no_snapshot(tmp_path, error, is_sent):
 
     topic = SimpleNamespace(partitions=2, id="id")
     restorer = SimpleNamespace(
-        store=store, topic=topic, labels=None, partitions_before=lambda committed: 2, former=lambda number: None,
+        store=store, topic=topic, labels=None, partitions_before=lambda committed: 2,
+        stored=SimpleNamespace(former=lambda number: None),
         check_metadata=lambda *_: None, check_snapshot=lambda *_: None,
     )  # fmt: skip
     reads = SimpleNamespace(topic="events", start="earliest", new_partitions="start")

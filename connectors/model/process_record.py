@@ -44,7 +44,7 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         record.label, record.known = None, reject
         record.output = encode(record.id, record.prediction, record.score, None, record.explanation, record.challengers)
     except Reject as reject:
-        record.reason, record.output = reason_of(reject), None
+        record.known, record.reason, record.output = reject, reason_of(reject), None
         counts.add_reject(reject.kind, record.source, record.reason)
         return
     counts.add_prediction(record.prediction, record.score, record.label, model.is_regressor)

@@ -50,9 +50,11 @@ class Result:
     examples, unlabelled, rejected
         How many examples were measured, had no label, and could not be processed. Labels in a file of their own that
         cannot be used count as not processed, too.
-    kinds, backward, first_time
-        With labels in a file of their own: how many could not be processed, by kind, how many records and labels were
-        taken after one with a later time, and the first time of all.
+    kinds, reasons
+        How many could not be processed, by kind, and the first one of each kind: which one, and why.
+    backward, first_time
+        With labels in a file of their own: how many records and labels were taken after one with a later time, and the
+        first time of all.
     queries
         How many labels were asked for; None without `queries`.
     drifts
@@ -61,8 +63,6 @@ class Result:
         The paths of the listed features that no record has had, by the names of the features.
     odd_features
         Looks for features whose texts are no categories.
-    reason
-        The first record that could not be processed, and why.
     curve
         Points of a plot: the number of examples so far, and the values of the `drawable` metrics.
     drawable
@@ -76,13 +76,13 @@ class Result:
     unlabelled: int = 0
     rejected: int = 0
     kinds: Counter[str] = field(default_factory=Counter, repr=False)
+    reasons: dict[str, str] = field(default_factory=dict)
     backward: int = 0
     first_time: float = NO_TIME
     queries: int | None = None
     drifts: int | None = None
     absent: dict[str, str] = field(default_factory=dict, repr=False)
     odd_features: OddFeatures = field(default_factory=OddFeatures, repr=False)
-    reason: str = ""
     curve: list[tuple[int, list[float]]] = field(default_factory=list, repr=False)  # of up to 2,000 points
     _watched: Config | FileConfig | None = field(default=None, repr=False)  # the file, whose drift detector it runs
     _step: int = field(default=1, repr=False)
@@ -153,10 +153,11 @@ class Result:
         saved[""] = model.dumps({})
         return model
 
-    def reject(self, place: str, reason: Reject | str) -> None:
-        """Count a record that could not be processed, and keep the reason of the first one."""
+    def reject(self, place: str, kind: str, reason: Reject | str) -> None:
+        """Count a record that could not be processed, and keep the reason of the first one of its kind."""
         self.rejected += 1
-        self.reason = self.reason or f"{place}: {reason}"
+        self.kinds[kind] += 1
+        self.reasons.setdefault(kind, f"{place}: {reason}")
 
     def note_end(self, model: PartitionModel) -> None:
         """Note the learner at the end, and how many drifts there were."""
@@ -245,7 +246,7 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
             record.prediction, record.answers = said.prediction, said.answers
             model.learn(record, is_watched=watch is None or number > watch.past.since)
         except Reject as reject:
-            result.reject(record.source, reject)
+            result.reject(record.source, reject.kind, reject)
             continue
         result.judge(label, said.prediction, probabilities)
         result.odd_features.see(features)  # a learner that takes no texts has refused those, and said why
@@ -288,10 +289,10 @@ class FileSource:
             try:
                 self._decoder.decode(record)
             except Reject as reject:
-                result.reject(record.source, reject)
+                result.reject(record.source, reject.kind, reject)
             else:
                 if record.known is not None:
-                    result.reject(record.source, record.known)
+                    result.reject(record.source, record.known.kind, record.known)
                 else:
                     yield record
 
@@ -341,7 +342,7 @@ class DataSet:
                 if record.known is not None:
                     raise record.known
             except Reject as reject:
-                result.reject(f"{self.name}:{self.done}", reject)
+                result.reject(f"{self.name}:{self.done}", reject.kind, reject)
             else:
                 yield record
 

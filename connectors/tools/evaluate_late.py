@@ -19,6 +19,7 @@ from connectors.model.counts import Counts
 from connectors.model.field_paths import FieldPath
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
+from connectors.model.rejects import reason_of
 
 if TYPE_CHECKING:  # that module imports this one
     from connectors.tools.evaluate import Result
@@ -142,15 +143,18 @@ class _Judge:
             self._result.judge(record.label, record.prediction, self._last)
         elif self._result.needs_probabilities:
             self._probabilities[record.source] = self._last
-        if record.reason is not None:
-            self._result.reject(record.source, record.reason)
+        self._count_reject(record)
 
     def take_results(self, results: Results) -> None:
         """Measure the predictions whose labels came, and count the rejects."""
         for outcome in results.outcomes:
             self._result.judge(outcome.label, outcome.prediction, self._probabilities.pop(outcome.record, None))
         for reject in results.rejects:
-            self._result.reject(reject.source, reject.reason or "")
+            self._count_reject(reject)
+
+    def _count_reject(self, record: Record) -> None:
+        if record.known is not None:
+            self._result.reject(record.source, record.known.kind, reason_of(record.known))
 
     def forget(self, waiting: WaitingRecords, source: str) -> None:
         """Forget the probabilities of records that wait no longer, if there are many."""
@@ -185,7 +189,6 @@ def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[i
             model.saved_as("")
         yield result.examples
     result.unlabelled = counts.expired + counts.displaced + len(waiting.records)
-    result.kinds = counts.reasons
     result.queries = None if source.asking is None else counts.queries
     if source.asking is not None and not source.asking.all_wait:  # those that were not asked for did not wait
         result.unlabelled += source.asking.asked.records - counts.queries

@@ -114,8 +114,9 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: boo
     if len(result.kinds) > 1:
         kinds = ", ".join(f"{number:,} `{kind}`" for kind, number in result.kinds.most_common())
         yield f"could not be processed, by kind: {kinds}"
-    if result.reason:
-        yield f"the first one that could not be processed: {without_controls(result.reason)}"
+    for kind, reason in result.reasons.items():
+        which = "the first one that could not be processed" if len(result.reasons) == 1 else f"the first of `{kind}`"
+        yield f"{which}: {without_controls(reason)}"
 
 
 def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:

@@ -363,7 +363,9 @@ def test_evaluate_tells_the_kinds_of_what_it_could_not_process(folder, capsys):
     folder.put(at_times({}, 10, 20, 30, 10**9))
     folder.put_labels(at_times({"label": True}, 15) * 2)
     report.run(folder.config())
-    assert "could not be processed, by kind: 2 `label`, 1 `second_label`" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "could not be processed, by kind: 2 `label`, 1 `second_label`" in out
+    assert "the first of `label`:" in out and "the first of `second_label`:" in out
 
 
 @pytest.mark.parametrize(

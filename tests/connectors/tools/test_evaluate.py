@@ -182,7 +182,7 @@ def test_bad_records_and_records_without_label_leave_no_trace(settings, tmp_path
     learner = settings(learner).build_learner()
     expected = evaluate.progressive_val_score(pairs, learner, metrics.Accuracy(), delay=delay)
     assert (found.examples, found.unlabelled, found.rejected) == (480, 120, len(BAD))
-    assert found.reason.startswith("in.jsonl:21: not JSON")
+    assert next(iter(found.reasons.values())).startswith("in.jsonl:21: not JSON")
     assert found.metrics["Accuracy"].get() == expected.get()
     assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
 
@@ -337,7 +337,8 @@ def test_weights_are_learned_and_bad_ones_counted(settings, tmp_path, delay):
     assert repr(found.metrics["Accuracy"]) == repr(expected)
     assert snapshot.dumps(found.learner) == snapshot.dumps(learner)
     assert (found.examples, found.rejected) == (len(records), 1)
-    assert found.reason.endswith("the weight is text: a number is needed")
+    (reason,) = found.reasons.values()
+    assert reason.endswith("the weight is text: a number is needed")
 
 
 @pytest.mark.parametrize("delay", [None, 3])
@@ -345,7 +346,8 @@ def test_a_record_that_the_learner_refuses_is_named_by_its_line(settings, tmp_pa
     lines = ['{"x": 1}', '{"x": 1, "y": true}', '{"x": "text", "y": true}', *['{"x": 2, "y": false}'] * 5]
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n")
     found = ours.run(settings(["PAClassifier"]), delay=delay)
-    assert found.reason.startswith("in.jsonl:3: feature 'x' is the text 'text'")
+    (reason,) = found.reasons.values()
+    assert reason.startswith("in.jsonl:3: feature 'x' is the text 'text'")
 
 
 def test_a_feature_of_a_data_set_may_be_the_weight(settings):
@@ -625,6 +627,14 @@ def test_a_feature_of_numbers_and_texts_is_told(settings, tmp_path, capsys):
     assert found.startswith(MIXED)
     (found,) = said_of(settings, tmp_path, capsys, values, CLASSIFIER_OF_NUMBERS)  # these texts are no categories
     assert found.startswith("the first one that could not be processed: in.jsonl:4: feature 'a' is the text 'x'")
+
+
+def test_the_first_reject_of_each_kind_is_told(settings, tmp_path, capsys):
+    values = [{"a": 1}, {"a": "x"}, {"a": 2}, {"a": None}, {"a": 3}, {"a": 4, "y": [1]}, {"a": "z"}, {"a": 5}]
+    kinds, features, label = said_of(settings, tmp_path, capsys, values, CLASSIFIER_OF_NUMBERS)
+    assert kinds == "could not be processed, by kind: 3 `features`, 1 `label`"
+    assert features.startswith("the first of `features`: in.jsonl:2: feature 'a' is the text 'x'")
+    assert label == "the first of `label`: in.jsonl:6: the label is a list"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_models_are_those_that_the_stream_has(spark, frame, file, tmp_path):
         about, _ = snapshot.beside(bytes(row.model))
         assert bytes(row.model) == snapshot.dumps(learner, about) and row.examples == learned
     assert [(row.rejected, row.reject and row.reject[:20]) for _, row in sorted(found.items())] == [
-        (1, "feature 'f0' is None"),
+        (1, "feature 'f0' is null"),
         (0, None),
         (0, None),
     ]
@@ -60,7 +60,7 @@ def test_score_predicts_each_row_by_one_model(spark, frame, file, tmp_path):
             output = json.loads(found.output)
             assert (output["prediction"], output["score"]) == (model.predict_one(x), model.score_one(x))
             assert found.reject is None
-        assert all("feature 'f0' is None" in found.reject for found in scored.where("id >= 300").collect())
+        assert all("feature 'f0' is null" in found.reject for found in scored.where("id >= 300").collect())
     features = frame.select(*NAMES).where("f0 is not null")
     assert in_spark.score(features, model).select("output").collect() == [
         (

@@ -85,7 +85,7 @@ def test_columns_are_fields_without_key_and_order(spark, tmp_path):
     scored = in_spark.learn(stream, stream.k + 1, file, order=["n"])
     assert scored.columns[0] == "(k + 1)"
     for row in run(scored.withColumnRenamed("(k + 1)", "k"), tmp_path / "other"):
-        assert "feature 'b' is None" in row.reject and row.k == 8
+        assert "feature 'b' is null" in row.reject and row.k == 8
 
 
 def test_a_changed_learner_is_refused_and_a_changed_parameter_taken(spark, file, tmp_path):

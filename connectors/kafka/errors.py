@@ -18,6 +18,7 @@ from typing import Any
 Permissions = Mapping[str, str]  # what to grant, by kind of resource: `topic`, `group`, `transactional_id`
 
 AUTHENTICATION_ADVICE = "correct the user, the password or the mechanism in `kafka`: they are wrong, or have changed"
+NO_SASL_ADVICE = "the broker takes no password at this port: correct the security protocol or the port in `kafka`"
 INCONSISTENT_PROTOCOL_ADVICE = (
     "another program in this consumer group uses another assignment strategy: give it or this processor another group"
 )
@@ -97,10 +98,12 @@ def consumer_permissions(topic: str, group: str, labels: str | None = None) -> P
 
 
 def producer_permissions(transactional_id: str | None) -> Permissions:
+    """Return what a producer needs. A processor without an `instance` has another transactional id after each start."""
+    prefix = f"{(transactional_id or '').partition(':')[0]}:"
     return {
         "topic": "`Write` on this topic",
         "group": "`Read` on the group",
-        "transactional_id": f"`Write` on transactional id `{transactional_id}`",
+        "transactional_id": f"`Write` on transactional ids with the prefix `{prefix}`",
     }
 
 

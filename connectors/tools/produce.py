@@ -150,7 +150,7 @@ def _plainly(topic: str, counts: Counts) -> Iterator[None]:
             f"largest request in `kafka.producer` ({error}); {counts.so_far}"
         ) from error
     except NotPermitted as error:
-        raise AccessError(f"the broker refuses: {error}; grant `Write` on topic `{topic}` to this user") from error
+        raise AccessError(f"the broker refuses to write to topic `{topic}`: {error}") from error
     except ClientError as error:
         raise StartError(f"the records were not all written to `{topic}`: {error}; {counts.so_far}") from error
 

@@ -357,8 +357,8 @@ def _plainly(config: Config, group: str, dry_run: bool) -> Iterator[None]:
         ) from error
     except NotPermitted as error:
         raise AccessError(
-            f"the broker refuses: {error}; grant `Read` on topic `{rejects}` and on group `{group}`, `Write` on topic "
-            f"{topics} and on transactional id `{group}` to this user"
+            f"the broker refuses: {error}. This command needs `Read` on topic `{rejects}` and on group `{group}`, and "
+            f"`Write` on topic {topics} and on transactional id `{group}`"
         ) from error
     except ClientError as error:
         done = "counted" if dry_run else f"sent to {topics}"

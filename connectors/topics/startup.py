@@ -9,7 +9,7 @@ from connectors.config import Config
 from connectors.config.topics_schema import FILE_SETTINGS, Kafka
 from connectors.errors import AccessError, StartError
 from connectors.formats.registry import RegistryUnavailable
-from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client
+from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, certificates, client
 from connectors.kafka.errors import TopicWithoutId
 from connectors.kafka.retry import PAUSE, retry
 from connectors.snapshots.stores import Store, StoreError, open_store
@@ -33,12 +33,46 @@ def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
     settings = kafka.consumer_settings | kafka.producer_settings
     for key in sorted(FILE_SETTINGS & settings.keys()):
         path = settings[key]
-        if isinstance(path, str) and path != "probe" and not os.path.exists(path):  # librdkafka looks for authorities
-            return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
+        if isinstance(path, str) and path != "probe":  # librdkafka looks for authorities
+            if not os.path.exists(path):
+                return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
+            if not os.access(path, os.R_OK):
+                return f"`kafka`: this user may not read the file `{path}` of `{key}` ({error})"
+    if wrong := certificates.what_is_wrong(settings) or _missing_for_a_password(settings):
+        return f"`kafka`: {wrong} ({error})"
+    if certificates.is_refusal(str(error)):
+        if file := certificates.name_of(settings):
+            why = f"refuses the certificate in `{file}`: is it of an authority that the brokers trust?"
+        else:
+            why = "wants a certificate of its clients, and `kafka` names none"
+        return f"the broker at `{kafka.bootstrap_servers}` {why} ({error})"
+    if certificates.is_distrust(str(error)):
+        return (
+            f"the certificate of the broker at `{kafka.bootstrap_servers}` cannot be trusted: is its authority that of "
+            f"`kafka`, and does it name this address? ({error})"
+        )
     return (
         f"no broker answered at `{kafka.bootstrap_servers}` within {seconds:g} s; is it running, and are "
         f"`bootstrap_servers` and the security settings right? ({error})"
     )
+
+
+def _missing_for_a_password(settings: dict[str, Any]) -> str | None:
+    """Return what a user has left out who gave a password or wanted to; the libraries then connect without one."""
+    names = ("security_protocol", "sasl_mechanism", "sasl_plain_username", "sasl_plain_password")
+    if any("." in key for key in settings):
+        names = ("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password")
+    protocol, mechanism, *login = (str(settings.get(name) or "").upper() for name in names)
+    mechanism = mechanism or str(settings.get("sasl.mechanisms") or "").upper()
+    if not protocol.startswith("SASL"):
+        given = next((name for name in names[1:] if settings.get(name)), None)
+        return given and f"`{given}` has no effect without `{names[0]}: SASL_SSL`, or `SASL_PLAINTEXT`"
+    if not mechanism:
+        return f"`{names[1]}` is missing, such as `PLAIN` or `SCRAM-SHA-512`"
+    if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
+        lacking = [name for name, value in zip(names[2:], login, strict=True) if not value]
+        return f"`{lacking[0]}` is missing" if lacking else None
+    return None
 
 
 def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str], all_missing: str = "it") -> str:

@@ -8,7 +8,7 @@ import yaml
 
 from connectors import config
 from connectors.snapshots.retention import GRACE
-from river_margins import PAClassifier, snapshot
+from river_margins import snapshot
 from tests.deploy.tools import DEPLOY, LEAVING, PAGE, check, needs
 
 KUBERNETES = DEPLOY / "kubernetes"
@@ -119,7 +119,8 @@ def test_the_volume_has_room_for_the_snapshots():
     """Of 4 partitions with 200,000 features, by which the memory of the pods is measured."""
     claim = yaml.safe_load((KUBERNETES / "base" / "snapshots.yaml").read_text())
     size = claim["spec"]["resources"]["requests"]["storage"]
-    settings, learner = config.load_topics(KUBERNETES / "base" / "processor.yaml"), PAClassifier()
+    settings = config.load_topics(KUBERNETES / "base" / "processor.yaml")
+    learner = settings.build_learner()
     for n in range(2_000):
         learner.learn_one({f"word_{100 * n + m}": 1.0 for m in range(100)}, n % 2 == 0)
     most = settings.snapshots.keep.last + (GRACE + settings.kafka.timeouts[0]) / settings.checkpoint.every

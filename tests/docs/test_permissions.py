@@ -14,7 +14,7 @@ from connectors import config, kafka
 from connectors.errors import AccessError
 from connectors.kafka.local import LocalKafka
 from connectors.runtime.stop import Stop
-from connectors.tools import create_topics
+from connectors.tools import create_topics, produce, replay_rejects
 from connectors.topics import processor
 from tests.helpers import streams
 from tests.helpers.deadline import DEADLINE
@@ -45,7 +45,7 @@ GRANT = {  # a topic that cannot be written may as well be found out by describi
     "rejects": "rejects-.*grant `Write` on|grant `Write` on .*`rejects-|topic `rejects-.*grant `Describe` on it",
     "configs of the input": "topic `input-.*grant `DescribeConfigs` on",
     "group": "grant `Read` on group `guarded-",
-    "transactional id": "grant `Write` on transactional id `guarded-",
+    "transactional id": "grant `Write` on transactional ids with the prefix `guarded-[0-9a-f]+:`",
     "labels": "topic `labels-.*grant `Describe` on it",
     "outcomes": "outcomes-.*grant `Write` on|grant `Write` on topic `outcomes-|topic `outcomes-.*grant `Describe`",
     "read of the mixing": "grant `Read` on topic `mixing-",
@@ -242,3 +242,24 @@ def test_a_send_says_why_an_earlier_one_was_refused(guarded, tmp_path, client):
                 time.sleep(0.01)
     finally:
         producer.close()
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_commands_name_a_missing_permission_once(guarded, tmp_path, client):
+    """`produce` and `replay-rejects` of a user who may read the input, and not write to it."""
+    stream = Stream(guarded, tmp_path, partitions=1)
+    reject = [("reason", b"not JSON"), ("source", f"{stream.input}-0-0".encode())]
+    with KafkaProducer(bootstrap_servers=guarded.bootstrap_servers) as producer:
+        producer.send(stream.rejects, b"{", headers=reject)
+    pattern = ResourcePattern(ResourceType.TOPIC, stream.input)
+    with stream.admin() as admin:
+        admin.create_acls([ACL("User:ANONYMOUS", "*", ACLOperation.READ, ACLPermissionType.ALLOW, pattern)])
+    (data := tmp_path / "data.jsonl").write_text('{"a": 1}\n')
+    for command in (
+        lambda: produce.produce(stream.config(), str(data)),
+        lambda: replay_rejects.replay(stream.config()),
+    ):
+        with pytest.raises(AccessError) as refused:
+            command()
+        assert str(refused.value).count("grant `Write` on") == 1 and f"`{stream.input}`" in str(refused.value)

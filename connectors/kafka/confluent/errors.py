@@ -12,6 +12,7 @@ from connectors.kafka.errors import (
     AUTHENTICATION_ADVICE,
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
+    NO_SASL_ADVICE,
     BadTimestamp,
     ClientError,
     Fenced,
@@ -142,4 +143,5 @@ class ErrorTranslator:
         code = internals.code_of(error)
         kind = next((kind for kind, codes in _KINDS if code in codes), ClientError)
         needed = dict(self._permissions) | dict(permissions)
-        return with_advice(kind, text, _ADVICE.get(code), needed.get(_RESOURCES.get(code, "")))
+        advice = NO_SASL_ADVICE if internals.takes_no_password(error) else _ADVICE.get(code)
+        return with_advice(kind, text, advice, needed.get(_RESOURCES.get(code, "")))

@@ -36,6 +36,11 @@ def is_refusal(error: KafkaError) -> bool:
     return error.code() == KafkaError._AUTHENTICATION and not MAY_PASS.search(error.str())
 
 
+def takes_no_password(error: KafkaError) -> bool:
+    """Tell whether the brokers have no SASL where a client speaks it; the code is that of a wrong password."""
+    return "not valid in current SASL state" in error.str()
+
+
 def parse_group_metadata(metadata: bytes) -> tuple[int, str]:
     """Return generation and member id from `consumer_group_metadata()`; NotAccepted for bytes of another layout.
 

@@ -9,6 +9,7 @@ from connectors.kafka.errors import (
     AUTHENTICATION_ADVICE,
     INCONSISTENT_PROTOCOL_ADVICE,
     METADATA_TOO_LARGE_ADVICE,
+    NO_SASL_ADVICE,
     BadTimestamp,
     ClientError,
     Fenced,
@@ -66,7 +67,7 @@ _RESOURCES: dict[type, str] = {
 }
 _ADVICE: dict[type, str] = {
     kafka_errors.SaslAuthenticationFailedError: AUTHENTICATION_ADVICE,
-    kafka_errors.IllegalSaslStateError: AUTHENTICATION_ADVICE,
+    kafka_errors.IllegalSaslStateError: NO_SASL_ADVICE,
     kafka_errors.UnsupportedSaslMechanismError: AUTHENTICATION_ADVICE,
     kafka_errors.OffsetMetadataTooLargeError: METADATA_TOO_LARGE_ADVICE,
     kafka_errors.InconsistentGroupProtocolError: INCONSISTENT_PROTOCOL_ADVICE,

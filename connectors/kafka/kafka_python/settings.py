@@ -27,7 +27,13 @@ LIBRARY = "kafka-python"
 
 # With 2,000 records a poll, batches of 128 KiB and no metrics a record costs half of what it does by default. Short
 # back-offs and time-outs let a processor go on soon after a broker is back, and a transaction soon after the last one.
-COMMON: Settings = {"metrics_enabled": False, "reconnect_backoff_max_ms": 1_000, "bootstrap_timeout_ms": 10_000}
+# Without a password for a key that has one, OpenSSL would ask at the terminal for each connection.
+COMMON: Settings = {
+    "metrics_enabled": False,
+    "reconnect_backoff_max_ms": 1_000,
+    "bootstrap_timeout_ms": 10_000,
+    "ssl_password": "",
+}
 CONSUMER: Settings = COMMON | {
     "max_poll_records": RECORDS_PER_POLL,
     "session_timeout_ms": 15_000,

@@ -1,6 +1,7 @@
 """TLS and SASL/SCRAM with both clients, and no secret in anything that is said about it."""
 
 import base64
+import datetime
 import gc
 import itertools
 import json
@@ -57,6 +58,16 @@ class SecureKafka(LocalKafka):
         client = self.authority.issue_cert("processor@example.org")
         (folder / "client.key").write_bytes(as_pkcs8(client, SECRET))
         client.cert_chain_pems[0].write_to_path(str(folder / "client.pem"))
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        days = [now + datetime.timedelta(days=days) for days in (-2, -1, 1, 2)]
+        others = {
+            "expired": self.authority.issue_cert("a@example.org", not_before=days[0], not_after=days[1]),
+            "future": self.authority.issue_cert("a@example.org", not_before=days[2], not_after=days[3]),
+            "foreign": trustme.CA().issue_cert("a@example.org"),
+        }
+        for name, certificate in others.items():
+            (folder / f"{name}.key").write_bytes(as_pkcs8(certificate))
+            certificate.cert_chain_pems[0].write_to_path(str(folder / f"{name}.pem"))
 
     def _properties(self, node, settings):
         listeners = f"PASSWORD://127.0.0.1:{self.password_port},CERTIFICATE://127.0.0.1:{self.certificate_port}"
@@ -163,6 +174,45 @@ def test_a_clients_certificate(stream, secure, caplog):
     with caplog.at_level(logging.DEBUG):
         assert_works(stream, file)
     assert_silent(caplog.text, file)
+
+
+WRONG_CERTIFICATES = {
+    "expired": ({"ssl_certfile": "expired.pem", "ssl_keyfile": "expired.key"}, "expired.pem.*certificate has expired"),
+    "not yet valid": (
+        {"ssl_certfile": "future.pem", "ssl_keyfile": "future.key"}, "future.pem.*certificate is not yet valid"
+    ),
+    "of an authority that the broker does not trust": (
+        {"ssl_certfile": "foreign.pem", "ssl_keyfile": "foreign.key"}, "refuses the certificate in `.*foreign.pem`"
+    ),
+    "with the key of another": ({"ssl_keyfile": "expired.key"}, "expired.key` is not that of .*client.pem"),
+    "with a wrong password of its key": ({"ssl_password": WRONG}, "client.key` has a password: .*password` is wrong"),
+    "without the password of its key": ({"ssl_password": None}, "client.key` has a password: .*password` is missing"),
+    "that is none": ({"ssl_certfile": "client.key"}, "client.key` of `ssl.certf?i?.*` holds no certificate"),
+    "that is missing": ({"ssl_certfile": "nowhere.pem"}, "nowhere.pem` of `ssl.certf?i?.*` does not exist"),
+    "that is not given": ({"ssl_certfile": None, "ssl_keyfile": None}, "wants a certificate of its clients"),
+    "of a broker that a stranger vouches for": (
+        {"ssl_cafile": "stranger.pem"}, "certificate of the broker at .* cannot be trusted"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_CERTIFICATES)
+def test_a_wrong_certificate_is_named(stream, secure, monkeypatch, capfd, case):
+    """Nobody is asked for a password at a terminal, either: `lint --check-broker` would wait there."""
+    monkeypatch.setattr("connectors.topics.check_broker.BROKER_WAIT", 2.0)
+    changes, sentence = WRONG_CERTIFICATES[case]
+    files = {
+        key: value if key == "ssl_password" else value and str(secure.folder / value) for key, value in changes.items()
+    }
+    settings = by_certificate(secure) | files
+    if "ssl_keyfile" in changes and changes["ssl_keyfile"] is not None:
+        settings["ssl_password"] = None  # their keys have none
+    stream.settings["kafka"] = {key: value for key, value in settings.items() if value is not None}
+    with pytest.raises(StartError, match=sentence) as refused:
+        check_broker.check(stream.config())
+    assert_silent(refused.value, "".join(said := capfd.readouterr()))
+    assert "pass phrase" not in "".join(said)
+    forget_sockets()
 
 
 def test_topics_records_and_output_by_command(stream, secure):

@@ -78,6 +78,29 @@ def test_a_file_of_the_settings_that_does_not_exist(stream, client, tmp_path, mo
         processor.run(stream.config())
 
 
+@pytest.mark.parametrize(
+    ("left_out", "said"),
+    [
+        ("security.protocol", "`{mechanism}` has no effect without `{protocol}: SASL_SSL`"),
+        ("sasl.mechanism", "`{mechanism}` is missing, such as"),
+        ("sasl.username", "`{user}` is missing"),
+        ("sasl.password", "`{password}` is missing"),
+        (None, "no broker answered"),
+    ],
+)
+@BOTH_CLIENTS
+def test_what_a_password_needs_is_named(stream, client, left_out, said):
+    """Without `security_protocol` both clients connect without a password: the broker only closes the connection."""
+    keys = dict(zip(("mechanism", "user", "password"), SASL[client], strict=True))
+    keys["protocol"] = {"kafka-python": "security_protocol", "confluent": "security.protocol"}[client]
+    which = {"sasl.mechanism": "mechanism", "sasl.username": "user", "sasl.password": "password"}
+    given = SASL[client] | {"security_protocol": "SASL_PLAINTEXT"}
+    if left_out is not None:
+        given.pop("security_protocol" if left_out == "security.protocol" else keys[which[left_out]])
+    stream.settings["kafka"] |= given
+    assert said.format(**keys) in startup.no_answer(stream.config().kafka, 1, ClientError("closed"))
+
+
 SASL = {
     "kafka-python": {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"},
     "confluent": {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},
@@ -90,7 +113,7 @@ def test_a_broker_without_sasl(stream, client, monkeypatch, caplog):
     monkeypatch.setattr(startup, "BROKER_WAIT", 2.0)
     caplog.set_level(logging.CRITICAL, "kafka")
     stream.settings["kafka"] |= SASL[client] | {"security_protocol": "SASL_PLAINTEXT"}
-    with pytest.raises(AccessError, match=r"(?i)sasl"):
+    with pytest.raises(AccessError, match=r"(?i)sasl.*the broker takes no password at this port"):
         processor.run(stream.config())
 
 

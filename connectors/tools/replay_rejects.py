@@ -29,6 +29,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.kafka.facts import Facts, TopicFacts
 from connectors.runtime.watchdog import watchdog
 from connectors.tools import progress
 from connectors.tools.create_topics import look
@@ -40,6 +41,7 @@ MOST_RECORDS = 1_000  # of one transaction
 LONGEST_TRANSACTION = 1.0  # seconds
 LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up
 TWICE = "there twice, as after a `rewind`, and sent once"
+KEPT = 7 * 86_400_000  # milliseconds for which topics keep records, by default
 OFFSETS_KEPT = 7 * 24 * 60  # minutes for which brokers keep the offsets of a group without members, by default
 
 
@@ -169,6 +171,14 @@ def targets_of(config: Config) -> list[str]:
     return [config.input.topic, *([config.labels.topic] if config.labels else [])]
 
 
+def _timed_by_timestamp(config: Config) -> frozenset[str]:
+    """Return the topics whose timestamps order records and labels that come later."""
+    if config.labels is None:
+        return frozenset()
+    times = {config.input.topic: config.record.time, config.labels.topic: config.labels.time}
+    return frozenset(topic for topic, field in times.items() if field is None)
+
+
 class _Replay:
     def __init__(
         self,
@@ -182,6 +192,7 @@ class _Replay:
         assert config.rejects is not None
         self._config, self._consumer, self._group = config, consumer, group
         self._targets, self._source, self._partitions = targets_of(config), config.rejects.topic, partitions
+        self._timed = _timed_by_timestamp(config)
         self._dry_run, self._from_beginning = dry_run, from_beginning
         self._timeouts = config.kafka.timeouts
         self._producer: Producer | None = None
@@ -306,7 +317,19 @@ class _Replay:
         self._begin()
         to = found.partition if found.partition < self._partitions[found.topic] else None
         place = f"offset {offset} of partition {number} of `{self._source}`"
-        self._producer.send(found.topic, to, found.key, found.value, found.headers, place)
+        sent = timestamp if timestamp and self._keeps_timestamp(found.topic, timestamp) else 0
+        self._producer.send(found.topic, to, found.key, found.value, found.headers, place, sent)
+
+    def _keeps_timestamp(self, topic: str, timestamp: int) -> bool:
+        """Tell whether a message to a topic has the timestamp of its reject. Otherwise it has that of now.
+
+        It has that of its reject where the timestamp orders records and labels: in streams that are older, that of now
+        would make all that waits expire. But retention may delete what is too old before a processor reads it.
+        """
+        if topic not in self._timed:
+            return False
+        kept = float(self._facts.topics.get(topic, TopicFacts()).configs.get("retention.ms", KEPT))
+        return kept < 0 or timestamp > time.time() * 1000 - kept / 2
 
     def _check_first(self, timestamp: int) -> None:
         """Raise StartError for an old reject if no replay is known: brokers forget the offsets of an idle group."""
@@ -320,9 +343,12 @@ class _Replay:
     @functools.cached_property
     def _offsets_kept(self) -> float:
         """For how many minutes the brokers keep the offsets of an idle group, as far as they tell."""
+        return float(self._facts.broker.get("offsets.retention.minutes", OFFSETS_KEPT))
+
+    @functools.cached_property
+    def _facts(self) -> Facts:
         ask = client(self._config.kafka.client).read_facts
-        facts = ask([self._source], self._group, self._config.kafka.consumer_settings, BROKER_WAIT)
-        return float(facts.broker.get("offsets.retention.minutes", OFFSETS_KEPT))
+        return ask([self._source, *self._targets], self._group, self._config.kafka.consumer_settings, BROKER_WAIT)
 
     def _begin(self) -> None:
         if self._producer is not None and self._opened is None:

@@ -22,6 +22,15 @@ class Advice:
             f"to go on from the model of that moment (the output since then is written again): `{REWIND} --to {name}`"
         )
 
+    def go_back(self, partition: int, names: list[str]) -> str:
+        """Return how to go on from an older one of these snapshots; nothing if there is none."""
+        if len(names) < 2:
+            return ""
+        return (
+            "to go back to an older model, such as that of before an upgrade (the output since then is written again): "
+            f"`{REWIND} --time TIME --partition {partition}`; "
+        )
+
     def go_on_from_newest(self, names: list[str]) -> str:
         """Return how to go on from the last of these snapshots of a partition."""
         before = (

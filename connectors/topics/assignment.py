@@ -127,8 +127,12 @@ class Assignment:
         return started
 
     def _check_matched(self, ownership: Ownership) -> None:
-        """Raise ClientError unless both partitions of each number were assigned: a later assignment may do that."""
+        """Raise ClientError unless both partitions of each number were assigned: a later assignment may do that.
+
+        Raise StartError if one of the topics is gone.
+        """
         if ownership.unmatched:
+            self._find_restorer()  # a topic that was deleted needs a person: then this raises StartError
             raise ClientError(
                 f"of partition {listed(ownership.unmatched)}, this process was assigned either the input or the "
                 f"labels, and not both: one topic has got more partitions than the other, or was deleted, or a process "

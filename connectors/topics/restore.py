@@ -131,7 +131,9 @@ class Restorer:
         try:
             snapshot.describe(data)
         except snapshot.SnapshotError as error:
-            text = f"{named} cannot be read: {error}; {self._how.start_over(partition)}"
+            # its bytes are those that were committed: an older one may be of a version that wrote what this one reads
+            go_back = self._how.go_back(partition, self.stored.learned(partition))
+            text = f"{named} cannot be read: {error}; {go_back}{self._how.start_over(partition)}"
             raise PartitionStateError(partition, text) from error
         return find(self.config, data, named, self._how.start_over())
 
@@ -295,6 +297,8 @@ class Restorer:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
             keep = keep_model(metadata) if is_late else ""
+            if metadata.labels:
+                keep += "; either way, what waits for labels is dropped"
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "

@@ -21,13 +21,17 @@ static inline PyObject *no_key(void)
     return &nothing;
 }
 
-/* Equal keys are mostly the same object, but a parser may make new strings for each record. Strings in a dict have their
-   hash, so it is compared first. */
+/* Equal keys are mostly the same object, but a parser may make new strings for each record, and a loop new integers. Strings
+   in a dict have their hash, so it is compared first. */
 static inline int same_key(PyObject *key, PyObject *expected)
 {
     if (key == expected)
         return 1;
-    if (key == NULL || !PyUnicode_CheckExact(key) || !PyUnicode_CheckExact(expected))
+    if (key == NULL)
+        return 0;
+    if (PyLong_CheckExact(key) && PyLong_CheckExact(expected))
+        return PyObject_RichCompareBool(key, expected, Py_EQ); /* of integers: it runs no code of the user, and cannot fail */
+    if (!PyUnicode_CheckExact(key) || !PyUnicode_CheckExact(expected))
         return 0;
     return ((PyASCIIObject *)key)->hash == ((PyASCIIObject *)expected)->hash
         && PyUnicode_GET_LENGTH(key) == PyUnicode_GET_LENGTH(expected)
@@ -46,6 +50,9 @@ static inline int plain_number(PyObject *item, double *value)
         if (*value != -1.0 || !PyErr_Occurred())
             return 1;
         PyErr_Clear(); /* too large for a double: `as_float` raises the error */
+    } else if (PyFloat_Check(item)) { /* of a subclass, such as np.float64 */
+        *value = PyFloat_AS_DOUBLE(item);
+        return 1;
     }
     return 0;
 }

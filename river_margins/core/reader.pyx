@@ -1,6 +1,6 @@
 """Reading examples: the features of a dict, checked, as indices and values."""
 
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_Check
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject, PyObject_Hash, PyObject_RichCompareBool, Py_EQ
@@ -409,7 +409,9 @@ cdef class Reader:
 
     cdef int32_t look_up(self, object key, Py_ssize_t position) except -2:
         cdef int32_t index = self.vocabulary.find(key)
-        if index >= 0 and position < self.guess_count:
+        # A right guess stays, as of a new object for an equal tuple. To count again behind it would take the square of the
+        # number of features.
+        if index >= 0 and position < self.guess_count and self.guesses[position] != index:
             self.guesses[position] = index
             self.expected[position] = <PyObject*> PyList_GET_ITEM(self.vocabulary.keys, index)
             self.guessed_in_order = min(self.guessed_in_order, position)
@@ -444,7 +446,7 @@ cdef class Reader:
 
 cdef double as_float(object key, object value) except? -1.0:
     """Return the value of a feature as a float; raise ValueError, saying what to do, if it is not a number."""
-    if PyFloat_CheckExact(value):
+    if PyFloat_Check(value):  # also one of numpy
         return PyFloat_AS_DOUBLE(value)
     if isinstance(value, (str, bytes)):
         raise ValueError(f"feature {key!r} is the text {abridged(value)}: {advice_for_text(value)}")

@@ -5,6 +5,7 @@ import re
 import shutil
 import struct
 import subprocess
+import time
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from connectors import cli, config
 from connectors.errors import StateError
 from connectors.runtime.metrics import Metrics, NoWork
 from connectors.snapshots.models import Builder
+from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
@@ -29,6 +31,70 @@ def outputs(stream, count, topic=None):
     for message in stream.read(topic or stream.output, count):
         found[message.partition].append(json.loads(message.value))
     return found
+
+
+def test_go_back_a_version(kafka, tmp_path):
+    stream = Stream(kafka, tmp_path)
+    records, folder, saved = phishing(300), tmp_path / "snapshots" / stream.name, tmp_path / "saved"
+    stream.produce(records[:200])
+    with running(stream.config()) as process:
+        stream.read(stream.output, 200)
+        process.end()
+    shutil.copytree(folder, saved)
+    before = [stream.pointer(number).snapshot for number in range(2)]
+    upgrade = max(SnapshotName.parse(name).time for name in before)
+    wait_for(lambda: time.time() >= upgrade + 1, "another second, for the names of the snapshots have seconds")
+    newer = start(stream.file(), "from river_margins.snapshot import codec; codec.FORMAT += 1")
+    stream.produce(records[200:])
+    assert len(stream.read(stream.output, 300)) == 300
+    newer.terminate()
+    newer.communicate()
+    with pytest.raises(
+        StateError, match="use the newer version that wrote it; to go back to an older model"
+    ) as refused:
+        processor.run(stream.config())
+    assert "rewind FILE --time TIME --partition" in str(refused.value)
+    for number in range(2):
+        for path in folder.rglob(f"{before[number]}.snapshot"):
+            path.unlink()  # as the newer version does after a minute
+    shutil.copytree(saved, folder, dirs_exist_ok=True)
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(upgrade))
+    went = CliRunner().invoke(cli.app, ["snapshots", "rewind", str(stream.file()), "--time", moment])
+    assert went.exit_code == 0, went.output
+    with running(stream.config()):
+        found = outputs(stream, 400)
+    for number in range(2):
+        mine = records[number:200:2] + records[200 + number :: 2]
+        expected = twin(stream.config().build_learner(), mine)
+        assert found[number] == expected + expected[100:]
+
+
+def test_go_back_a_version_between_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records = phishing(300)
+    written, saved, file, data = (tmp_path / name for name in ("written", "saved", "p.yaml", "in.jsonl"))
+    learner, files = ["StandardScaler", "PAClassifier"], {"output": "out.jsonl", "rejects": "rejects.jsonl"}
+    settings = {"name": "p", "input": {"file": "in.jsonl"}, "record": {"id": "id", "label": "y"}, "learner": learner}
+    settings |= {key: {"file": f"written/{name}"} for key, name in files.items()} | {"snapshots": "written/snapshots"}
+    file.write_text(json.dumps(settings))
+    written.mkdir()
+
+    def run(newer=0):
+        data.write_text("".join(json.dumps(record) + "\n" for record in records[: 300 if saved.exists() else 200]))
+        process = start(file, f"from river_margins.snapshot import codec; codec.FORMAT += {newer}")
+        _, said = process.communicate()
+        return process.returncode, said
+
+    assert run()[0] == 0
+    shutil.copytree(written, saved)
+    assert run(newer=1)[0] == 0
+    code, said = run()
+    assert (code, "use the newer version that wrote it" in said) == (4, True)
+    shutil.rmtree(written)
+    shutil.copytree(saved, written)
+    assert run()[0] == 0
+    found = [json.loads(line) for line in (written / "out.jsonl").read_text().splitlines()]
+    assert found == twin(config.load(file).build_learner(), records)
 
 
 def test_change_a_learner(kafka, tmp_path):

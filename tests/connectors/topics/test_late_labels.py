@@ -299,6 +299,20 @@ def test_one_topic_gets_more_partitions_before_the_other(kafka, tmp_path, caplog
     }
 
 
+@pytest.mark.parametrize("role", ["input", "labels"])
+def test_a_topic_is_deleted_under_a_processor(kafka, tmp_path, role):
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.settings["kafka"]["consumer"] = {"metadata_max_age_ms": 300}
+    with running(stream.config()) as process:
+        stream.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        wait_for(stream.are_done, "all records")
+        deleted = getattr(stream, role)
+        with stream.admin() as admin:
+            admin.delete_topics([deleted])
+        with pytest.raises(StartError, match=f"topic `{deleted}` does not exist"):
+            process.wait()
+
+
 def test_what_the_broker_says_before_a_start(kafka, tmp_path):
     stream = LateStream(kafka, tmp_path, partitions=2, label_partitions=3)
     problems = [str(found) for found in check_broker.check(stream.config()) if found.kind]
@@ -562,6 +576,42 @@ def test_a_rejected_label_is_sent_again_to_the_topic_of_labels(kafka, tmp_path):
         )
         ((name, content),) = again.headers
         assert name == "rejected" and content.startswith(f"{topic}-{number}-0: ".encode())
+
+
+def test_what_waits_stays_when_a_reject_of_an_old_stream_is_sent_again(kafka, tmp_path):
+    """The times are those of BEGIN, half an hour ago: with the timestamp of now, the record would expire."""
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.send(Side.RECORDS, [(0, {"id": "a", "x": 1.0}, BEGIN), (0, b"[", BEGIN)])
+    stream.send(Side.LABELS, [(0, b"{", BEGIN)])
+    with running(stream.config()):
+        stream.read(stream.rejects, 2)
+        assert replay_rejects.replay(stream.config()).sent.total() == 2
+        stream.read(stream.rejects, 4)
+        stream.send(Side.LABELS, [(0, {"of": "a", "is": True}, BEGIN + 1000)])
+        (outcome,) = stream.read(stream.outcomes, 1)
+    assert json.loads(outcome.value)["delay"] == 1000
+    for topic in (stream.input, stream.labels):
+        assert {message.timestamp - BEGIN for message in stream.read(topic, 3)} <= {0, 1000}
+
+
+def test_what_retention_would_delete_is_sent_again_with_the_time_of_now(kafka, tmp_path):
+    old = (int(time.time()) - 5 * 86_400) * 1000  # more than half of a week
+    stream = LateStream(kafka, tmp_path, partitions=1)
+    stream.configure(stream.labels, retention_ms=7 * 86_400_000)
+    stream.send(Side.LABELS, [(0, b"{", old)])
+    with running(stream.config()):
+        stream.read(stream.rejects, 1)
+    assert replay_rejects.replay(stream.config()).sent.total() == 1
+    first, again = stream.read(stream.labels, 2)
+    assert first.timestamp == old and again.timestamp > BEGIN
+
+
+def test_the_message_after_retention_deleted_records_tells_that_what_waits_is_dropped(waiting):
+    waiting.send(Side.RECORDS, [(0, {"id": f"n{n}", "x": 1.0}, BEGIN + 40_000) for n in range(10)])
+    with waiting.admin() as admin:
+        admin.delete_records({waiting.place(0): 65})
+    with pytest.raises(StateError, match=r"are 65 to 70: .* either way, what waits for labels is dropped$"):
+        processor.run(waiting.config())
 
 
 def test_labels_that_are_gone_are_named_by_topic_and_partition(kafka, tmp_path):

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -217,3 +218,67 @@ def test_what_was_taken_out_of_a_record_leaves_no_trace(records, again):
         holed.learn_one(x, number % 3 == 0)
         whole.learn_one(clean, number % 3 == 0)
     assert dict(holed["PAClassifier"].weights) == dict(whole["PAClassifier"].weights)
+
+
+class Plain(float):
+    """A float of a subclass, as those of numpy are."""
+
+
+MAKE_NEW = {
+    "integers": lambda name: (int(str(name + 1000)), 1.0),
+    "tuples": lambda name: (("a", name), 1.0),
+    "values of numpy": lambda name: (f"name{name}", np.float64(1.0)),
+    "values of numpy in single precision": lambda name: (f"name{name}", np.float32(1.0)),
+}
+
+
+@pytest.mark.parametrize("make", MAKE_NEW.values(), ids=MAKE_NEW.keys())
+def test_the_time_for_a_feature_does_not_grow_with_their_number(make):
+    """It did for names that are new objects in each record, and for values of numpy."""
+
+    def time_of(features):
+        records = [dict(make(name) for name in range(features)) for _ in range(max(3, 8000 // features))]
+        model = rm.PAClassifier()
+        model.learn_one(records[0], True)
+        best = math.inf
+        for _ in range(5):
+            start = time.process_time()
+            for x in records:
+                model.predict_one(x)
+            best = min(best, time.process_time() - start)
+        return best / len(records) / features
+
+    assert time_of(4000) < 3 * time_of(100)  # it was 6 times and more, and is less than 2 times
+
+
+@pytest.mark.parametrize("number", [np.float64, Plain, np.float32, np.int64, int, np.bool_])
+@pytest.mark.parametrize("max_features", [None, 64])
+def test_numbers_of_any_type_and_names_that_are_new_objects_are_read_as_plain_ones(number, max_features):
+    model, plain = rm.AROWClassifier(max_features=max_features), rm.AROWClassifier(max_features=max_features)
+    draw, names = random.Random(0), [10**20 * i for i in range(-2, 40)]
+    for _ in range(60):
+        x = {name: float(draw.random() < 0.5) for name in draw.sample(names, 12)}
+        same = {int(str(name)): number(value) for name, value in x.items()}
+        assert model.score_one(same) == plain.score_one(x)
+        y = draw.random() < 0.5
+        model.learn_one(same, y)
+        plain.learn_one(x, y)
+    assert dict(model.weights) == dict(plain.weights)
+
+
+def test_equal_names_of_other_types_are_one_feature():
+    """Also where the reader expects one of them at this place."""
+    model = rm.PAClassifier(mode=0, intercept=False)
+    for key in (1000, 1000.0, np.int64(1000), Fraction(1000)):
+        model.learn_one({key: 1.0, "1000": 0.0}, True)
+        assert model.score_one({key: 1.0}) == 1.0
+    assert dict(model.weights) == {1000: 1.0, "1000": 0.0}
+    assert model.score_one({True: 1.0}) == model.score_one({1001: 1.0}) == 0.0
+
+
+@pytest.mark.parametrize("value", [np.float64("nan"), np.float64("inf"), Plain("nan")])
+def test_a_number_of_a_subclass_that_is_not_finite_is_refused(value):
+    model = rm.PAClassifier()
+    model.learn_one({"a": 1.0, "b": 1.0}, True)
+    with pytest.raises(ValueError, match=r"feature 'b' is (nan|inf)"):
+        model.learn_one({"a": 1.0, "b": value}, True)

@@ -1,4 +1,5 @@
 import gc
+import os
 import signal
 from collections.abc import Generator
 from typing import Any
@@ -9,6 +10,10 @@ import pytest
 from tests.helpers.shares import Shares, longest_first
 
 pytest_plugins = ["connectors.kafka.local.pytest_plugin"]
+
+# Several processes share the cores, and the matrices of the tests are small: threads of BLAS would only wait for each
+# other, which takes processor time. NumPy reads this when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile("suite", deadline=None)  # a slow example is a busy machine, not an error
 hypothesis.settings.load_profile("suite")

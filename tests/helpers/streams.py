@@ -116,6 +116,9 @@ class Stream:
         def partitions() -> Any:
             # a broker that was paused knows of none until it is let in again
             with contextlib.suppress(MetadataEmptyBrokerList):
+                # What it has heard of this topic is enough. Else it asks for all, hundreds on a broker of the suite.
+                consumer.assign([TopicPartition(topic, 0)])
+                consumer.beginning_offsets([TopicPartition(topic, 0)])
                 return consumer.partitions_for_topic(topic)
 
         try:
@@ -167,12 +170,13 @@ class Stream:
         return [member["member_id"] for member in self._describe_group()["members"]]
 
     def _describe_group(self) -> Any:
+        admin = self._kept("admin")
+
         def describe() -> Any:
             with contextlib.suppress(CoordinatorNotAvailableError):  # of a broker that has had no group yet
                 return admin.describe_groups([self.name])[self.name]
 
-        with self.admin() as admin:
-            return wait_for(describe, "a group coordinator")
+        return wait_for(describe, "a group coordinator")
 
     def configure(self, topic: str, **settings: Any) -> None:
         """Sets properties of a topic, `_` for `.` in their names."""
@@ -192,9 +196,15 @@ class Stream:
         return TopicPartition(self.input, partition)
 
     def committed(self, partition: int) -> Any:
-        with self.group() as consumer:
-            found = consumer.committed(self.place(partition), metadata=True, timeout_ms=int(1000 * DEADLINE))
-            return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
+        consumer = self._kept("group")
+        found = consumer.committed(self.place(partition), metadata=True, timeout_ms=int(1000 * DEADLINE))
+        return found and found._replace(metadata=found.metadata.rstrip("\0"))  # which confluent-kafka adds
+
+    def _kept(self, kind: str) -> Any:
+        """A client that stays open to the end of the test: many tests ask again and again, and a new one costs more."""
+        if (self, kind) not in _clients:
+            _clients[self, kind] = _open.enter_context(getattr(self, kind)())
+        return _clients[self, kind]
 
     def pointer(self, partition: int = 0) -> OffsetMetadata:
         """What the committed offset of a partition names."""
@@ -219,6 +229,16 @@ class Stream:
             yield consumer
         finally:
             consumer.close()
+
+
+_clients: dict[tuple[Stream, str], Any] = {}
+_open = contextlib.ExitStack()  # closes them
+
+
+def close_clients() -> None:
+    """Closes the clients that a test has asked."""
+    _clients.clear()
+    _open.close()
 
 
 def _encoded(value: Any) -> bytes | None:

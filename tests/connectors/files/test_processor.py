@@ -871,7 +871,7 @@ def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
         (b'"sep=,"\n', "its first line is for Excel only: delete it"),
         ("id,a,y\n".encode("utf-16"), "it is text in UTF-16: save it in UTF-8"),
         (b"PK\x03\x04 and more", "it is a zip archive, or a workbook of a spreadsheet"),
-        (gzip.compress(b"id,a,y\n"), "it is compressed by gzip: let its name end with `.gz`"),
+        (gzip.compress(b"id,a,y\n", mtime=0), "it is compressed by gzip: let its name end with `.gz`"),
         (zstandard.compress(b"id,a,y\n"), "it is compressed by zstd: let its name end with `.zst`"),
         (b"id,\xff\n", "names no columns: not UTF-8: byte 3; the file must be CSV in UTF-8"),
         (b"id,a,z\n1,2,3\n", "has no column `y`; its columns are `id`, `a`, `z`$"),

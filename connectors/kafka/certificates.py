@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CERTIFICATE = "ssl_certfile", "ssl.certificate.location"
+OTHER_CERTIFICATES = "ssl.certificate.pem", "ssl.keystore.location"  # of librdkafka, which this module cannot read
 KEY = "ssl_keyfile", "ssl.key.location"
 PASSWORD = "ssl_password", "ssl.key.password"
 
@@ -13,7 +14,7 @@ PASSWORD = "ssl_password", "ssl.key.password"
 def what_is_wrong(settings: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the certificate of a client's settings, or with its key; None if nothing is."""
     name, certificate = _first(settings, CERTIFICATE)
-    if not certificate:
+    if not certificate or "ssl.key.pem" in settings:
         return None
     place = _first(settings, KEY)[1] or certificate
     password_name, password = _first(settings, PASSWORD)
@@ -27,7 +28,7 @@ def what_is_wrong(settings: Mapping[str, Any]) -> str | None:
             return f"the key in `{place}` is not that of the certificate in `{certificate}`"
         if not _holds(certificate, b"CERTIFICATE-----"):
             return f"the file `{certificate}` of `{name}` holds no certificate in PEM"
-        if _holds(place, b"ENCRYPTED"):
+        if error.reason in (None, "PEM_LIB") and _holds(place, b"ENCRYPTED"):  # else the certificate is refused
             return f"the key in `{place}` has a password: `{password_name}` is {'wrong' if password else 'missing'}"
         return f"`{certificate}` and `{place}` cannot be used as a certificate and its key: {error.reason or error}"
     except OSError as error:
@@ -54,10 +55,11 @@ def is_distrust(text: str) -> bool:
     return "certificate verify failed" in text
 
 
-def name_of(settings: Mapping[str, Any]) -> str | None:
-    """Return the file with the certificate of a client's settings; None if it has none."""
-    found: str | None = _first(settings, CERTIFICATE)[1]
-    return found
+def place_of(settings: Mapping[str, Any]) -> str | None:
+    """Return where the certificate of a client's settings is; None if it has none."""
+    if file := _first(settings, CERTIFICATE)[1]:
+        return f"in `{file}`"
+    return next((f"of `{name}`" for name in OTHER_CERTIFICATES if settings.get(name)), None)
 
 
 def _first(settings: Mapping[str, Any], names: tuple[str, str]) -> tuple[str, Any]:

@@ -14,7 +14,7 @@ from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import ANY_KEYS, Record, id_text
-from connectors.model.rejects import Reject, Unjoinable, reason_of
+from connectors.model.rejects import Reject, Unjoinable, reason_of, without_frames
 
 
 class Outcome(NamedTuple):
@@ -304,7 +304,7 @@ class LateLearning:
         return record
 
     def _reject(self, record: Record, reject: Reject, counts: Counts) -> None:
-        record.known, record.reason = reject, reason_of(reject)
+        record.known, record.reason = without_frames(reject), reason_of(reject)
         counts.add_unlearned(reject.kind, record.source, record.reason)
         self._rejects.append(record)
 

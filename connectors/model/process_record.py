@@ -5,7 +5,7 @@ from typing import Any
 from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record, encode
-from connectors.model.rejects import Reject, Unlearnable, reason_of
+from connectors.model.rejects import Reject, Unlearnable, reason_of, without_frames
 
 
 def process_record(model: PartitionModel, record: Record, counts: Counts) -> None:
@@ -41,10 +41,10 @@ def process_record(model: PartitionModel, record: Record, counts: Counts) -> Non
         if record.label is not None:
             model.learn(record)
     except Unlearnable as reject:
-        record.label, record.known = None, reject
+        record.label, record.known = None, without_frames(reject)
         record.output = encode(record.id, record.prediction, record.score, None, record.explanation, record.challengers)
     except Reject as reject:
-        record.known, record.reason, record.output = reject, reason_of(reject), None
+        record.known, record.reason, record.output = without_frames(reject), reason_of(reject), None
         counts.add_reject(reject.kind, record.source, record.reason)
         return
     counts.add_prediction(record.prediction, record.score, record.label, model.is_regressor)

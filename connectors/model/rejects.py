@@ -31,6 +31,12 @@ def reason_of(reject: Reject) -> str:
     return f"{reason[:MAX_REASON_LENGTH]} ..." if len(reason) > MAX_REASON_LENGTH else reason
 
 
+def without_frames(reject: Reject) -> Reject:
+    """Return a reject that a record can keep: the frames of its traceback hold the record, so none would be freed."""
+    reject.__traceback__ = reject.__cause__ = reject.__context__ = None
+    return reject
+
+
 def log_reject(log: logging.Logger, source: str, reason: str, count: int, place: dict[str, Any] | None = None) -> None:
     """Log a reject of a processor that keeps none; of many between two commits, only the first ones.
 

@@ -42,6 +42,8 @@ LONGEST_TRANSACTION = 1.0  # seconds
 LONGEST_SILENCE = 120.0  # seconds without a record before the work is given up
 TWICE = "there twice, as after a `rewind`, and sent once"
 KEPT = 7 * 86_400_000  # milliseconds for which topics keep records, by default
+# how old a message may be; the last one is of brokers before Kafka 3.6
+OLDEST = "retention.ms", "message.timestamp.before.max.ms", "message.timestamp.difference.max.ms"
 OFFSETS_KEPT = 7 * 24 * 60  # minutes for which brokers keep the offsets of a group without members, by default
 
 
@@ -314,22 +316,24 @@ class _Replay:
         self._pending.sent[found.reason] += 1
         if self._producer is None:
             return
+        sent = timestamp if timestamp and self._keeps_timestamp(found.topic, timestamp) else 0
         self._begin()
         to = found.partition if found.partition < self._partitions[found.topic] else None
         place = f"offset {offset} of partition {number} of `{self._source}`"
-        sent = timestamp if timestamp and self._keeps_timestamp(found.topic, timestamp) else 0
         self._producer.send(found.topic, to, found.key, found.value, found.headers, place, sent)
 
     def _keeps_timestamp(self, topic: str, timestamp: int) -> bool:
         """Tell whether a message to a topic has the timestamp of its reject. Otherwise it has that of now.
 
         It has that of its reject where the timestamp orders records and labels: in streams that are older, that of now
-        would make all that waits expire. But retention may delete what is too old before a processor reads it.
+        would make all that waits expire. But retention may delete what is too old before a processor reads it, and
+        a topic may refuse it.
         """
         if topic not in self._timed:
             return False
-        kept = float(self._facts.topics.get(topic, TopicFacts()).configs.get("retention.ms", KEPT))
-        return kept < 0 or timestamp > time.time() * 1000 - kept / 2
+        configs = {"retention.ms": KEPT} | dict(self._facts.topics.get(topic, TopicFacts()).configs)
+        limits = [float(configs[name]) for name in OLDEST if name in configs]
+        return all(limit < 0 or timestamp > time.time() * 1000 - limit / 2 for limit in limits)
 
     def _check_first(self, timestamp: int) -> None:
         """Raise StartError for an old reject if no replay is known: brokers forget the offsets of an idle group."""

@@ -298,7 +298,7 @@ class Restorer:
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
             keep = keep_model(metadata) if is_late else ""
             if metadata.labels:
-                keep += "; either way, what waits for labels is dropped"
+                keep += f"; {'either way, ' if is_late else ''}what waits for labels is dropped"
             raise PartitionStateError(
                 partition,
                 f"offset {metadata.offset} of {of} is out of range, there are {first} to {end}: {lost}; "

@@ -41,15 +41,15 @@ def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
     if wrong := certificates.what_is_wrong(settings) or _missing_for_a_password(settings):
         return f"`kafka`: {wrong} ({error})"
     if certificates.is_refusal(str(error)):
-        if file := certificates.name_of(settings):
-            why = f"refuses the certificate in `{file}`: is it of an authority that the brokers trust?"
+        if place := certificates.place_of(settings):
+            why = f"refuses the certificate {place}: is it of an authority that the brokers trust?"
         else:
             why = "wants a certificate of its clients, and `kafka` names none"
         return f"the broker at `{kafka.bootstrap_servers}` {why} ({error})"
     if certificates.is_distrust(str(error)):
         return (
-            f"the certificate of the broker at `{kafka.bootstrap_servers}` cannot be trusted: is its authority that of "
-            f"`kafka`, and does it name this address? ({error})"
+            f"the certificate of the broker at `{kafka.bootstrap_servers}` cannot be trusted: has it expired, is its "
+            f"authority that of `kafka`, and does it name this address? ({error})"
         )
     return (
         f"no broker answered at `{kafka.bootstrap_servers}` within {seconds:g} s; is it running, and are "
@@ -64,9 +64,13 @@ def _missing_for_a_password(settings: dict[str, Any]) -> str | None:
         names = ("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password")
     protocol, mechanism, *login = (str(settings.get(name) or "").upper() for name in names)
     mechanism = mechanism or str(settings.get("sasl.mechanisms") or "").upper()
+    if protocol == "PLAINTEXT":  # who writes it wants no password there, such as at a broker of their own
+        return None
     if not protocol.startswith("SASL"):
         given = next((name for name in names[1:] if settings.get(name)), None)
         return given and f"`{given}` has no effect without `{names[0]}: SASL_SSL`, or `SASL_PLAINTEXT`"
+    if not mechanism and any(name.startswith("sasl.kerberos.") for name in settings):
+        return None  # the default mechanism of librdkafka is GSSAPI
     if not mechanism:
         return f"`{names[1]}` is missing, such as `PLAIN` or `SCRAM-SHA-512`"
     if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):

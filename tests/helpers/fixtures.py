@@ -77,5 +77,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[str]:
     by_name = CLIENTS[zlib.crc32(request.node.nodeid.encode()) % len(CLIENTS)]
     streams.CLIENT = getattr(request, "param", None) or os.environ.get("CLIENT") or by_name
     yield streams.CLIENT
-    streams.close_clients()
-    streams.kill_what_is_left()
+    try:
+        streams.close_clients()
+    finally:
+        streams.kill_what_is_left()

@@ -594,13 +594,15 @@ def test_what_waits_stays_when_a_reject_of_an_old_stream_is_sent_again(kafka, tm
         assert {message.timestamp - BEGIN for message in stream.read(topic, 3)} <= {0, 1000}
 
 
-def test_what_retention_would_delete_is_sent_again_with_the_time_of_now(kafka, tmp_path):
+@pytest.mark.parametrize("limit", ["retention_ms", "message_timestamp_before_max_ms"])
+def test_what_a_topic_would_delete_or_refuse_is_sent_again_with_the_time_of_now(kafka, tmp_path, limit):
     old = (int(time.time()) - 5 * 86_400) * 1000  # more than half of a week
     stream = LateStream(kafka, tmp_path, partitions=1)
-    stream.configure(stream.labels, retention_ms=7 * 86_400_000)
+    stream.configure(stream.labels, retention_ms=-1)
     stream.send(Side.LABELS, [(0, b"{", old)])
     with running(stream.config()):
         stream.read(stream.rejects, 1)
+    stream.configure(stream.labels, **{"retention_ms": -1} | {limit: 7 * 86_400_000})
     assert replay_rejects.replay(stream.config()).sent.total() == 1
     first, again = stream.read(stream.labels, 2)
     assert first.timestamp == old and again.timestamp > BEGIN

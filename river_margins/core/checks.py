@@ -191,10 +191,19 @@ def abridged(value: object) -> str:
     "'a long text a long text a long text a long text a long text a long text a lo..."
     """
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(repr(_without_depth(value, 80)).split())  # what is deeper than that is cut off anyway
     except ValueError:  # Python writes no number of more than 4300 digits
         text = "a number that is too long to write"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _without_depth(value: object, levels: int) -> object:
+    """Return a value without what is nested deeper: how deep `repr` gets depends on who calls it."""
+    if type(value) is dict:
+        return {key: _without_depth(each, levels - 1) for key, each in value.items()} if levels else ...
+    if type(value) is list:
+        return [_without_depth(each, levels - 1) for each in value] if levels else ...
+    return value
 
 
 def _is_finite(value: object) -> bool:

@@ -266,6 +266,28 @@ def test_numbers_of_any_type_and_names_that_are_new_objects_are_read_as_plain_on
     assert dict(model.weights) == dict(plain.weights)
 
 
+@pytest.mark.parametrize("of", ["list", "dict"])
+def test_a_deeply_nested_value_is_refused_alike_from_any_depth_of_calls(of):
+    """Near the limit of recursion, its text could be written by some callers and not by others."""
+    texts = set()
+
+    def refused(value, frames):
+        if frames:
+            return refused(value, frames - 1)
+        with pytest.raises(ValueError, match=f"of type {of}: a number is needed") as caught:
+            rm.PAClassifier().learn_one({"odd": value}, True)
+        return str(caught.value)
+
+    for depth in (200, 900, 5000):
+        value = 1
+        for _ in range(depth):
+            value = [value] if of == "list" else {"a": value}
+        texts |= {refused(value, frames) for frames in (0, 300)}
+        if depth == 200:
+            assert repr(value)[:77] in refused(value, 0)
+    assert len(texts) == 1
+
+
 def test_equal_names_of_other_types_are_one_feature():
     """Also where the reader expects one of them at this place."""
     model = rm.PAClassifier(mode=0, intercept=False)

@@ -9,7 +9,7 @@ from connectors.config import Config
 from connectors.config.topics_schema import FILE_SETTINGS, Kafka
 from connectors.errors import AccessError, StartError
 from connectors.formats.registry import RegistryUnavailable
-from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, certificates, client
+from connectors.kafka import ClientError, Cluster, Committed, Consumer, NotPermitted, client, security
 from connectors.kafka.errors import TopicWithoutId
 from connectors.kafka.retry import PAUSE, retry
 from connectors.snapshots.stores import Store, StoreError, open_store
@@ -30,7 +30,8 @@ def retried(ask: Callable[[], Answer]) -> Answer:
 
 def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
     """Return the sentence for brokers that did not answer within some seconds, or that were not even asked."""
-    settings = kafka.consumer_settings | kafka.producer_settings
+    sides = kafka.consumer_settings, kafka.producer_settings
+    settings = sides[0] | sides[1]
     for key in sorted(FILE_SETTINGS & settings.keys()):
         path = settings[key]
         if isinstance(path, str) and path != "probe":  # librdkafka looks for authorities
@@ -38,15 +39,18 @@ def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
                 return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
             if not os.access(path, os.R_OK):
                 return f"`kafka`: this user may not read the file `{path}` of `{key}` ({error})"
-    if wrong := certificates.what_is_wrong(settings) or _missing_for_a_password(settings):
-        return f"`kafka`: {wrong} ({error})"
-    if certificates.is_refusal(str(error)):
-        if place := certificates.place_of(settings):
-            why = f"refuses the certificate {place}: is it of an authority that the brokers trust?"
+    for side in sides:
+        if wrong := security.what_is_wrong(kafka.client, side):
+            return f"`kafka`: {wrong} ({error})"
+    if security.is_refusal(str(error)):
+        places = [place for side in sides if (place := security.place_of_certificate(kafka.client, side))]
+        if places:
+            named = " or ".join(dict.fromkeys(places))
+            why = f"refuses the certificate {named}: is it of an authority that the brokers trust?"
         else:
             why = "wants a certificate of its clients, and `kafka` names none"
         return f"the broker at `{kafka.bootstrap_servers}` {why} ({error})"
-    if certificates.is_distrust(str(error)):
+    if security.is_distrust(str(error)):
         return (
             f"the certificate of the broker at `{kafka.bootstrap_servers}` cannot be trusted: has it expired, is its "
             f"authority that of `kafka`, and does it name this address? ({error})"
@@ -55,28 +59,6 @@ def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
         f"no broker answered at `{kafka.bootstrap_servers}` within {seconds:g} s; is it running, and are "
         f"`bootstrap_servers` and the security settings right? ({error})"
     )
-
-
-def _missing_for_a_password(settings: dict[str, Any]) -> str | None:
-    """Return what a user has left out who gave a password or wanted to; the libraries then connect without one."""
-    names = ("security_protocol", "sasl_mechanism", "sasl_plain_username", "sasl_plain_password")
-    if any("." in key for key in settings):
-        names = ("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password")
-    protocol, mechanism, *login = (str(settings.get(name) or "").upper() for name in names)
-    mechanism = mechanism or str(settings.get("sasl.mechanisms") or "").upper()
-    if protocol == "PLAINTEXT":  # who writes it wants no password there, such as at a broker of their own
-        return None
-    if not protocol.startswith("SASL"):
-        given = next((name for name in names[1:] if settings.get(name)), None)
-        return given and f"`{given}` has no effect without `{names[0]}: SASL_SSL`, or `SASL_PLAINTEXT`"
-    if not mechanism and any(name.startswith("sasl.kerberos.") for name in settings):
-        return None  # the default mechanism of librdkafka is GSSAPI
-    if not mechanism:
-        return f"`{names[1]}` is missing, such as `PLAIN` or `SCRAM-SHA-512`"
-    if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
-        lacking = [name for name, value in zip(names[2:], login, strict=True) if not value]
-        return f"`{lacking[0]}` is missing" if lacking else None
-    return None
 
 
 def instead_of_missing(topic: str, used: Iterable[str], known: Iterable[str], all_missing: str = "it") -> str:

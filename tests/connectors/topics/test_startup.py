@@ -101,6 +101,17 @@ def test_what_a_password_needs_is_named(stream, client, left_out, said):
     assert said.format(**keys) in startup.no_answer(stream.config().kafka, 1, ClientError("closed"))
 
 
+@BOTH_CLIENTS
+def test_a_password_that_one_side_lacks_is_named(stream, client):
+    """Consumer and producer may be two users."""
+    _, user, password = SASL[client]
+    protocol = {"kafka-python": "security_protocol", "confluent": "security.protocol"}[client]
+    sides = {"consumer": SASL[client], "producer": {key: SASL[client][key] for key in SASL[client] if key != password}}
+    stream.settings["kafka"] |= {protocol: "SASL_PLAINTEXT"} | sides
+    said = startup.no_answer(stream.config().kafka, 1, ClientError("closed"))
+    assert f"`{password}` is missing" in said and user not in said
+
+
 SASL = {
     "kafka-python": {"sasl_mechanism": "PLAIN", "sasl_plain_username": "u", "sasl_plain_password": "p"},
     "confluent": {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},

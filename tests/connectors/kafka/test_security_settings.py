@@ -1,4 +1,4 @@
-"""What is wrong with a certificate is found without a broker."""
+"""What is wrong with the security settings of a client is found without a broker."""
 
 import datetime
 
@@ -6,7 +6,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from connectors.kafka.certificates import is_distrust, is_refusal, what_is_wrong
+from connectors.kafka.security import is_distrust, is_refusal, what_is_wrong
 
 NAMES = {
     "kafka-python": ("ssl_certfile", "ssl_keyfile", "ssl_password"),
@@ -41,14 +41,14 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("client", NAMES)
 @pytest.mark.parametrize(
     ("certificate", "key", "password", "said"),
     [
         ("good.pem", "good.key", None, None),
         ("good.pem", "good.locked", "swordfish", None),
         ("good.both", None, None, None),
-        ("good.pem", "good.locked", "wrong", "has a password: `{}` is wrong"),
+        ("good.pem", "good.locked", "wrong", "has a password: `{}` is wrong, or the key is encrypted in an old way"),
         ("good.pem", "good.locked", None, "has a password: `{}` is missing"),
         ("expired.pem", "expired.key", None, "certificate has expired"),
         ("early.pem", "early.key", None, "certificate is not yet valid"),
@@ -59,15 +59,16 @@ def folder(tmp_path_factory):
         ("nowhere", "good.key", None, "cannot be read: No such file or directory"),
     ],
 )
-def test_a_certificate(folder, names, certificate, key, password, said):
+def test_a_certificate(folder, client, certificate, key, password, said):
+    names = NAMES[client]
     values = (str(folder / certificate), key and str(folder / key), password)
-    found = what_is_wrong({name: value for name, value in zip(names, values, strict=True) if value is not None})
+    found = what_is_wrong(client, {name: value for name, value in zip(names, values, strict=True) if value is not None})
     assert found is None if said is None else said.format(names[2]) in found
     assert "swordfish" not in str(found)
 
 
 def test_no_certificate():
-    assert what_is_wrong({"bootstrap_servers": "localhost:9092"}) is None
+    assert what_is_wrong("confluent", {"bootstrap_servers": "localhost:9092"}) is None
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from connectors import load
 from connectors.cli.arguments import File
 from connectors.cli.tables import show_table
-from connectors.errors import StartError, StateError
+from connectors.errors import ConfigError, StartError, StateError
 
 if TYPE_CHECKING:  # a command imports what it needs when it runs, so that `--help` answers at once
     from connectors.topics.snapshot_admin import Entry, SnapshotAdmin
@@ -25,10 +26,18 @@ TITLES = ("partition", "offset", "time", "examples", "bytes", "committed", "snap
 
 
 def _opened(file: pathlib.Path) -> AbstractContextManager["SnapshotAdmin"]:
-    from connectors import config
+    from connectors.config import FileConfig, load_topics
+
+    config = load(file)
+    if isinstance(config, FileConfig):
+        raise ConfigError(
+            f"`{file}` is of a processor between files, which keeps one snapshot, in "
+            f"`{config.snapshots / config.name / 'files' / '0'}`: `river-margins snapshots show PATH` shows it, and "
+            "`start_from` and `river_margins.snapshot.load` read it as it is"
+        )
     from connectors.topics import snapshot_admin as snapshots
 
-    return snapshots.opened(config.load_topics(file))
+    return snapshots.opened(load_topics(file))
 
 
 @app.command("list")

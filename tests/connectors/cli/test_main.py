@@ -178,3 +178,18 @@ def test_a_reason_does_not_command_the_terminal(monkeypatch, tmp_path):
     for arguments in (["replay-rejects", EXAMPLE], ["produce", EXAMPLE, "in.svm"]):
         said = CliRunner().invoke(cli.app, list(map(str, arguments)), color=True).output
         assert r"`\x1b[2J`" in said and "\x1b" not in said
+
+
+def test_snapshots_of_a_processor_between_files_are_where_the_command_says(command, tmp_path):
+    (tmp_path / "records.jsonl").write_text('{"length": 3, "label": true}\n')
+    (tmp_path / "files.yaml").write_text(
+        "name: mail\ninput: {file: records.jsonl}\nrecord: {label: label}\nlearner: [PAClassifier]\n"
+        "output: {file: predictions.jsonl}\nsnapshots: kept\n"
+    )
+    assert command("run", "files.yaml").returncode == 0
+    refused = command("snapshots", "list", "files.yaml")
+    assert refused.returncode == errors.ConfigError.exit_code
+    (snapshot,) = (tmp_path / "kept" / "mail" / "files" / "0").iterdir()
+    assert f"keeps one snapshot, in `{snapshot.parent}`" in refused.stderr
+    shown = command("snapshots", "show", snapshot)
+    assert shown.returncode == 0 and "PAClassifier" in shown.stdout

@@ -38,6 +38,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Metric) -> Metric:
     ValueError
         If the metric is not for this kind of model, or the model refuses an example. Model and metric then have learned
         and measured the examples before it.
+    TypeError
+        If an argument is a class instead of an object of it, the metric a text, or the data set a frame or an array.
 
     Examples
     --------
@@ -47,6 +49,7 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Metric) -> Metric:
     >>> progressive(datasets.Phishing(), rm.StandardScaler() | rm.PAClassifier(), metrics.Accuracy())
     Accuracy: 89.67%
     """
+    _refuse_mistaken(dataset, model, metric)
     if not (hasattr(model, "predict_learn_one") and metric.works_with(model) and _needs_labels(model, metric)):
         return evaluate.progressive_val_score(dataset, model, metric)
     if type(metric).update in (ClassificationMetric.update, BinaryMetric.update):
@@ -56,6 +59,20 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Metric) -> Metric:
         if prediction is not None:
             metric.update(y, prediction)
     return metric
+
+
+def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
+    """Raise TypeError for arguments of which Python itself would say something puzzling."""
+    for name, given in (("dataset", dataset), ("model", model), ("metric", metric)):
+        if isinstance(given, type):
+            raise TypeError(f"`{name}` is the class {given.__name__}, and an object is needed: {given.__name__}()")
+    if not hasattr(metric, "works_with"):
+        raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
+    if hasattr(dataset, "shape"):
+        raise TypeError(
+            f"`dataset` must yield pairs of an example and its label, and {type(dataset).__name__} does not: "
+            "river.stream.iter_pandas(X, y), iter_polars and iter_array make them"
+        )
 
 
 def _rounds(dataset: Iterable[Any], model: Any) -> Iterator[tuple[Any, Any]]:

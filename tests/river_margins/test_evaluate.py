@@ -1,5 +1,9 @@
 """`progressive` has the results of River's `progressive_val_score`, to the last bit."""
 
+import re
+
+import numpy
+import pandas
 import pytest
 from river import base, datasets, dummy, evaluate, linear_model, metrics, preprocessing
 
@@ -105,3 +109,21 @@ def test_what_comes_beside_an_example_is_for_predicting_too():
         for score in (progressive, evaluate.progressive_val_score)
     )
     assert found.get() == expected.get() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"model": rm.PAClassifier}, "`model` is the class PAClassifier, and an object is needed: PAClassifier()"),
+        ({"metric": metrics.Accuracy}, "`metric` is the class Accuracy"),
+        ({"dataset": datasets.Phishing}, "`dataset` is the class Phishing"),
+        ({"metric": "Accuracy"}, "`metric` must be a metric of River, such as metrics.Accuracy(), not 'Accuracy'"),
+        ({"dataset": pandas.DataFrame({"a": [1.0], "b": [2.0]})}, "DataFrame does not: river.stream.iter_pandas"),
+        ({"dataset": numpy.ones((2, 2))}, "ndarray does not"),
+    ],
+    ids=["model", "metric", "dataset", "text", "frame", "array"],
+)
+def test_arguments_that_are_mistaken_are_named(changes, sentence):
+    arguments = {"dataset": datasets.Phishing(), "model": rm.PAClassifier(), "metric": metrics.Accuracy()}
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        progressive(**arguments | changes)

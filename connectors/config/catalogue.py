@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from connectors.config.learner import CLOSE, find_class, known_classes, our_classes
+from connectors.config.classes import CLOSE, find_class, known_classes, our_classes
 from connectors.errors import ConfigError
 from connectors.suggest import did_you_mean
 from river_margins import registered

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from connectors.config.learner import LearnerBuilder
+from connectors.config.steps import LearnerBuilder
 from connectors.config.yaml_file import Path
 from connectors.drift import state
 from connectors.drift.detectors import MODULES, RiseDetector, check_parameters, detector_class, is_binary

@@ -21,15 +21,8 @@ from pydantic_core import PydanticCustomError
 from river import base
 
 from connectors.config.checks import contradictions
-from connectors.config.learner import (
-    LearnerBuilder,
-    assemble_sampler,
-    build,
-    first_learner,
-    imputed_of,
-    last_step,
-    texts_of,
-)
+from connectors.config.learner import assemble_sampler, build, first_learner, imputed_of, last_step, texts_of
+from connectors.config.steps import LearnerBuilder
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
     INPUT,

@@ -6,7 +6,8 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from river import base
 
 from connectors.config import Config, FileConfig
-from connectors.config.learner import last_step, our_classes
+from connectors.config.classes import our_classes
+from connectors.config.learner import last_step
 from river_margins import registered, river_internals
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -7,7 +7,8 @@ import re
 import pytest
 from river import base, feature_extraction, preprocessing, stats
 
-from connectors.config.learner import NOT_FOR_FILES, RIVER_MODULES, assemble, find_class
+from connectors.config.classes import NOT_FOR_FILES, RIVER_MODULES, find_class
+from connectors.config.learner import assemble
 from river_margins import snapshot
 from tests.helpers.paths import ROOT
 

@@ -6,7 +6,7 @@ import pytest
 from river import compose
 
 import river_margins as rm
-from connectors.config.learner import our_classes
+from connectors.config.classes import our_classes
 from river_margins import snapshot
 
 STREAM = [({"a": (7 * i % 11) - 5.0, "b": (5 * i % 13) - 6.0}, (7 * i % 11) > (5 * i % 13)) for i in range(60)]
